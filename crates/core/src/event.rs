@@ -1,0 +1,361 @@
+//! The event core: a queue ordered by time, and the loop that empties it.
+//!
+//! Events at equal times fire by a key that the scenario alone defines: their class, then the rank of their
+//! entity. Each entity has at most one pending event of a class, so that the order is total without a counter
+//! of insertions, and a run split over threads can keep it.
+//!
+//! Near events wait in a wheel of short buckets, unsorted until their bucket is reached; far ones, mostly
+//! timers, in a binary heap. Which of the two holds an event never changes the order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::time::{Duration, Instant};
+
+/// The simulated system: everything that changes state when an event fires.
+pub trait World {
+    /// What can happen.
+    type Event: Event;
+
+    /// React to `event`, which fires now, at `queue.now()`.
+    ///
+    /// May schedule further events, at the current time or later, never earlier.
+    fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
+}
+
+/// Something that can happen, small enough to be copied through the queue.
+pub trait Event: Copy {
+    /// Its place among events at equal times, unique among the pending ones: class first, then rank of entity.
+    ///
+    /// The low bits may carry whatever [`Event::from_key`] needs to find the entity.
+    fn key(self) -> u64;
+
+    /// The event with this key.
+    fn from_key(key: u64) -> Self;
+}
+
+/// A pending event: time in the high half, key in the low, so that one comparison orders it.
+type Entry = u128;
+
+fn entry(at: Instant, key: u64) -> Entry {
+    u128::from(at.0) << 64 | u128::from(key)
+}
+
+fn time_of(entry: Entry) -> Instant {
+    Instant((entry >> 64) as u64)
+}
+
+/// Pending events, earliest first.
+#[derive(Debug)]
+pub struct EventQueue<E> {
+    now: Instant,
+    wheel: Wheel,
+    far: BinaryHeap<Reverse<Entry>>,
+    handled: u64,
+    events: std::marker::PhantomData<E>,
+}
+
+impl<E: Event> EventQueue<E> {
+    /// An empty queue at time zero, quickest when most events are scheduled at most `horizon` ahead.
+    pub fn new(horizon: Duration) -> Self {
+        Self {
+            now: Instant::ZERO,
+            wheel: Wheel::new(horizon),
+            far: BinaryHeap::new(),
+            handled: 0,
+            events: std::marker::PhantomData,
+        }
+    }
+
+    /// The current simulated time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How many events have fired.
+    pub fn handled(&self) -> u64 {
+        self.handled
+    }
+
+    /// Schedule `event` to fire at `at`.
+    ///
+    /// # Panics
+    ///
+    /// If `at` is in the past.
+    #[inline]
+    pub fn schedule(&mut self, at: Instant, event: E) {
+        assert!(at >= self.now, "an event was scheduled in the past");
+        let entry = entry(at, event.key());
+        if !self.wheel.insert(entry) {
+            self.far.push(Reverse(entry));
+        }
+    }
+
+    /// The time of the next event.
+    pub fn next_at(&mut self) -> Option<Instant> {
+        let near = self.wheel.peek();
+        let far = self.far.peek().map(|far| far.0);
+        near.into_iter().chain(far).min().map(time_of)
+    }
+
+    /// Take the next event and move the time to it, unless it lies after `until`.
+    #[inline]
+    fn pop_until(&mut self, until: Instant) -> Option<E> {
+        let near = self.wheel.peek().unwrap_or(Entry::MAX);
+        let far = self.far.peek().map_or(Entry::MAX, |far| far.0);
+        let next = near.min(far);
+        if next == Entry::MAX || time_of(next) > until {
+            return None;
+        }
+        if near < far {
+            self.wheel.pop();
+        } else {
+            self.far.pop();
+            self.wheel.advance(time_of(next));
+        }
+        debug_assert!(time_of(next) >= self.now, "time ran backwards");
+        self.now = time_of(next);
+        self.handled += 1;
+        Some(E::from_key(next as u64))
+    }
+}
+
+/// Run `world` until nothing is pending, the next event lies after `until`, or `budget` events have fired.
+///
+/// Returns whether the budget ended the run.
+pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Instant, budget: u64) -> bool {
+    for _ in 0..budget {
+        let Some(event) = queue.pop_until(until) else { return false };
+        world.handle(event, queue);
+    }
+    true
+}
+
+const BUCKETS: usize = 4096;
+const NONE: u32 = u32::MAX;
+
+/// A timing wheel that sorts a bucket only when time reaches it.
+///
+/// Bucket `b` holds the entries with `time >> shift == b (mod BUCKETS)`, all within one turn of `cursor`.
+/// The entries of the bucket under the cursor are in `current`, latest first, so that the next is at its end.
+#[derive(Debug)]
+struct Wheel {
+    shift: u32,
+    cursor: u64,
+    current: Vec<Entry>,
+    heads: Box<[u32; BUCKETS]>,
+    /// One bit per bucket that holds something, and one per word of those.
+    occupied: [u64; BUCKETS / 64],
+    occupied_words: u64,
+    nodes: Vec<Node>,
+    free: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    entry: Entry,
+    next: u32,
+}
+
+impl Wheel {
+    fn new(horizon: Duration) -> Self {
+        let width = (horizon.0 / (BUCKETS as u64 - 1)).max(1);
+        Self {
+            shift: width.next_power_of_two().trailing_zeros(),
+            cursor: 0,
+            current: Vec::new(),
+            heads: Box::new([NONE; BUCKETS]),
+            occupied: [0; BUCKETS / 64],
+            occupied_words: 0,
+            nodes: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    /// Take `entry`, or refuse it because it lies more than a turn ahead.
+    #[inline]
+    fn insert(&mut self, entry: Entry) -> bool {
+        let slot = time_of(entry).0 >> self.shift;
+        if slot <= self.cursor {
+            // The bucket under the cursor is already sorted; most such entries come next.
+            let place = self.current.iter().rposition(|&other| other > entry).map_or(0, |found| found + 1);
+            self.current.insert(place, entry);
+            return true;
+        }
+        if slot - self.cursor >= BUCKETS as u64 {
+            return false;
+        }
+        let bucket = slot as usize % BUCKETS;
+        let node = Node { entry, next: self.heads[bucket] };
+        self.heads[bucket] = self.store(node);
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.occupied_words |= 1 << (bucket / 64);
+        true
+    }
+
+    fn store(&mut self, node: Node) -> u32 {
+        if self.free == NONE {
+            self.nodes.push(node);
+            return u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events");
+        }
+        let place = self.free;
+        self.free = self.nodes[place as usize].next;
+        self.nodes[place as usize] = node;
+        place
+    }
+
+    /// The earliest entry, which stays.
+    #[inline]
+    fn peek(&mut self) -> Option<Entry> {
+        if self.current.is_empty() {
+            self.open_next();
+        }
+        self.current.last().copied()
+    }
+
+    fn pop(&mut self) {
+        self.current.pop();
+    }
+
+    /// Time has passed to `now` without an entry of the wheel: let the horizon follow.
+    fn advance(&mut self, now: Instant) {
+        // With entries pending, `peek` has moved the cursor already, and it must not pass them.
+        if self.current.is_empty() && self.occupied_words == 0 {
+            self.cursor = self.cursor.max(now.0 >> self.shift);
+        }
+    }
+
+    /// Move the cursor to the next bucket that holds something, and sort it.
+    fn open_next(&mut self) {
+        let Some(bucket) = self.next_occupied((self.cursor as usize + 1) % BUCKETS) else { return };
+        let ahead = (bucket + BUCKETS - self.cursor as usize % BUCKETS) % BUCKETS;
+        self.cursor += ahead as u64;
+        let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        if self.occupied[bucket / 64] == 0 {
+            self.occupied_words &= !(1 << (bucket / 64));
+        }
+        while place != NONE {
+            let node = &mut self.nodes[place as usize];
+            self.current.push(node.entry);
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = place;
+            place = next;
+        }
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// The first occupied bucket at or after `from`, going round.
+    fn next_occupied(&self, from: usize) -> Option<usize> {
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.occupied[word] >> bit;
+        if here != 0 {
+            return Some(from + here.trailing_zeros() as usize);
+        }
+        if self.occupied_words == 0 {
+            return None;
+        }
+        // Words after this one first, then round to it (its low bits come last).
+        let later = self.occupied_words & (u64::MAX << word) & !(1 << word);
+        let word = if later != 0 { later } else { self.occupied_words }.trailing_zeros() as usize;
+        Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Event for u64 {
+        fn key(self) -> u64 {
+            self
+        }
+        fn from_key(key: u64) -> Self {
+            key
+        }
+    }
+
+    fn drain(queue: &mut EventQueue<u64>) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| queue.pop_until(Instant::MAX).map(|key| (queue.now().0, key))).collect()
+    }
+
+    #[test]
+    fn events_fire_in_time_order() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        for at in [5, 3_000_000, 4, 80_000_000_000, 4_095] {
+            queue.schedule(Instant(at), at);
+        }
+        let times: Vec<u64> = drain(&mut queue).iter().map(|fired| fired.0).collect();
+        assert_eq!(times, [4, 5, 4_095, 3_000_000, 80_000_000_000]);
+    }
+
+    #[test]
+    fn simultaneous_events_fire_in_key_order_whatever_the_order_of_scheduling() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        for key in [3, 1, 2] {
+            queue.schedule(Instant(7), key);
+        }
+        assert_eq!(drain(&mut queue), [(7, 1), (7, 2), (7, 3)]);
+    }
+
+    #[test]
+    fn an_event_may_be_scheduled_at_the_current_time() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        queue.schedule(Instant(7), 5);
+        queue.schedule(Instant(7), 9);
+        assert_eq!(queue.pop_until(Instant::MAX), Some(5));
+        queue.schedule(Instant(7), 6);
+        assert_eq!(drain(&mut queue), [(7, 6), (7, 9)]);
+    }
+
+    #[test]
+    fn events_after_the_limit_stay() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        queue.schedule(Instant(7), 1);
+        assert_eq!(queue.pop_until(Instant(6)), None);
+        assert_eq!(queue.next_at(), Some(Instant(7)));
+        assert_eq!(queue.pop_until(Instant(7)), Some(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "in the past")]
+    fn the_past_cannot_be_scheduled() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        queue.schedule(Instant(7), 1);
+        queue.pop_until(Instant::MAX);
+        queue.schedule(Instant(6), 1);
+    }
+
+    proptest! {
+        /// Against the obvious implementation: a sorted set of (time, key).
+        #[test]
+        fn the_queue_agrees_with_a_sorted_set(
+            horizon in 1u64..1_000_000,
+            steps in prop::collection::vec((0u64..4, 0u64..3_000_000), 1..400),
+        ) {
+            let mut queue = EventQueue::new(Duration(horizon));
+            let mut model = std::collections::BTreeSet::new();
+            for (key, (kind, delay)) in steps.into_iter().enumerate() {
+                if kind == 0 {
+                    let next = model.pop_first();
+                    prop_assert_eq!(queue.pop_until(Instant::MAX), next.map(|(_, key)| key));
+                    if let Some((at, _)) = next {
+                        prop_assert_eq!(queue.now(), Instant(at));
+                    }
+                } else {
+                    // Three reaches: within a bucket, within the wheel, beyond it.
+                    let delay = [delay % 300, delay, delay * 1_000][kind as usize - 1];
+                    let at = queue.now() + Duration(delay);
+                    queue.schedule(at, key as u64);
+                    model.insert((at.0, key as u64));
+                }
+            }
+            let rest: Vec<(u64, u64)> = model.into_iter().collect();
+            prop_assert_eq!(drain(&mut queue), rest);
+        }
+    }
+}

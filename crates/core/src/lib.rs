@@ -1,0 +1,12 @@
+//! What every part of Shallows shares: time and units, the event queue, random streams, packets.
+//!
+//! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
+
+pub mod event;
+pub mod packet;
+pub mod random;
+pub mod time;
+pub mod units;
+
+pub use time::{Duration, Instant};
+pub use units::{Bytes, Rate};

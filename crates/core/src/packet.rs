@@ -1,0 +1,218 @@
+//! What a packet carries: the header that switches read, and the TCP segment that hosts read.
+//!
+//! The two are apart because a hop touches only the header. Both hold what a real TCP/IP packet holds, so that
+//! a trace of them is a real trace.
+
+use crate::time::Instant;
+use crate::units::Bytes;
+
+/// A host, by number from zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
+/// The ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable transport.
+    Ect,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// What a packet is, as far as statistics care.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// A TCP segment with data.
+    #[default]
+    Data,
+    /// A TCP segment without data.
+    PureAck,
+    /// A UDP datagram.
+    Datagram,
+}
+
+/// Which part of a switch's memory holds a queued packet; written by the buffer at admission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Memory {
+    /// The bytes reserved for its port.
+    Private,
+    /// The pool that its port shares with others.
+    #[default]
+    Shared,
+}
+
+/// As much of a packet as a switch may look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub destination: HostId,
+    /// Sender's port number.
+    pub source_port: u16,
+    /// Receiver's port number.
+    pub destination_port: u16,
+    /// Size on the wire in bytes, every header and framing included.
+    pub wire_size: u16,
+    /// ECN codepoint.
+    pub ecn: Ecn,
+    /// Service class (DSCP).
+    pub class: u8,
+    /// What it is.
+    pub kind: PacketKind,
+    /// Where it is held while queued.
+    pub memory: Memory,
+}
+
+impl Header {
+    /// Size on the wire, every header and framing included.
+    pub fn size(&self) -> Bytes {
+        Bytes(u64::from(self.wire_size))
+    }
+
+    /// A hash of the five-tuple under `seed`, uniform over 64 bits.
+    pub fn five_tuple_hash(&self, seed: u64) -> u64 {
+        let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
+        let ports = u64::from(self.source_port) << 16
+            | u64::from(self.destination_port)
+            | u64::from(self.kind == PacketKind::Datagram) << 32;
+        mix(mix(addresses ^ seed) ^ ports)
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA '14): a bijection that mixes every bit.
+pub fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// TCP header flags, as bits (RFC 9293 §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// The acknowledgement field is significant.
+    pub const ACK: Self = Self(0x10);
+    /// ECN echo (RFC 3168 §6.1).
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether every bit of `other` is set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and those of `other`.
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The most SACK blocks that a segment carries; three fit beside timestamps (RFC 2018 §3).
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+/// One block of received data above the cumulative acknowledgement (RFC 2018 §3), as offsets from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First byte of the block, counted from the acknowledgement number.
+    pub start: u32,
+    /// First byte after the block, counted from the acknowledgement number.
+    pub end: u32,
+}
+
+/// A TCP segment of a connection that carries data one way.
+///
+/// Sequence numbers count bytes from the start of the connection and never wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte of data.
+    pub seq: u64,
+    /// Next byte expected by the sender of this segment; significant with [`Flags::ACK`].
+    pub ack: u64,
+    /// Timestamps option (RFC 7323): on data TSval, when it was sent; on an acknowledgement TSecr.
+    pub timestamp: Instant,
+    /// SACK blocks, most recent first; the first `sack_count` are significant.
+    pub sack: [SackBlock; MAX_SACK_BLOCKS],
+    /// Bytes beyond `ack` that the receiver can take.
+    pub window: u32,
+    /// Bytes of data.
+    pub len: u16,
+    /// Header flags.
+    pub flags: Flags,
+    /// How many SACK blocks there are.
+    pub sack_count: u8,
+}
+
+impl Segment {
+    /// The SACK blocks as absolute sequence ranges.
+    pub fn sack_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let ack = self.ack;
+        self.sack[..usize::from(self.sack_count)]
+            .iter()
+            .map(move |block| (ack + u64::from(block.start), ack + u64::from(block.end)))
+    }
+
+    /// Sequence number after the last byte of data.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_small_enough_to_be_moved_once_per_hop() {
+        assert_eq!(std::mem::size_of::<Header>(), 20);
+        assert_eq!(std::mem::size_of::<Segment>(), 56);
+    }
+
+    #[test]
+    fn the_five_tuple_hash_differs_by_seed_and_by_every_field() {
+        let base = Header {
+            source: HostId(1),
+            destination: HostId(2),
+            source_port: 3,
+            destination_port: 4,
+            ..Header::default()
+        };
+        let hash = base.five_tuple_hash(7);
+        assert_ne!(hash, base.five_tuple_hash(8));
+        for other in [
+            Header { source: HostId(9), ..base },
+            Header { destination: HostId(9), ..base },
+            Header { source_port: 9, ..base },
+            Header { destination_port: 9, ..base },
+            Header { kind: PacketKind::Datagram, ..base },
+        ] {
+            assert_ne!(hash, other.five_tuple_hash(7));
+        }
+        assert_eq!(hash, Header { wire_size: 9, class: 1, ..base }.five_tuple_hash(7));
+    }
+
+    #[test]
+    fn the_five_tuple_hash_spreads_flows_evenly() {
+        // 8000 flows on 8 paths: each count is binomial, mean 1000, standard deviation 29.6; five of them are 148.
+        let mut counts = [0u32; 8];
+        for port in 0..8_000 {
+            let header =
+                Header { source: HostId(3), destination: HostId(77), source_port: port, ..Header::default() };
+            counts[(header.five_tuple_hash(1) % 8) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&count| count.abs_diff(1_000) < 148), "{counts:?}");
+    }
+}

@@ -1,0 +1,273 @@
+//! Sizes and rates, and the text form of every quantity.
+//!
+//! Decimal prefixes are powers of ten (`KB` = 1,000), binary ones powers of two (`KiB` = 1,024). Parsing is
+//! exact integer arithmetic: a value that the unit cannot hold exactly is an error, never rounded.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::str::FromStr;
+
+use crate::time::Duration;
+
+/// An amount of data, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A data rate, in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(pub u64);
+
+pub(crate) type Suffix = (&'static str, u64);
+
+const SIZE_SUFFIXES: &[Suffix] = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const RATE_SUFFIXES: &[Suffix] =
+    &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
+
+impl Bytes {
+    /// This amount times `factor`, rounded down.
+    ///
+    /// # Panics
+    ///
+    /// If `factor` is negative or not a number.
+    pub fn scale(self, factor: f64) -> Self {
+        assert!(factor >= 0.0, "cannot scale {self} by {factor}");
+        Self((self.0 as f64 * factor) as u64)
+    }
+
+    /// This amount less `other`, or zero.
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Rate {
+    /// A rate of `gbps` gigabits per second.
+    pub const fn from_gbps(gbps: u64) -> Self {
+        Self(gbps * 1_000_000_000)
+    }
+
+    /// Time to serialise `size` onto a link of this rate, rounded up to a picosecond.
+    pub fn transmission_time(self, size: Bytes) -> Duration {
+        const PS_PER_BYTE_BPS: u64 = 8_000_000_000_000;
+        debug_assert!(self.0 > 0);
+        // Anything a link carries fits 64 bits; a whole flow may need more.
+        match size.0.checked_mul(PS_PER_BYTE_BPS) {
+            Some(product) => Duration(product.div_ceil(self.0)),
+            None => {
+                let ps = (u128::from(size.0) * u128::from(PS_PER_BYTE_BPS)).div_ceil(u128::from(self.0));
+                Duration(u64::try_from(ps).expect("a transmission takes less than 213 days"))
+            }
+        }
+    }
+
+    /// Bytes sent in `span` at this rate, rounded down: *C·RTT* when `span` is a round-trip time.
+    pub fn bytes_in(self, span: Duration) -> Bytes {
+        let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000_000;
+        Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))
+    }
+
+    /// This rate in gigabits per second.
+    pub fn as_gbps_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0.checked_add(rhs.0).expect("fewer than 2^64 bytes"))
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0.checked_sub(rhs.0).expect("an amount of data is not negative"))
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, rhs: Self) {
+        *self = *self - rhs;
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, rhs: u64) -> Self {
+        Self(self.0.checked_mul(rhs).expect("fewer than 2^64 bytes"))
+    }
+}
+
+/// Why a quantity could not be read. Prints what was found and which units are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseUnitError {
+    found: String,
+    expected: &'static str,
+    problem: &'static str,
+    units: &'static [Suffix],
+}
+
+impl fmt::Display for ParseUnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units: Vec<_> = self.units.iter().map(|unit| unit.0).collect();
+        let Self { found, expected, problem, .. } = self;
+        write!(f, "\"{found}\" is not {expected}: {problem} (units: {})", units.join(", "))
+    }
+}
+
+impl std::error::Error for ParseUnitError {}
+
+/// Read `text` as a number and one of `units`; the result is in the unit whose factor is 1.
+pub(crate) fn parse_quantity(
+    text: &str,
+    expected: &'static str,
+    units: &'static [Suffix],
+) -> Result<u64, ParseUnitError> {
+    let fail = |problem| ParseUnitError { found: text.to_owned(), expected, problem, units };
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let (number, unit) = (text[..split].replace('_', ""), text[split..].trim_start());
+    if number.is_empty() {
+        return Err(fail("it must begin with a number that is not negative"));
+    }
+    let &(_, factor) =
+        units.iter().find(|known| known.0 == unit).ok_or_else(|| fail("the unit is missing or unknown"))?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    let digits = format!("{whole}{fraction}");
+    let value: u128 = digits.parse().map_err(|_| fail("the number cannot be read"))?;
+    let scale = u32::try_from(fraction.len())
+        .ok()
+        .and_then(|places| 10u128.checked_pow(places))
+        .ok_or_else(|| fail("too many decimals"))?;
+    let product = value.checked_mul(u128::from(factor)).ok_or_else(|| fail("too large"))?;
+    if product % scale != 0 {
+        return Err(fail("finer than the smallest unit"));
+    }
+    u64::try_from(product / scale).map_err(|_| fail("too large"))
+}
+
+/// Print `value` in the largest unit that shows it exactly with at most three decimals.
+pub(crate) fn print_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[Suffix]) -> fmt::Result {
+    let exact =
+        |&&(_, factor): &&Suffix| value >= factor && (u128::from(value) * 1_000) % u128::from(factor) == 0;
+    let &(unit, factor) = units.iter().filter(exact).max_by_key(|unit| unit.1).unwrap_or(&units[0]);
+    let thousandths = u128::from(value) * 1_000 / u128::from(factor);
+    let (whole, rest) = (thousandths / 1_000, thousandths % 1_000);
+    if rest == 0 {
+        return write!(f, "{whole}{unit}");
+    }
+    let decimals = format!("{rest:03}");
+    write!(f, "{whole}.{}{unit}", decimals.trim_end_matches('0'))
+}
+
+impl FromStr for Bytes {
+    type Err = ParseUnitError;
+    /// Parse `"720KB"` (720,000), `"3MiB"` (3,145,728), `"1500B"`; exact, or an error.
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse_quantity(text, "a size such as \"720KB\"", SIZE_SUFFIXES).map(Self)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseUnitError;
+    /// Parse `"100Gbps"`, `"2.5Gbps"`, `"56Mbps"`; exact, or an error.
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse_quantity(text, "a rate such as \"100Gbps\"", RATE_SUFFIXES).map(Self)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// Exact; binary units only where they are whole: `720KB`, `3MiB`, `128KiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let binary =
+            SIZE_SUFFIXES[5..].iter().rev().find(|unit| self.0 >= unit.1 && self.0.is_multiple_of(unit.1));
+        match binary {
+            Some((unit, factor)) if !self.0.is_multiple_of(1_000) => write!(f, "{}{unit}", self.0 / factor),
+            _ => print_quantity(f, self.0, &SIZE_SUFFIXES[..5]),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print_quantity(f, self.0, RATE_SUFFIXES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_parse_exactly_and_print_back() {
+        for (text, bytes) in [
+            ("720KB", 720_000),
+            ("3MiB", 3_145_728),
+            ("1.5KB", 1_500),
+            ("0B", 0),
+            ("9000 B", 9_000),
+            ("1_000KB", 1_000_000),
+        ] {
+            let parsed: Bytes = text.parse().unwrap();
+            assert_eq!(parsed.0, bytes, "{text}");
+            assert_eq!(parsed.to_string().parse::<Bytes>().unwrap(), parsed);
+        }
+        assert_eq!(Bytes(720_000).to_string(), "720KB");
+        assert_eq!(Bytes(131_072).to_string(), "128KiB");
+        assert_eq!(Bytes(1_500).to_string(), "1.5KB");
+    }
+
+    #[test]
+    fn rates_parse_exactly_and_print_back() {
+        for (text, bps) in
+            [("100Gbps", 100_000_000_000), ("2.5Gbps", 2_500_000_000), ("995Mbps", 995_000_000)]
+        {
+            let parsed: Rate = text.parse().unwrap();
+            assert_eq!(parsed.0, bps, "{text}");
+            assert_eq!(parsed.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_wrong_unit_is_named_with_the_known_ones() {
+        let error = "100Gb".parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "\"100Gb\" is not a rate such as \"100Gbps\": the unit is missing or unknown \
+             (units: bps, Kbps, Mbps, Gbps, Tbps)"
+        );
+        assert!("720kb".parse::<Bytes>().is_err());
+        assert!("0.5B".parse::<Bytes>().is_err());
+        assert!("1.2.3KB".parse::<Bytes>().is_err());
+        assert!("99999999999999999999999999999999999999999TB".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn a_byte_takes_80_ps_at_100_gbps_and_10_ps_at_800() {
+        assert_eq!(Rate::from_gbps(100).transmission_time(Bytes(1)), Duration(80));
+        assert_eq!(Rate::from_gbps(800).transmission_time(Bytes(1)), Duration(10));
+        assert_eq!(Rate(3).transmission_time(Bytes(1)), Duration(2_666_666_666_667), "rounded up");
+        assert_eq!(Rate(8_000_000_000_000).transmission_time(Bytes(1 << 40)), Duration(1 << 40));
+    }
+
+    #[test]
+    fn the_bandwidth_delay_product_of_100_gbps_and_80_us_is_one_megabyte() {
+        assert_eq!(Rate::from_gbps(100).bytes_in(Duration::from_micros(80)), Bytes(1_000_000));
+    }
+}
