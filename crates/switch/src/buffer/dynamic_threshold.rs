@@ -1,0 +1,41 @@
+//! Dynamic Threshold: a queue may grow to *T = α · (B − U)* (Choudhury and Hahne, ToN '98; BCC Eq. 1).
+
+use shallows_core::Bytes;
+
+use super::{Pool, Queue};
+
+/// *T = α · (B − U)*, where *B* is the size of the pool and *U* what it holds.
+#[derive(Clone, Debug)]
+pub struct DynamicThreshold {
+    /// *α*: powers of two from 1/128 to 8 on Tomahawk (BCC §IV-B).
+    pub alpha: f64,
+    /// Which backlog the threshold bounds.
+    pub counts: DtCounts,
+}
+
+/// Which backlog of a queue Dynamic Threshold compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DtCounts {
+    /// Only what the queue holds in the pool.
+    #[default]
+    Shared,
+    /// What it holds in all, its private bytes too, as in BCC's released simulator.
+    Total,
+}
+
+impl DynamicThreshold {
+    /// How far a queue may grow now.
+    pub fn threshold(&self, pool: &Pool) -> Bytes {
+        pool.size.saturating_sub(pool.used).scale(self.alpha)
+    }
+
+    pub(super) fn admits(&self, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+        let backlog = match self.counts {
+            DtCounts::Shared => queue.shared,
+            DtCounts::Total => queue.backlog(),
+        };
+        // The arriving packet counts, so that a queue never holds more than T; the paper's "drop when Q >= T"
+        // admits one packet more, its released code does not (BCC §IV-B; myred.cc).
+        backlog + size <= self.threshold(pool)
+    }
+}

@@ -1,0 +1,238 @@
+//! The packet memory of a switch: bytes reserved for each queue, and pools that queues share.
+//!
+//! `SharedBuffer` counts the bytes; a [`Policy`] only decides how far each queue may grow, so no policy can
+//! corrupt the accounting. Nothing is ever pushed out.
+
+mod dynamic_threshold;
+
+pub use dynamic_threshold::{DtCounts, DynamicThreshold};
+use shallows_core::Bytes;
+use shallows_core::packet::Memory;
+
+/// A bound on a backlog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// In bytes.
+    Bytes(Bytes),
+    /// In packets of any size.
+    Packets(u32),
+}
+
+/// How a buffer is divided.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What decides how far a queue may grow.
+    pub policy: Policy,
+    /// Size of each pool, which its queues share.
+    pub pools: Vec<Bytes>,
+    /// How the reserved bytes are counted.
+    pub private_rule: PrivateRule,
+}
+
+/// How long each queue may grow into its pool.
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// In proportion to what the pool has free.
+    DynamicThreshold(DynamicThreshold),
+    /// To a fixed limit of its own.
+    StaticPartition {
+        /// The limit of each queue.
+        limit: Limit,
+    },
+    /// As long as the pool has room.
+    CompleteSharing,
+}
+
+/// How the bytes reserved for a queue are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrivateRule {
+    /// A packet takes its size from the reserve and gives it back when it leaves.
+    #[default]
+    Exact,
+    /// As in BCC's released simulator (myred.cc, 2017): the test and the counter use packet size *plus backlog*,
+    /// the release only the packet size, so that the counter leaks upward until about one packet fits.
+    AsReleased,
+}
+
+/// Why a buffer refused a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The policy lets the queue grow no further.
+    QueueLimit,
+    /// The pool has no room left.
+    PoolFull,
+}
+
+/// Occupancy of a switch's packet memory.
+///
+/// Invariants: a pool's `used` is the sum of its queues' shared bytes and never exceeds its size; a queue's
+/// backlog is its private and shared bytes together.
+#[derive(Clone, Debug)]
+pub struct SharedBuffer {
+    policy: Policy,
+    private_rule: PrivateRule,
+    pools: Vec<Pool>,
+    queues: Vec<Queue>,
+}
+
+/// A part of the memory that several queues share.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// Its size.
+    pub size: Bytes,
+    /// How much of it holds packets.
+    pub used: Bytes,
+}
+
+/// What one queue holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    pool: usize,
+    private_size: Bytes,
+    /// What counts against the reserve; differs from the private backlog only under [`PrivateRule::AsReleased`].
+    private_counter: Bytes,
+    /// Bytes held in the reserve.
+    pub private: Bytes,
+    /// Bytes held in the pool.
+    pub shared: Bytes,
+    /// Packets held.
+    pub packets: u32,
+}
+
+impl Queue {
+    /// Bytes held.
+    pub fn backlog(&self) -> Bytes {
+        self.private + self.shared
+    }
+}
+
+impl SharedBuffer {
+    /// An empty buffer without queues.
+    ///
+    /// # Panics
+    ///
+    /// If there is no pool.
+    pub fn new(config: &Config) -> Self {
+        assert!(!config.pools.is_empty(), "a buffer has at least one pool");
+        Self {
+            policy: config.policy.clone(),
+            private_rule: config.private_rule,
+            pools: config.pools.iter().map(|&size| Pool { size, used: Bytes(0) }).collect(),
+            queues: Vec::new(),
+        }
+    }
+
+    /// Add a queue that shares `pool` and has `private` bytes of its own; returns its number.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such pool.
+    pub fn add_queue(&mut self, pool: usize, private: Bytes) -> usize {
+        assert!(pool < self.pools.len(), "no pool {pool}");
+        self.queues.push(Queue {
+            pool,
+            private_size: private,
+            private_counter: Bytes(0),
+            private: Bytes(0),
+            shared: Bytes(0),
+            packets: 0,
+        });
+        self.queues.len() - 1
+    }
+
+    /// Take room for a packet of `size` in `queue`, or say why there is none.
+    #[inline]
+    pub fn admit(&mut self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
+        let account = &self.queues[queue];
+        let charge = match self.private_rule {
+            PrivateRule::Exact => size,
+            PrivateRule::AsReleased => size + account.backlog(),
+        };
+        if account.private_size.0 > 0 && account.private_counter + charge <= account.private_size {
+            let account = &mut self.queues[queue];
+            account.private_counter += charge;
+            account.private += size;
+            account.packets += 1;
+            return Ok(Memory::Private);
+        }
+        let pool = &self.pools[account.pool];
+        if !self.within_limit(account, pool, size) {
+            return Err(Refusal::QueueLimit);
+        }
+        if pool.used + size > pool.size {
+            return Err(Refusal::PoolFull);
+        }
+        let account = &mut self.queues[queue];
+        account.shared += size;
+        account.packets += 1;
+        self.pools[account.pool].used += size;
+        Ok(Memory::Shared)
+    }
+
+    /// Give back the `size` bytes that a packet of `queue` held in `memory`.
+    #[inline]
+    pub fn release(&mut self, queue: usize, size: Bytes, memory: Memory) {
+        let account = &mut self.queues[queue];
+        account.packets -= 1;
+        match memory {
+            Memory::Private => {
+                account.private -= size;
+                account.private_counter -= size;
+            }
+            Memory::Shared => {
+                account.shared -= size;
+                self.pools[account.pool].used -= size;
+            }
+        }
+    }
+
+    /// Whether the policy lets a queue grow by `size` in its pool.
+    fn within_limit(&self, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+        match &self.policy {
+            Policy::DynamicThreshold(threshold) => threshold.admits(queue, pool, size),
+            Policy::StaticPartition { limit: Limit::Bytes(limit) } => queue.backlog() + size <= *limit,
+            Policy::StaticPartition { limit: Limit::Packets(limit) } => queue.packets < *limit,
+            Policy::CompleteSharing => true,
+        }
+    }
+
+    /// The pool that `queue` shares.
+    pub fn pool_of(&self, queue: usize) -> &Pool {
+        &self.pools[self.queues[queue].pool]
+    }
+
+    /// The pools, by number.
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// What `queue` holds.
+    pub fn queue(&self, queue: usize) -> &Queue {
+        &self.queues[queue]
+    }
+
+    /// Check the invariants of the accounting.
+    ///
+    /// # Panics
+    ///
+    /// If the books do not balance, which is a defect of this program.
+    pub fn audit(&self) {
+        for (number, pool) in self.pools.iter().enumerate() {
+            let held: u64 =
+                self.queues.iter().filter(|queue| queue.pool == number).map(|queue| queue.shared.0).sum();
+            assert_eq!(held, pool.used.0, "pool {number} counts what its queues hold");
+            assert!(pool.used <= pool.size, "pool {number} holds {} of {}", pool.used, pool.size);
+        }
+        for (number, queue) in self.queues.iter().enumerate() {
+            assert!(queue.private <= queue.private_size, "queue {number} overran its reserve");
+            assert_eq!(
+                queue.packets == 0,
+                queue.backlog().0 == 0,
+                "queue {number} counts packets and bytes alike"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

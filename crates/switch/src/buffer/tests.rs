@@ -1,0 +1,151 @@
+//! Buffer management against closed forms and an independent count.
+
+use proptest::prelude::*;
+use shallows_core::Bytes;
+
+use super::*;
+
+fn dynamic(alpha: f64, counts: DtCounts) -> Policy {
+    Policy::DynamicThreshold(DynamicThreshold { alpha, counts })
+}
+
+fn buffer(policy: Policy, pool: u64, queues: usize, private: u64) -> SharedBuffer {
+    let mut buffer =
+        SharedBuffer::new(&Config { policy, pools: vec![Bytes(pool)], private_rule: PrivateRule::Exact });
+    for _ in 0..queues {
+        buffer.add_queue(0, Bytes(private));
+    }
+    buffer
+}
+
+#[test]
+fn dynamic_threshold_reaches_its_fixed_point_for_one_to_eight_active_queues() {
+    // Choudhury and Hahne, ToN '98: M greedy queues settle at αB/(1+αM) each. Filling in turn, each stops at the
+    // last packet that keeps it within α(B−U), so it lies within one packet of the fixed point.
+    let (pool, packet) = (3 * 1024 * 1024, 1_500);
+    for alpha in [0.5, 1.0, 4.0] {
+        for active in 1..=8 {
+            let mut buffer = buffer(dynamic(alpha, DtCounts::Shared), pool, 8, 0);
+            let mut grew = true;
+            while grew {
+                grew = (0..active).filter(|&queue| buffer.admit(queue, Bytes(packet)).is_ok()).count() > 0;
+            }
+            let fixed_point = alpha * pool as f64 / (1.0 + alpha * active as f64);
+            for queue in 0..active {
+                let off = fixed_point - buffer.queue(queue).backlog().0 as f64;
+                assert!(off.abs() <= packet as f64, "α = {alpha}, M = {active}: off by {off}");
+            }
+            buffer.audit();
+        }
+    }
+}
+
+#[test]
+fn fair_shares_of_bcc_are_met() {
+    // B = 3 MiB, α = 4: 2.52 MB for one active port, 0.740 for four, 0.381 for eight (BCC §IV-B's formula).
+    for (active, share) in [(1, 2_516_582), (4, 740_171), (8, 381_300)] {
+        let mut buffer = buffer(dynamic(4.0, DtCounts::Shared), 3 * 1024 * 1024, 8, 0);
+        while (0..active).filter(|&queue| buffer.admit(queue, Bytes(1)).is_ok()).count() > 0 {}
+        assert!(buffer.queue(0).backlog().0.abs_diff(share) <= 1, "{active}: {}", buffer.queue(0).backlog());
+    }
+}
+
+#[test]
+fn private_bytes_are_used_first_and_a_packet_frees_what_it_took() {
+    let mut buffer = buffer(dynamic(1.0, DtCounts::Shared), 10_000, 1, 2_500);
+    let held: Vec<_> = (0..3).map(|_| buffer.admit(0, Bytes(1_000)).unwrap()).collect();
+    assert_eq!(held, [Memory::Private, Memory::Private, Memory::Shared]);
+    assert_eq!((buffer.queue(0).private, buffer.queue(0).shared), (Bytes(2_000), Bytes(1_000)));
+    buffer.release(0, Bytes(1_000), Memory::Private);
+    assert_eq!(buffer.admit(0, Bytes(1_000)), Ok(Memory::Private), "the reserve has room again");
+    assert_eq!(buffer.pools()[0].used, Bytes(1_000));
+}
+
+#[test]
+fn dynamic_threshold_compares_the_backlog_it_was_told_to() {
+    // α = 1 and a pool of 6,000. After four packets the queue holds 2,000 private and 2,000 shared, so T = 4,000;
+    // one more packet brings the shared bytes to 3,000 and all its bytes to 5,000.
+    for (counts, admitted) in [(DtCounts::Shared, true), (DtCounts::Total, false)] {
+        let mut buffer = buffer(dynamic(1.0, counts), 6_000, 1, 2_000);
+        for _ in 0..4 {
+            buffer.admit(0, Bytes(1_000)).unwrap();
+        }
+        assert_eq!(buffer.admit(0, Bytes(1_000)).is_ok(), admitted, "{counts:?}");
+    }
+}
+
+#[test]
+fn the_released_private_rule_of_bcc_sticks_at_about_one_packet() {
+    // Each second packet of a burst adds 18,000 to the counter and takes 9,000 away, until 27,000 more no longer
+    // fit in 131,072: the counter then rests at 108,000 with nothing queued and 117,000 with one packet, and only
+    // a packet that finds its queue empty is held privately.
+    let policy = Policy::StaticPartition { limit: Limit::Packets(1_000) };
+    let config = Config { policy, pools: vec![Bytes(1 << 30)], private_rule: PrivateRule::AsReleased };
+    let mut buffer = SharedBuffer::new(&config);
+    buffer.add_queue(0, Bytes(131_072));
+    let mut fifo = std::collections::VecDeque::new();
+    for step in 0..10_000u32 {
+        // Two arrivals, then departures until the queue is empty again, over and over.
+        if step % 4 < 2 {
+            fifo.push_back(buffer.admit(0, Bytes(9_000)).unwrap());
+        } else if let Some(memory) = fifo.pop_front() {
+            buffer.release(0, Bytes(9_000), memory);
+        }
+    }
+    assert_eq!(buffer.queues[0].private_counter, Bytes(108_000));
+    assert_eq!(buffer.admit(0, Bytes(9_000)), Ok(Memory::Private), "an empty queue still gets one packet");
+    assert_eq!(buffer.queues[0].private_counter, Bytes(117_000));
+    assert_eq!(buffer.admit(0, Bytes(9_000)), Ok(Memory::Shared));
+}
+
+#[test]
+fn a_static_partition_holds_its_limit_in_bytes_or_packets() {
+    let mut bytes = buffer(Policy::StaticPartition { limit: Limit::Bytes(Bytes(2_500)) }, 10_000, 2, 0);
+    assert!(bytes.admit(0, Bytes(1_500)).is_ok());
+    assert_eq!(bytes.admit(0, Bytes(1_500)), Err(Refusal::QueueLimit));
+    assert!(bytes.admit(0, Bytes(1_000)).is_ok(), "exactly full is not too full");
+    let mut packets = buffer(Policy::StaticPartition { limit: Limit::Packets(1) }, 10_000, 2, 0);
+    assert!(packets.admit(0, Bytes(9_000)).is_ok());
+    assert_eq!(packets.admit(0, Bytes(1)), Err(Refusal::QueueLimit));
+    assert!(packets.admit(1, Bytes(1)).is_ok(), "the other queue has its own limit");
+}
+
+#[test]
+fn complete_sharing_ends_only_where_the_pool_does() {
+    let mut buffer = buffer(Policy::CompleteSharing, 3_000, 2, 0);
+    assert!(buffer.admit(0, Bytes(2_000)).is_ok());
+    assert_eq!(buffer.admit(1, Bytes(1_001)), Err(Refusal::PoolFull));
+    assert!(buffer.admit(1, Bytes(1_000)).is_ok());
+}
+
+proptest! {
+    /// Random arrivals and departures, against bytes counted packet by packet.
+    #[test]
+    fn the_books_balance(
+        policy in prop_oneof![
+            Just(Policy::CompleteSharing),
+            Just(Policy::StaticPartition { limit: Limit::Bytes(Bytes(20_000)) }),
+            (1u32..80).prop_map(|alpha| dynamic(f64::from(alpha) / 10.0, DtCounts::Total)),
+        ],
+        steps in prop::collection::vec((0usize..3, 1u64..9_000, any::<bool>()), 1..300),
+    ) {
+        let mut buffer = buffer(policy, 60_000, 3, 10_000);
+        let mut held: Vec<std::collections::VecDeque<(u64, Memory)>> = vec![Default::default(); 3];
+        for (queue, size, arrives) in steps {
+            if arrives {
+                if let Ok(memory) = buffer.admit(queue, Bytes(size)) {
+                    held[queue].push_back((size, memory));
+                }
+            } else if let Some((size, memory)) = held[queue].pop_front() {
+                buffer.release(queue, Bytes(size), memory);
+            }
+            buffer.audit();
+            for (queue, packets) in held.iter().enumerate() {
+                let sum = |memory| packets.iter().filter(|held| held.1 == memory).map(|held| held.0).sum::<u64>();
+                prop_assert_eq!(buffer.queue(queue).shared.0, sum(Memory::Shared));
+                prop_assert_eq!(buffer.queue(queue).private.0, sum(Memory::Private));
+                prop_assert_eq!(buffer.queue(queue).packets as usize, packets.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A first-in first-out ring that never allocates once it has grown to its working size.
+
+/// A growable ring buffer of copyable items.
+///
+/// Like `VecDeque`, less what a packet queue does not need, so that pushing and popping stay a few instructions.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    slots: Box<[T]>,
+    head: usize,
+    len: usize,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    /// An empty ring.
+    pub fn new() -> Self {
+        Self { slots: vec![T::default(); 4].into_boxed_slice(), head: 0, len: 0 }
+    }
+
+    /// How many items wait.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Append `item` at the tail.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        // The capacity is a power of two, so the mask keeps the index within the slots.
+        let mask = self.slots.len() - 1;
+        self.slots[(self.head + self.len) & mask] = item;
+        self.len += 1;
+    }
+
+    /// Take the item at the head.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let item = self.slots[self.head & mask];
+        self.head = (self.head + 1) & mask;
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// The item at the head, which stays.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        (self.len > 0).then(|| &self.slots[self.head & (self.slots.len() - 1)])
+    }
+
+    fn grow(&mut self) {
+        let mut slots = vec![T::default(); self.slots.len() * 2].into_boxed_slice();
+        let (tail, wrapped) = (&self.slots[self.head..], &self.slots[..self.head]);
+        slots[..tail.len()].copy_from_slice(tail);
+        slots[tail.len()..self.len].copy_from_slice(wrapped);
+        self.slots = slots;
+        self.head = 0;
+    }
+}
+
+impl<T: Copy + Default> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_ring_agrees_with_a_deque(pushes in prop::collection::vec(any::<Option<u32>>(), 0..200)) {
+            let (mut ring, mut model) = (Ring::new(), std::collections::VecDeque::new());
+            for push in pushes {
+                if let Some(item) = push {
+                    ring.push(item);
+                    model.push_back(item);
+                } else {
+                    prop_assert_eq!(ring.pop(), model.pop_front());
+                }
+                prop_assert_eq!(ring.len(), model.len());
+                prop_assert_eq!(ring.front(), model.front());
+            }
+        }
+    }
+}
