@@ -1,0 +1,97 @@
+"""The flow list of the leaf-spine benchmark: Poisson arrivals, web search sizes, uniform pairs.
+
+One CSV file, `start_ns,source,destination,bytes`, which ns-3 and our `trace` workload both read, so that both sides
+have the same flows. Lists of one seed and load are prefixes of each other: 4,000 flows are the first quarter of 16,000.
+
+Usage: flows.py COUNT LOAD SEED FILE
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+HOSTS = 128
+LEAVES = 8
+SPINES = 8
+LINK_BITS_PER_SECOND = 100e9
+
+HEADER = "start_ns,source,destination,bytes"
+
+# DCTCP (SIGCOMM '10) Fig. 4, as the traffic generator of the MQ-ECN authors has it, in bytes: (size, cumulative share).
+WEB_SEARCH = (
+    (0, 0.0),
+    (10_000, 0.15),
+    (20_000, 0.2),
+    (30_000, 0.3),
+    (50_000, 0.4),
+    (80_000, 0.53),
+    (200_000, 0.6),
+    (1_000_000, 0.7),
+    (2_000_000, 0.8),
+    (5_000_000, 0.9),
+    (10_000_000, 0.97),
+    (30_000_000, 1.0),
+)
+
+
+class Flow(NamedTuple):
+    """One row of the list."""
+
+    start_ns: int
+    source: int
+    destination: int
+    bytes: int
+
+
+def mean_size() -> float:
+    """Return the mean of the web search distribution, 1,711,250 bytes."""
+    return sum((high - low) * (a + b) / 2 for (a, low), (b, high) in pairwise(WEB_SEARCH))
+
+
+def size_at(share: float) -> int:
+    """Return the size, at least one byte, below which this share of the flows lies; linear between the points."""
+    point = max(1, bisect_left([cumulative for _, cumulative in WEB_SEARCH], share))
+    (a, low), (b, high) = WEB_SEARCH[point - 1], WEB_SEARCH[point]
+    return max(1, round(a + (b - a) * (share - low) / (high - low)))
+
+
+def arrivals_per_second(load: float) -> float:
+    """Return the rate of flows whose payload fills `load` of the capacity from the leaves to the spines."""
+    hosts_per_leaf = HOSTS // LEAVES
+    crossing = (HOSTS - hosts_per_leaf) / (HOSTS - 1)  # share of uniform pairs that are under different leaves
+    uplinks = LEAVES * SPINES * LINK_BITS_PER_SECOND
+    return load * uplinks / crossing / (8 * mean_size())
+
+
+def flows(load: float, seed: int) -> Iterator[Flow]:
+    """Yield flows without end, in order of their starts."""
+    # Only `random()`, which Python keeps the same across its versions, and one exponential.
+    draw = random.Random(seed)
+    rate = arrivals_per_second(load)
+    start_s = 0.0
+    while True:
+        start_s += draw.expovariate(rate)
+        source = int(draw.random() * HOSTS)
+        other = int(draw.random() * (HOSTS - 1))
+        destination = other + (other >= source)
+        yield Flow(round(start_s * 1e9), source, destination, size_at(draw.random()))
+
+
+def write(path: Path, count: int, load: float, seed: int) -> list[Flow]:
+    """Write the first `count` flows to `path` and return them."""
+    rows = list(islice(flows(load, seed), count))
+    lines = [HEADER, *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return rows
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    write(Path(sys.argv[4]), int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
