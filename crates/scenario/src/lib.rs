@@ -1,1 +1,14 @@
+//! What to run: a scenario's text becomes a checked [`Experiment`], which is plain data.
+//!
+//! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
+//! on the way; whoever holds an `Experiment` need check nothing.
 
+mod experiment;
+mod topology;
+mod workload;
+
+pub use experiment::{
+    Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, InputFile, Pairs, Stop, WarmUp, WhenBusy,
+};
+pub use topology::{Link, Network, Node, NodeId, PortKind, Routes};
+pub use workload::{Flow, FlowId, Next, Workload};

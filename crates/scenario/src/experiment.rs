@@ -1,0 +1,173 @@
+//! What can run: plain data in which everything has been checked and every default filled in.
+//!
+//! Both ways to run a scenario read these types; only [`crate::load`] makes them. Nothing here decides anything.
+
+use serde::Serialize;
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant, Rate};
+
+use crate::topology::Network;
+
+/// A checked scenario under one seed.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// What the scenario is called.
+    pub name: String,
+    /// Root of every random stream.
+    pub seed: u64,
+    /// Hosts, switches and links.
+    pub network: Network,
+    /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
+    pub connections: Vec<Connections>,
+    /// The pairs between which each workload may send; same order.
+    pub pairs: Vec<Pairs>,
+    /// Sources of datagrams that do not react.
+    pub datagram_sources: Vec<DatagramSource>,
+    /// When the run ends.
+    pub stop: Stop,
+    /// When a flow counts as complete.
+    pub fct: FctEnd,
+    /// Upper edges of the flow-size bins, inclusive; a last bin without edge follows.
+    pub bins: Vec<Bytes>,
+    /// Flows that arrive earlier are simulated and not counted.
+    pub warm_up: Duration,
+    /// How often queue lengths are recorded, if at all.
+    pub sample_queues: Option<Duration>,
+    /// Each packet leaves its host up to this much later, in order; zero is off.
+    pub jitter: Duration,
+}
+
+/// When the run ends: whichever of the two comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// At this time.
+    pub at: Option<Instant>,
+    /// As soon as every flow has arrived and is complete. Off where something has no end of its own.
+    pub on_completion: bool,
+}
+
+/// When a flow counts as complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FctEnd {
+    /// When its last byte reaches the receiver.
+    Receiver,
+    /// When the sender has every acknowledgement.
+    Sender,
+}
+
+/// How the flows of a workload use connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// A new one for each flow, which closes when the sender has every acknowledgement.
+    New,
+    /// A pool for each pair, whose window, alpha and round-trip time survive from flow to flow.
+    Persistent {
+        /// Connections of each pair at the start of the run.
+        per_pair: u32,
+        /// What a flow does that finds all of them busy.
+        when_busy: WhenBusy,
+        /// What each of them sends before the first flow.
+        warm_up: Option<WarmUp>,
+    },
+}
+
+/// What a flow does that finds every connection of its pair busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenBusy {
+    /// It opens one more, which stays.
+    OpenAnother,
+    /// It waits for one of them, first come first served.
+    Queue,
+}
+
+/// A few bytes that prime a persistent connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// How many.
+    pub bytes: Bytes,
+    /// Each connection draws its time uniformly from here …
+    pub from: Instant,
+    /// … to here.
+    pub to: Instant,
+}
+
+/// Ordered pairs of distinct hosts.
+#[derive(Clone, Debug)]
+pub enum Pairs {
+    /// Every sender with every receiver but itself.
+    Product {
+        /// Who sends.
+        senders: Vec<HostId>,
+        /// Who receives.
+        receivers: Vec<HostId>,
+    },
+    /// These.
+    List(Vec<(HostId, HostId)>),
+}
+
+impl Pairs {
+    /// The pairs, each once, in a fixed order.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = (HostId, HostId)> + '_> {
+        match self {
+            Self::List(pairs) => Box::new(pairs.iter().copied()),
+            Self::Product { senders, receivers } => Box::new(
+                senders
+                    .iter()
+                    .flat_map(move |&from| receivers.iter().map(move |&to| (from, to)))
+                    .filter(|(from, to)| from != to),
+            ),
+        }
+    }
+}
+
+/// A source of datagrams between two hosts.
+#[derive(Clone, Debug)]
+pub struct DatagramSource {
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub destination: HostId,
+    /// When the first one leaves.
+    pub start: Instant,
+    /// From here on nothing is sent.
+    pub stop: Option<Instant>,
+    /// Bytes of data in each, without headers.
+    pub payload: Bytes,
+    /// When they leave.
+    pub pattern: DatagramPattern,
+    /// Service class.
+    pub class: u8,
+}
+
+/// When datagrams leave. Rates count every byte on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DatagramPattern {
+    /// At equal intervals.
+    Constant {
+        /// Wire bits per second.
+        rate: Rate,
+    },
+    /// At exponential intervals.
+    Poisson {
+        /// Wire bits per second, on average.
+        rate: Rate,
+    },
+    /// At equal intervals for `on`, then nothing for `off`, and again.
+    OnOff {
+        /// Wire bits per second while it sends.
+        rate: Rate,
+        /// Length of a burst.
+        on: Duration,
+        /// Length of the silence after it.
+        off: Duration,
+    },
+}
+
+/// A file that a scenario names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputFile {
+    /// As the scenario gives it.
+    pub path: String,
+    /// FNV-1a hash of its contents, 64 bits in hexadecimal.
+    pub content_hash: String,
+}

@@ -1,0 +1,107 @@
+//! The network as plain data: nodes, directed links, routes, and what follows from them alone.
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_switch::{EgressDrop, aqm, buffer};
+
+/// A host or a switch, by number: hosts first, then switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// Hosts, switches and the links between them.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// How many hosts there are; they are the first nodes.
+    pub hosts: u32,
+    /// How many switches there are.
+    pub switches: u32,
+    /// Directed links. A link's number is also that of the egress port it leaves from. Link *h* below `hosts` is the
+    /// one that leaves host *h*.
+    pub links: Vec<Link>,
+    /// Hosts, then switches.
+    pub nodes: Vec<Node>,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// What every link carries for a packet beyond the IP packet itself.
+    pub framing: Bytes,
+}
+
+/// One direction of a cable.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where it leaves.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Bits per second.
+    pub rate: Rate,
+    /// From the last bit sent to the packet's arrival: propagation, and the delay of the host at one end.
+    pub delay: Duration,
+    /// Where it stands in the network.
+    pub kind: PortKind,
+    /// Which pool of its node's buffer its port shares.
+    pub pool: usize,
+    /// Bytes of that buffer that are its port's alone.
+    pub private: Bytes,
+    /// Such as `leaf3->spine1`.
+    pub name: String,
+}
+
+/// Where a port stands in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortKind {
+    /// From a host.
+    Nic,
+    /// From a switch to a host.
+    ToHost,
+    /// From a leaf to a spine.
+    Up,
+    /// From a spine to a leaf.
+    Down,
+    /// Between the two switches of a dumbbell.
+    Bottleneck,
+}
+
+/// What a host or a switch is made of.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Memory behind its ports.
+    pub buffer: buffer::Config,
+    /// Markers of each of its ports.
+    pub markers: Vec<aqm::Config>,
+    /// What a drop at dequeue costs.
+    pub egress_drop: EgressDrop,
+    /// Next hops; empty at hosts.
+    pub routes: Routes,
+    /// Seed of its choice among equal-cost next hops.
+    pub ecmp_seed: u64,
+}
+
+/// The next hops of one switch.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    /// By destination host.
+    group_of: Vec<u32>,
+    /// Links of equal cost.
+    groups: Vec<Box<[u32]>>,
+}
+
+impl Routes {
+    /// Routes in which destination *h* is reached over `groups[group_of[h]]`.
+    ///
+    /// # Panics
+    ///
+    /// If a group is missing or empty.
+    pub(crate) fn new(group_of: Vec<u32>, groups: Vec<Box<[u32]>>) -> Self {
+        assert!(groups.iter().all(|group| !group.is_empty()), "every group has a link");
+        assert!(group_of.iter().all(|&group| (group as usize) < groups.len()), "every group exists");
+        Self { group_of, groups }
+    }
+
+    /// Numbers of the links over which `destination` is reached, all at equal cost.
+    #[inline]
+    pub fn next_hops(&self, destination: HostId) -> &[u32] {
+        &self.groups[self.group_of[destination.0 as usize] as usize]
+    }
+}
