@@ -104,8 +104,6 @@ pub enum Arrival<T> {
     Dropped {
         /// What the driver gave with it.
         payload: T,
-        /// Whether the link stays silent for its time ([`EgressDrop::Slot`]).
-        silent: bool,
     },
 }
 
@@ -166,19 +164,19 @@ impl<T: Copy + Default> Port<T> {
                     Refusal::PoolFull => DropReason::PoolFull,
                 };
                 self.counters.dropped[reason as usize] += 1;
-                return Arrival::Dropped { payload, silent: false };
+                return Arrival::Dropped { payload };
             }
         }
         let verdict = self.ask(|marker, port| marker.on_enqueue(now, &header, port), &before);
         if !self.carry_out(verdict, &mut header) {
             buffer.release(self.queue_id, header.size(), header.memory);
-            return Arrival::Dropped { payload, silent: false };
+            return Arrival::Dropped { payload };
         }
         self.counters.enqueued += 1;
         if self.backlog.0 == 0 && self.busy_until <= now {
             return match self.depart(now, header, payload, buffer) {
                 Ok(departure) => Arrival::Sent(departure),
-                Err(payload) => Arrival::Dropped { payload, silent: self.egress_drop == EgressDrop::Slot },
+                Err(payload) => Arrival::Dropped { payload },
             };
         }
         self.backlog += header.size();

@@ -67,8 +67,7 @@ fn a_full_queue_drops_and_says_why() {
     let (mut port, mut buffer) = (port(vec![], EgressDrop::Slot), buffer(Limit::Packets(1)));
     port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer);
     port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer);
-    let Arrival::Dropped { payload: 3, silent: false } =
-        port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer)
+    let Arrival::Dropped { payload: 3 } = port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer)
     else {
         panic!("one packet is on the wire, one waits, and that is the limit")
     };
