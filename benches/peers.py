@@ -1,0 +1,175 @@
+"""`make bench`: our speed against ns-3's, on the same flows, topology and settings, in one session on one core.
+
+The two simulators take turns, so that a machine that slows down slows both. Writes `target/bench/peers.json` and
+prints a table; fails if the two sides did not do the same work. What both sides are told is in `peers/README.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+import flows  # noqa: E402
+import measure  # noqa: E402
+import ns3  # noqa: E402
+import ours  # noqa: E402
+from measure import Run  # noqa: E402
+from pinned import MissingTool  # noqa: E402
+
+FOLDER = HERE.parent / "target" / "bench"
+STAR_SECONDS = 0.5
+LOAD = 0.6
+FLOWS_SEED = 1
+COUNTS = (1_000, 4_000, 16_000)
+COMPARED_COUNT = 4_000
+# Mean FCTs that differ by more are to be explained.
+FCT_TOLERANCE = 0.10
+
+Case = tuple[list[Run], list[Run]]
+
+
+def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Callable[[int], Run]) -> Case:
+    """Run both sides alternately; both are given the number of the repeat, from 1, as their seed."""
+    case: Case = ([], [])
+    for seed in range(1, repeats + 1):
+        case[1].append(theirs_runs(seed))
+        case[0].append(ours_runs(seed))
+    return case
+
+
+def measure_star(program: Path, repeats: int) -> Case:
+    """Sixteen long DCTCP flows into one port of a switch."""
+    return take_turns(repeats, lambda _: ours.run_star(STAR_SECONDS), lambda _: ns3.run_star(program, STAR_SECONDS))
+
+
+def measure_leaf_spine(program: Path, repeats: int) -> Case:
+    """Web search traffic through 128 hosts, to completion."""
+    flow_list, total_bytes = make_flow_list(COMPARED_COUNT)
+    return take_turns(
+        repeats,
+        lambda seed: ours.run_leaf_spine(flow_list, total_bytes, seed),
+        lambda seed: ns3.run_leaf_spine(program, flow_list, seed, FOLDER / f"ns3-fct-{seed}.csv"),
+    )
+
+
+def measure_scaling(repeats: int) -> dict[str, Any]:
+    """Cost per packet-hop of our side as the flows of one run grow at the same load."""
+    runs: dict[int, list[Run]] = {count: [] for count in COUNTS}
+    for seed in range(1, repeats + 1):
+        for count in COUNTS:
+            flow_list, total_bytes = make_flow_list(count)
+            runs[count].append(ours.run_leaf_spine(flow_list, total_bytes, seed))
+    scaling: dict[str, Any] = {}
+    for count in COUNTS:
+        found = measure.figures(runs[count])
+        scaling[str(count)] = {**found, "ns_per_hop": 1e9 / found["hops_per_s"]}
+    few, many = str(COUNTS[0]), str(COUNTS[-1])
+    scaling[f"ratio_{many}_over_{few}"] = scaling[many]["ns_per_hop"] / scaling[few]["ns_per_hop"]
+    return scaling
+
+
+def make_flow_list(count: int) -> tuple[Path, int]:
+    """Write the list of `count` flows; return the file and the sum of the flows' bytes."""
+    path = FOLDER / f"flows-{count}.csv"
+    rows = flows.write(path, count, LOAD, FLOWS_SEED)
+    return path, sum(row.bytes for row in rows)
+
+
+def compare(case: Case) -> dict[str, Any]:
+    """Return one case as `peers.json` holds it: the lower of the two ratios counts."""
+    return {
+        "shallows": measure.figures(case[0]),
+        "ns3": measure.figures(case[1]),
+        "ratio": min(measure.speed_ratios(*case)),
+    }
+
+
+def print_case(name: str, case: Case) -> None:
+    """Print both sides of one case and how they compare."""
+    print(f"\n{name}")
+    print(f"  {'':<10}{'packet-hops':>13}{'wall s':>10}{'process s':>11}{'hops/s':>14}{'ns/hop':>9}{'peak MB':>9}")
+    for side, runs in zip(("shallows", "ns-3"), case, strict=True):
+        found = measure.figures(runs)
+        process_s = measure.median(runs, lambda run: run.process_s)
+        print(
+            f"  {side:<10}{found['packet_hops']:>13,.0f}{found['wall_s']:>10.3f}{process_s:>11.3f}"
+            f"{found['hops_per_s']:>14,.0f}{1e9 / found['hops_per_s']:>9.0f}{found['peak_rss_mb']:>9.1f}"
+        )
+    by_hops, by_bytes = measure.speed_ratios(*case)
+    print(
+        f"  {min(by_hops, by_bytes):.1f} times ns-3 (by packet-hops {by_hops:.1f}, by delivered bytes {by_bytes:.1f}); "
+        f"packet-hops {measure.hops_ratio(*case):.3f} of ns-3's"
+    )
+
+
+def print_fcts(case: Case) -> None:
+    """Print mean FCTs per size bin."""
+    print(f"\n  {'mean FCT, us':<14}{'shallows':>10}{'ns-3':>10}{'ratio':>8}")
+    for size, ratio in measure.fct_ratios(*case).items():
+        means = [sum(run.mean_fct_us[size] for run in runs) / len(runs) for runs in case]
+        remark = "  beyond 10 %: to be explained" if abs(ratio - 1) > FCT_TOLERANCE else ""
+        print(f"  {size:<14}{means[0]:>10.1f}{means[1]:>10.1f}{ratio:>8.3f}{remark}")
+
+
+def print_scaling(scaling: dict[str, Any]) -> None:
+    """Print how our cost per packet-hop grows with the flows of a run."""
+    print(f"\nscaling, our side alone\n  {'flows':<10}{'packet-hops':>13}{'wall s':>10}{'ns/hop':>9}{'peak MB':>9}")
+    for count in COUNTS:
+        found = scaling[str(count)]
+        print(
+            f"  {count:<10,}{found['packet_hops']:>13,.0f}{found['wall_s']:>10.3f}"
+            f"{found['ns_per_hop']:>9.0f}{found['peak_rss_mb']:>9.1f}"
+        )
+    print(f"  cost per packet-hop at 16,000 flows over that at 1,000: {scaling['ratio_16000_over_1000']:.2f}")
+
+
+def bench(repeats: int) -> list[str]:
+    """Measure everything, print it, write `peers.json`; return why the comparison does not hold, if it does not."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    ours.require()
+    program = ns3.compile_if_stale(FOLDER)
+    star = measure_star(program, repeats)
+    print_case(f"star: 16 long DCTCP flows, 10 Gb/s, 1500 B, {STAR_SECONDS} s", star)
+    leaf_spine = measure_leaf_spine(program, repeats)
+    print_case(f"leaf-spine: 128 hosts, 100 Gb/s, 9000 B, {COMPARED_COUNT:,} web search flows", leaf_spine)
+    print_fcts(leaf_spine)
+    scaling = measure_scaling(repeats)
+    print_scaling(scaling)
+    document = {
+        "star": compare(star),
+        "leaf_spine": compare(leaf_spine),
+        "scaling": scaling,
+        "fct_ratio": measure.fct_ratios(*leaf_spine),
+    }
+    (FOLDER / "peers.json").write_text(json.dumps(document, indent=2) + "\n", encoding="ascii")
+    return measure.problems("star", *star) + measure.problems("leaf-spine", *leaf_spine)
+
+
+def main() -> int:
+    """Parse the arguments, measure, say what is wrong in one line each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each side; medians are taken (default: 3)")
+    arguments = parser.parse_args()
+    if arguments.repeats < 1:
+        parser.error("--repeats must be at least 1")
+    try:
+        found = bench(arguments.repeats)
+    except MissingTool as missing:
+        found = [str(missing)]
+    except subprocess.CalledProcessError as failed:
+        found = [f"{' '.join(map(str, failed.cmd))} failed with status {failed.returncode}: {failed.stderr or ''}"]
+    for line in found:
+        print(f"bench: {line}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Our side: `shallows run` in a process of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from measure import BINS, Run
+from pinned import MissingTool, pinned
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = ROOT / "benches" / "scenarios"
+COMMAND = ROOT / ".venv" / "bin" / "shallows"
+
+# Where a scenario with a `trace` workload names its flow list.
+TRACE_KEY = "workload.file"
+
+
+def require() -> None:
+    """Say at once, and not after minutes of the other side, that our side is not there."""
+    if not COMMAND.exists():
+        raise MissingTool(f"{COMMAND.relative_to(ROOT)} is missing: make build")
+
+
+def run_shallows(scenario: Path, overrides: Mapping[str, object], seed: int = 1) -> dict[str, Any]:
+    """Run a scenario and return its `summary.json`, with the time of the whole process as `process_s`."""
+    settings = [part for key, value in overrides.items() for part in ("--set", f"{key}={value}")]
+    with tempfile.TemporaryDirectory() as scratch:
+        out = ["--seed", str(seed), "--out", str(Path(scratch) / "run"), "--json"]
+        begin = time.monotonic()
+        process = subprocess.run(
+            pinned([str(COMMAND), "run", str(scenario), *settings, *out]), check=True, stdout=subprocess.PIPE, text=True
+        )
+        process_s = time.monotonic() - begin
+    return {**json.loads(process.stdout), "process_s": process_s}
+
+
+def run_star(simulated_s: float) -> Run:
+    """Run 16 long flows; the scenario says for how long, which must be `simulated_s`."""
+    summary = run_shallows(SCENARIOS / "star.toml", {})
+    delivered = summary["goodput_gbps"] * 1e9 / 8 * simulated_s
+    return _to_run(summary, delivered, unfinished=0)
+
+
+def run_leaf_spine(flow_list: Path, total_bytes: int, seed: int) -> Run:
+    """Run a flow list of `total_bytes` to completion."""
+    summary = run_shallows(SCENARIOS / "leaf-spine.toml", {TRACE_KEY: flow_list}, seed)
+    unfinished = summary["flows"]["started"] - summary["flows"]["completed"]
+    return _to_run(summary, total_bytes, unfinished)
+
+
+def _to_run(summary: dict[str, Any], delivered: float, unfinished: int) -> Run:
+    engine = summary["engine"]
+    fcts = summary["fct_us"]
+    return Run(
+        wall_s=engine["wall_s"],
+        process_s=summary["process_s"],
+        packet_hops=engine["packet_hops"],
+        delivered_bytes=delivered,
+        peak_rss_mb=engine["peak_rss_mb"],
+        drops=summary["packets"]["dropped"],
+        unfinished=unfinished,
+        mean_fct_us={size: fcts[size]["mean"] for size in BINS if fcts.get(size, {}).get("count")},
+    )
