@@ -1,0 +1,132 @@
+//! What the connections of a run have in common.
+
+use shallows_core::packet::Ecn;
+use shallows_core::{Bytes, Duration};
+
+use crate::congestion::{self, Avoidance, EcnMode, LossBase};
+use crate::rtt::RtoConfig;
+
+/// The parameters of every connection of a run. [`Config::new`] is what the RFCs prescribe.
+///
+/// The caller guarantees what the fields demand; a scenario is checked before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Payload of a full segment, 1 to 65,535 bytes (SMSS).
+    pub mss: Bytes,
+    /// cwnd of a new connection (IW), and the most that is left of it after idleness (RW); at least one segment.
+    pub initial_window: Bytes,
+    /// cwnd never grows beyond this; at least `initial_window`.
+    pub max_window: Bytes,
+    /// An ECN reduction leaves cwnd no smaller than this; at least one segment (RFC 3168 §6.1.2), two in Linux.
+    pub minimum_window: Bytes,
+    /// The window a receiver advertises; at least one segment and below 4 GiB.
+    pub receive_window: Bytes,
+    /// In slow start an acknowledgement adds at most this many segments to cwnd: 1 in RFC 5681 Eq. 2, 2 in
+    /// RFC 3465 §2.2.
+    pub slow_start_limit: u32,
+    /// How cwnd grows in congestion avoidance.
+    pub avoidance: Avoidance,
+    /// Of what a loss leaves one half.
+    pub loss_base: LossBase,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// How many duplicate acknowledgements, or segments above a hole, mean a loss (RFC 6675 DupThresh).
+    pub duplicate_threshold: u32,
+    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 6675 §5 step 3).
+    pub limited_transmit: bool,
+    /// Whether what was selectively acknowledged is believed after a timeout.
+    pub sack_after_timeout: SackAfterTimeout,
+    /// Whether data written after an idle RTO starts from the initial window again (RFC 5681 §4.1).
+    pub restart_after_idle: bool,
+    /// Whether every acknowledgement of new data gives an RTT sample (RFC 7323); otherwise one timed segment at
+    /// a time does (RFC 6298 §3).
+    pub timestamps: bool,
+    /// When a receiver acknowledges.
+    pub delayed_ack: DelayedAck,
+    /// Which packets of an ECN-capable connection say so.
+    pub ect: EctPolicy,
+    /// How signals of congestion become a window.
+    pub congestion: congestion::Config,
+}
+
+/// When a receiver acknowledges data that arrives in order (RFC 5681 §4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// At the latest with this many segments (DCTCP's *m*); 1 acknowledges every segment at once.
+    pub segments: u32,
+    /// At the latest after this time.
+    pub timeout: Duration,
+}
+
+/// Which packets of an ECN-capable connection carry ECT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EctPolicy {
+    /// All of them, as DCTCP is deployed: switches drop what cannot be marked.
+    All,
+    /// New data only; neither pure acknowledgements (RFC 3168 §6.1.4) nor retransmissions (§6.1.5).
+    Rfc3168,
+}
+
+/// What becomes of selective acknowledgements when the retransmission timer fires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SackAfterTimeout {
+    /// Kept, and used to fill the holes only (RFC 6675 §5.1).
+    #[default]
+    Kept,
+    /// Forgotten, so that everything outstanding is sent again (RFC 2018 §8; ns-2's `clear_on_timeout_`).
+    Forgotten,
+}
+
+impl Config {
+    /// What the RFCs prescribe for segments of `mss` bytes under `congestion`.
+    pub fn new(mss: Bytes, congestion: congestion::Config) -> Self {
+        let ect = match congestion.ecn_mode() {
+            // RFC 8257 §3.6 and the deployments of DCTCP: a packet that cannot be marked would be dropped.
+            EcnMode::Accurate => EctPolicy::All,
+            EcnMode::Off | EcnMode::Classic => EctPolicy::Rfc3168,
+        };
+        Self {
+            mss,
+            // RFC 6928 §2.
+            initial_window: Bytes((10 * mss.0).min(14_600.max(2 * mss.0))),
+            max_window: Bytes(1 << 30),
+            minimum_window: mss,
+            // RFC 7323 §2.3: the largest window that can be advertised.
+            receive_window: Bytes(1 << 30),
+            slow_start_limit: 1,
+            avoidance: Avoidance::default(),
+            loss_base: LossBase::default(),
+            rto: RtoConfig::default(),
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            sack_after_timeout: SackAfterTimeout::default(),
+            restart_after_idle: true,
+            timestamps: true,
+            // RFC 5681 §4.2 demands less than 500 ms; 40 ms is Linux's least.
+            delayed_ack: DelayedAck { segments: 2, timeout: Duration::from_millis(40) },
+            ect,
+            congestion,
+        }
+    }
+
+    /// The ECN codepoint of data.
+    #[inline]
+    pub fn data_ecn(&self, retransmission: bool) -> Ecn {
+        match (self.congestion.ecn_mode(), self.ect) {
+            (EcnMode::Off, _) => Ecn::NotEct,
+            // RFC 3168 §6.1.5.
+            (_, EctPolicy::Rfc3168) if retransmission => Ecn::NotEct,
+            _ => Ecn::Ect,
+        }
+    }
+
+    /// The ECN codepoint of a pure acknowledgement.
+    #[inline]
+    pub fn ack_ecn(&self) -> Ecn {
+        match (self.congestion.ecn_mode(), self.ect) {
+            (EcnMode::Classic | EcnMode::Accurate, EctPolicy::All) => Ecn::Ect,
+            // RFC 3168 §6.1.4.
+            _ => Ecn::NotEct,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! DCTCP: the window is cut in proportion to the fraction of bytes that were marked (RFC 8257).
+
+use shallows_core::Bytes;
+
+use super::{Ack, Congestion, CongestionControl, Window};
+
+/// Parameters of [`Dctcp`]; the default is RFC 8257's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// *g*, the weight of the newest window in alpha; above 0, at most 1.
+    pub gain: f64,
+    /// Alpha of a new connection, 0 to 1. RFC 8257 §3.3 and Linux: 1; the ns-2 code of the papers: 0.
+    pub initial_alpha: f64,
+    /// Which acknowledgement ends an observation window.
+    pub window_end: WindowEnd,
+    /// Whether duplicate acknowledgements count in the fraction.
+    pub duplicate_acks: DuplicateAcks,
+    /// Whether acknowledgements with ECE, other than one that cuts cwnd, grow it.
+    pub ece_growth: EceGrowth,
+}
+
+/// Which acknowledgement ends an observation window, whose end is the highest sequence number sent at its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowEnd {
+    /// One beyond its end (RFC 8257 §3.3 step 4; ns-2).
+    #[default]
+    Passed,
+    /// One that reaches its end (Linux, ns-3).
+    Reached,
+}
+
+/// Whether duplicate acknowledgements count in the fraction of marked bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DuplicateAcks {
+    /// They acknowledge no bytes (RFC 8257 §3.3 step 1).
+    #[default]
+    Ignored,
+    /// Each counts as one segment (ns-2).
+    OneSegment,
+}
+
+/// Which acknowledgements with ECE grow cwnd, besides the one that cuts it, which never does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EceGrowth {
+    /// All: DCTCP does not change how cwnd grows (RFC 8257 §3.4).
+    #[default]
+    All,
+    /// All but the first of a run of them (ns-2's `ecn_burst_`).
+    NotFirst,
+    /// None (RFC 3168 §6.1.2).
+    None,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // RFC 8257 §4.2: 1/16.
+            gain: 1.0 / 16.0,
+            initial_alpha: 1.0,
+            window_end: WindowEnd::default(),
+            duplicate_acks: DuplicateAcks::default(),
+            ece_growth: EceGrowth::default(),
+        }
+    }
+}
+
+/// The state of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    window: Window,
+    alpha: f64,
+    gain: f64,
+    observation_end: u64,
+    bytes_acked: u64,
+    bytes_marked: u64,
+    window_end: WindowEnd,
+    duplicate_acks: DuplicateAcks,
+    ece_growth: EceGrowth,
+    previous_ece: bool,
+}
+
+/// Below this alpha is zero: no cwnd of up to 2³⁰ bytes would lose a byte to it. RFC 8257 §4.2 demands that alpha
+/// can reach zero, which a decaying fraction alone never does.
+const NEGLIGIBLE: f64 = 1.0 / (1 << 30) as f64;
+
+impl Dctcp {
+    /// A new connection that starts with `window`.
+    pub fn new(config: &Config, window: Window) -> Self {
+        Self {
+            window,
+            alpha: config.initial_alpha,
+            gain: config.gain,
+            observation_end: 0,
+            bytes_acked: 0,
+            bytes_marked: 0,
+            window_end: config.window_end,
+            duplicate_acks: config.duplicate_acks,
+            ece_growth: config.ece_growth,
+            previous_ece: false,
+        }
+    }
+
+    /// RFC 8257 §3.3 steps 1 to 4.
+    #[inline]
+    fn observe(&mut self, ack: &Ack) {
+        let bytes = match self.duplicate_acks {
+            DuplicateAcks::OneSegment if ack.acked == Bytes(0) => self.window.mss().0,
+            _ => ack.acked.0,
+        };
+        self.bytes_acked += bytes;
+        if ack.ece {
+            self.bytes_marked += bytes;
+        }
+        let ended = match self.window_end {
+            WindowEnd::Passed => ack.number > self.observation_end,
+            WindowEnd::Reached => ack.number >= self.observation_end,
+        };
+        if ended && self.bytes_acked > 0 {
+            self.update_alpha(ack.next);
+        }
+    }
+
+    /// RFC 8257 §3.3 steps 5 to 8.
+    fn update_alpha(&mut self, next: u64) {
+        let fraction = self.bytes_marked as f64 / self.bytes_acked as f64;
+        self.alpha = self.alpha * (1.0 - self.gain) + self.gain * fraction;
+        if self.alpha < NEGLIGIBLE {
+            self.alpha = 0.0;
+        }
+        debug_assert!((0.0..=1.0).contains(&self.alpha));
+        self.observation_end = next;
+        self.bytes_acked = 0;
+        self.bytes_marked = 0;
+    }
+
+    #[inline]
+    fn grows(&self, ack: &Ack) -> bool {
+        let held_back = ack.ece
+            && match self.ece_growth {
+                EceGrowth::All => false,
+                EceGrowth::NotFirst => !self.previous_ece,
+                EceGrowth::None => true,
+            };
+        ack.may_grow && !held_back
+    }
+}
+
+impl CongestionControl for Dctcp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.observe(ack);
+        if self.grows(ack) {
+            self.window.grow(ack.acked);
+        }
+        self.previous_ece = ack.ece;
+    }
+
+    fn on_congestion(&mut self, congestion: Congestion, flight_size: Bytes) {
+        match congestion {
+            // RFC 8257 §3.3 step 9: cwnd × (1 − alpha / 2).
+            Congestion::Ecn => {
+                let cwnd = self.window.cwnd();
+                self.window.reduce(cwnd.0 - cwnd.scale(self.alpha / 2.0).0);
+            }
+            // RFC 8257 §3.5: as conventional TCP, whatever alpha is.
+            Congestion::Loss => self.window.halve(flight_size),
+            Congestion::Timeout => self.window.collapse(flight_size, false),
+            Congestion::RepeatedTimeout => self.window.collapse(flight_size, true),
+        }
+    }
+
+    #[inline]
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn alpha(&self) -> Option<f64> {
+        Some(self.alpha)
+    }
+}

@@ -1,0 +1,138 @@
+//! cwnd and ssthresh, and the ways RFC 5681 moves them; algorithms choose among these.
+
+use shallows_core::Bytes;
+
+/// How cwnd grows in congestion avoidance, by about one segment per round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Avoidance {
+    /// One segment once a whole cwnd was acknowledged: what RFC 5681 §3.1 recommends.
+    #[default]
+    ByteCounting,
+    /// SMSS²/cwnd for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2): half as fast with delayed ones.
+    PerAck,
+}
+
+/// Of what a loss leaves one half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossBase {
+    /// FlightSize: what is sent but not acknowledged (RFC 5681 Eq. 4).
+    #[default]
+    FlightSize,
+    /// cwnd, whether it was used or not (ns-2, Linux).
+    Cwnd,
+}
+
+/// cwnd and ssthresh of one connection, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged since congestion avoidance last added a segment.
+    counted: u64,
+    maximum: u64,
+    mss: u32,
+    minimum: u32,
+    slow_start_limit: u32,
+    avoidance: Avoidance,
+    loss_base: LossBase,
+}
+
+impl Window {
+    /// The window of a new connection.
+    pub fn new(config: &crate::Config) -> Self {
+        let narrow = |bytes: Bytes| u32::try_from(bytes.0).expect("segments and least windows are small");
+        Self {
+            cwnd: config.initial_window.0,
+            // RFC 5681 §3.1: arbitrarily high at first.
+            ssthresh: u64::MAX,
+            counted: 0,
+            maximum: config.max_window.0,
+            mss: narrow(config.mss),
+            minimum: narrow(config.minimum_window),
+            slow_start_limit: config.slow_start_limit.saturating_mul(narrow(config.mss)),
+            avoidance: config.avoidance,
+            loss_base: config.loss_base,
+        }
+    }
+
+    /// The congestion window.
+    #[inline]
+    pub fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+
+    /// The slow start threshold.
+    pub fn ssthresh(&self) -> Bytes {
+        Bytes(self.ssthresh)
+    }
+
+    /// A full segment.
+    #[inline]
+    pub fn mss(&self) -> Bytes {
+        Bytes(u64::from(self.mss))
+    }
+
+    /// Grow for an acknowledgement of `acked` new bytes.
+    #[inline]
+    pub fn grow(&mut self, acked: Bytes) {
+        let mss = u64::from(self.mss);
+        if self.cwnd < self.ssthresh {
+            // RFC 5681 Eq. 2, with RFC 3465's limit in place of one segment.
+            self.cwnd += acked.0.min(u64::from(self.slow_start_limit));
+        } else {
+            match self.avoidance {
+                Avoidance::ByteCounting => {
+                    self.counted += acked.0;
+                    if self.counted >= self.cwnd {
+                        self.counted -= self.cwnd;
+                        self.cwnd += mss;
+                    }
+                }
+                // RFC 5681 Eq. 3; at least one byte.
+                Avoidance::PerAck => self.cwnd += (mss * mss / self.cwnd).max(1),
+            }
+        }
+        self.cwnd = self.cwnd.min(self.maximum);
+    }
+
+    /// Reduce to `cwnd` because of ECN, but not below the least window.
+    pub(crate) fn reduce(&mut self, cwnd: u64) {
+        self.cwnd = cwnd.max(u64::from(self.minimum));
+        self.set_ssthresh(cwnd);
+    }
+
+    /// Reduce because `flight_size` bytes lost one of theirs.
+    pub(crate) fn halve(&mut self, flight_size: Bytes) {
+        self.set_ssthresh(self.loss_base(flight_size) / 2);
+        // RFC 6675 §5 step 4.2.
+        self.cwnd = self.ssthresh;
+    }
+
+    /// Start over because the retransmission timer fired.
+    pub(crate) fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
+        // RFC 5681 §3.1: ssthresh is held while the same segment times out again.
+        if !repeated {
+            self.set_ssthresh(self.loss_base(flight_size) / 2);
+        }
+        // RFC 5681 §3.1: the loss window.
+        self.cwnd = u64::from(self.mss);
+    }
+
+    /// Leave at most `restart_window` (RFC 5681 §4.1).
+    pub(crate) fn restart(&mut self, restart_window: u64) {
+        self.cwnd = self.cwnd.min(restart_window);
+    }
+
+    fn loss_base(&self, flight_size: Bytes) -> u64 {
+        match self.loss_base {
+            LossBase::FlightSize => flight_size.0,
+            LossBase::Cwnd => self.cwnd,
+        }
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        // RFC 5681 Eq. 4: two segments at least.
+        self.ssthresh = ssthresh.max(2 * u64::from(self.mss));
+        self.counted = 0;
+    }
+}

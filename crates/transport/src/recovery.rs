@@ -1,0 +1,253 @@
+//! Loss detection and recovery with selective acknowledgements (RFC 6675).
+//!
+//! A connection has this state only once something was missing. Sequence numbers are of the byte *after*: what
+//! the RFC calls HighData is `next − 1` here, and so for HighRxt, RescueRxt and RecoveryPoint.
+
+use shallows_core::packet::Segment;
+
+use crate::config::{Config, SackAfterTimeout};
+use crate::scoreboard::{Range, Scoreboard};
+
+/// What is sent but not acknowledged: bytes from `una` up to `next`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outstanding {
+    pub(crate) una: u64,
+    pub(crate) next: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// No loss is being repaired, though something may be missing.
+    #[default]
+    Open,
+    /// Fast recovery (RFC 6675 §5).
+    Recovery,
+    /// After a timeout (RFC 6675 §5.1): what was outstanding counts as lost.
+    Timeout,
+}
+
+/// How much may be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    pub(crate) cwnd: u64,
+    /// Length of the next segment of unsent data; zero if there is none or the receiver has no room for it.
+    pub(crate) unsent: u64,
+}
+
+/// The scoreboard and the variables of RFC 6675 §2.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    scoreboard: Scoreboard,
+    phase: Phase,
+    /// The first retransmission of a recovery, which neither cwnd nor pipe holds back, is due.
+    first_due: bool,
+    dup_acks: u32,
+    recovery_point: u64,
+    high_rxt: u64,
+    rescue_rxt: u64,
+    pipe: u64,
+    /// Holes below are lost.
+    lost_below: u64,
+    /// New data sent beyond cwnd by limited transmit.
+    limited: u64,
+    /// Where the retransmission timer last fired.
+    timed_out_at: Option<u64>,
+}
+
+impl Recovery {
+    /// Whether nothing is missing and nothing is being repaired.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase == Phase::Open && self.scoreboard.is_empty()
+    }
+
+    /// Whether this is fast recovery, in which cwnd does not grow.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.phase == Phase::Recovery
+    }
+
+    /// The estimate of how many bytes are in the network.
+    pub(crate) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// New data that limited transmit sent, which FlightSize shall not hold (RFC 5681 §3.2 step 2).
+    pub(crate) fn limited(&self) -> u64 {
+        self.limited
+    }
+
+    /// Take in an acknowledgement that newly covers `acked` bytes. Says whether fast recovery begins.
+    pub(crate) fn on_ack(
+        &mut self,
+        config: &Config,
+        data: Outstanding,
+        segment: &Segment,
+        acked: u64,
+    ) -> bool {
+        let news = self.update(data, segment);
+        if acked > 0 {
+            self.dup_acks = 0;
+            self.limited = 0;
+        }
+        // RFC 6675 §5 step A and §5.1: until then no other recovery begins.
+        if self.phase != Phase::Open && data.una >= self.recovery_point {
+            self.phase = Phase::Open;
+            self.first_due = false;
+        }
+        let begins = news && self.phase == Phase::Open && self.detects_loss(config, data);
+        if begins {
+            // RFC 6675 §5 step 4.
+            self.phase = Phase::Recovery;
+            self.recovery_point = data.next;
+            self.first_due = true;
+        }
+        if begins || self.phase == Phase::Open {
+            self.high_rxt = data.una;
+        }
+        self.high_rxt = self.high_rxt.max(data.una);
+        self.set_pipe(config, data);
+        begins
+    }
+
+    /// The retransmission timer fired (RFC 6675 §5.1). Says whether it did so before for the same segment.
+    pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
+        let repeated = self.timed_out_at == Some(data.una);
+        self.timed_out_at = Some(data.una);
+        // RFC 2018 §8: a receiver may throw away what it selectively acknowledged.
+        if config.sack_after_timeout == SackAfterTimeout::Forgotten || self.scoreboard.reneged(data.una) {
+            self.scoreboard.clear();
+        }
+        self.phase = Phase::Timeout;
+        self.first_due = false;
+        self.recovery_point = data.next;
+        self.high_rxt = data.una;
+        self.dup_acks = 0;
+        self.limited = 0;
+        self.set_pipe(config, data);
+        repeated
+    }
+
+    /// The bytes to send next, if any may go, and count them as sent.
+    pub(crate) fn next_segment(
+        &mut self,
+        config: &Config,
+        data: Outstanding,
+        allowance: Allowance,
+    ) -> Option<Range> {
+        if self.first_due {
+            self.first_due = false;
+            return self.first_retransmission(config, data);
+        }
+        let room = allowance.cwnd.saturating_sub(self.pipe);
+        let unsent = Range { start: data.next, end: data.next + allowance.unsent };
+        let range = match self.phase {
+            Phase::Open => self.open(config, data, allowance)?,
+            // RFC 6675 §5 step C.
+            _ if room < config.mss.0 => return None,
+            Phase::Recovery => self.next_seg(config, data, unsent)?,
+            Phase::Timeout => {
+                // RFC 6675 §5.1: fill the holes in order, then go on.
+                let hole = self.hole(self.recovery_point, config);
+                hole.inspect(|hole| self.high_rxt = hole.end).or_else(|| non_empty(unsent))?
+            }
+        };
+        // RFC 6675 §5 step C.4.
+        self.pipe += range.len();
+        Some(range)
+    }
+
+    /// RFC 6675 §4 `Update`. Says whether the acknowledgement is a duplicate by §2: selectively acknowledges
+    /// something new.
+    fn update(&mut self, data: Outstanding, segment: &Segment) -> bool {
+        self.scoreboard.forget_below(data.una);
+        let mut news = false;
+        for (start, end) in segment.sack_ranges() {
+            // Anything else is old, or was never sent.
+            if data.una < start && start < end && end <= data.next {
+                news |= self.scoreboard.insert(Range { start, end });
+            }
+        }
+        news
+    }
+
+    /// RFC 6675 §5 steps 1 and 2.
+    fn detects_loss(&mut self, config: &Config, data: Outstanding) -> bool {
+        self.dup_acks += 1;
+        self.dup_acks >= config.duplicate_threshold
+            || self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0) > data.una
+    }
+
+    /// RFC 6675 §4 `SetPipe`: bytes that are not lost, and bytes that were retransmitted; none of them SACKed.
+    fn set_pipe(&mut self, config: &Config, data: Outstanding) {
+        let mut lost_below = self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0);
+        if self.phase == Phase::Timeout {
+            lost_below = lost_below.max(self.recovery_point);
+        }
+        self.lost_below = lost_below.max(data.una);
+        self.pipe = self.unsacked(self.lost_below, data.next) + self.unsacked(data.una, self.high_rxt);
+    }
+
+    fn unsacked(&self, start: u64, end: u64) -> u64 {
+        end - start - self.scoreboard.sacked_between(start, end)
+    }
+
+    /// RFC 6675 §5 steps 4.3 and 4.4.
+    fn first_retransmission(&mut self, config: &Config, data: Outstanding) -> Option<Range> {
+        let range = self.hole(data.next, config)?;
+        self.high_rxt = range.end;
+        self.rescue_rxt = range.end;
+        self.set_pipe(config, data);
+        Some(range)
+    }
+
+    /// Unsent data while no loss is being repaired.
+    fn open(&mut self, config: &Config, data: Outstanding, allowance: Allowance) -> Option<Range> {
+        let unsent = non_empty(Range { start: data.next, end: data.next + allowance.unsent })?;
+        if unsent.end - data.una <= allowance.cwnd {
+            return Some(unsent);
+        }
+        // RFC 6675 §5 step 3.3: what was selectively acknowledged has left the network.
+        if !config.limited_transmit || self.pipe + config.mss.0 > allowance.cwnd {
+            return None;
+        }
+        self.limited += unsent.len();
+        Some(unsent)
+    }
+
+    /// RFC 6675 §4 `NextSeg`, and step C.2 of §5.
+    fn next_seg(&mut self, config: &Config, data: Outstanding, unsent: Range) -> Option<Range> {
+        let highest = self.scoreboard.highest();
+        // Rule 1: the first hole that is lost and was not retransmitted.
+        if let Some(hole) = self.hole(highest, config)
+            && hole.start < self.lost_below
+        {
+            self.high_rxt = hole.end;
+            return Some(hole);
+        }
+        // Rule 2: new data.
+        if let Some(unsent) = non_empty(unsent) {
+            return Some(unsent);
+        }
+        // Rule 3: a hole that may not be lost.
+        if let Some(hole) = self.hole(highest, config) {
+            self.high_rxt = hole.end;
+            return Some(hole);
+        }
+        // Rule 4: once per recovery, the last segment that is outstanding; HighRxt stays.
+        if data.una <= self.rescue_rxt {
+            return None;
+        }
+        let hole = self.scoreboard.last_hole(data.una, data.next)?;
+        self.rescue_rxt = self.recovery_point;
+        Some(Range { start: hole.start.max(hole.end.saturating_sub(config.mss.0)), end: hole.end })
+    }
+
+    /// At most a segment of the first hole that was not retransmitted, below `limit`.
+    fn hole(&self, limit: u64, config: &Config) -> Option<Range> {
+        let hole = self.scoreboard.hole_from(self.high_rxt, limit)?;
+        Some(Range { end: hole.end.min(hole.start + config.mss.0), ..hole })
+    }
+}
+
+fn non_empty(range: Range) -> Option<Range> {
+    (range.start < range.end).then_some(range)
+}

@@ -1,0 +1,76 @@
+//! The retransmission timeout from measured round-trip times (RFC 6298).
+//!
+//! The gains are those of one sample per round trip; RFC 7323 appendix G would scale them when every
+//! acknowledgement gives a sample, which Linux and ns-2 do not.
+
+use shallows_core::Duration;
+
+/// Bounds of the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first RTT sample (RFC 6298 §2.1).
+    pub initial: Duration,
+    /// At least (§2.4).
+    pub minimum: Duration,
+    /// At most, backed off or not (§2.5); at least `minimum` and `initial`.
+    pub maximum: Duration,
+    /// *G*, the least that four RTTVAR count for (§2.2).
+    pub granularity: Duration,
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            minimum: Duration::from_secs(1),
+            maximum: Duration::from_secs(60),
+            granularity: Duration::from_millis(1),
+        }
+    }
+}
+
+/// SRTT, RTTVAR and RTO of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttEstimator {
+    /// `Duration::MAX` before the first sample.
+    srtt: Duration,
+    rttvar: Duration,
+    rto: Duration,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(config: &RtoConfig) -> Self {
+        Self { srtt: Duration::MAX, rttvar: Duration::ZERO, rto: config.initial }
+    }
+
+    /// Take in the round-trip time of a segment that was sent once. Ends a back-off (RFC 6298 §5, last note).
+    #[inline]
+    pub(crate) fn on_sample(&mut self, config: &RtoConfig, rtt: Duration) {
+        if self.srtt == Duration::MAX {
+            // RFC 6298 §2.2.
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            // RFC 6298 §2.3: RTTVAR first, with the old SRTT; gains 1/4 and 1/8.
+            self.rttvar = (self.rttvar * 3 + self.srtt.abs_diff(rtt)) / 4;
+            self.srtt = (self.srtt * 7 + rtt) / 8;
+        }
+        let rto = self.srtt + config.granularity.max(self.rttvar * 4);
+        // RFC 6298 §2.4, §2.5.
+        self.rto = rto.clamp(config.minimum, config.maximum);
+    }
+
+    /// The timer fired: RFC 6298 §5.5.
+    pub(crate) fn back_off(&mut self, config: &RtoConfig) {
+        self.rto = self.rto.saturating_double(1).min(config.maximum);
+    }
+
+    #[inline]
+    pub(crate) fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        (self.srtt != Duration::MAX).then_some(self.srtt)
+    }
+}

@@ -1,0 +1,198 @@
+//! What the receiver has above the cumulative acknowledgement, and what follows for the holes (RFC 6675 §4).
+
+/// Bytes from `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Range {
+    pub(crate) fn len(self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether this range and `other` overlap or are neighbours.
+    pub(crate) fn touches(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// The smallest range that holds this one and `other`.
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// The ranges that were selectively acknowledged: sorted, apart from each other, above the cumulative one.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    ranges: Vec<Range>,
+}
+
+impl Scoreboard {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Note that the receiver has `range`. Says whether that is news.
+    pub(crate) fn insert(&mut self, range: Range) -> bool {
+        let first = self.ranges.partition_point(|held| held.end < range.start);
+        let touching = self.ranges[first..].iter().take_while(|held| held.touches(range)).count();
+        match &mut self.ranges[first..first + touching] {
+            [] => self.ranges.insert(first, range),
+            [held] if held.start <= range.start && range.end <= held.end => return false,
+            [held] => *held = held.join(range),
+            [held, .., last] => {
+                *held = held.join(range).join(*last);
+                self.ranges.drain(first + 1..first + touching);
+            }
+        }
+        true
+    }
+
+    /// Forget everything below `una`.
+    pub(crate) fn forget_below(&mut self, una: u64) {
+        let gone = self.ranges.partition_point(|held| held.end <= una);
+        self.ranges.drain(..gone);
+        if let Some(first) = self.ranges.first_mut() {
+            first.start = first.start.max(una);
+        }
+    }
+
+    /// Whether the receiver claims to have the byte at `una`, which it nevertheless asks for: it reneged.
+    pub(crate) fn reneged(&self, una: u64) -> bool {
+        self.ranges.first().is_some_and(|first| first.start <= una)
+    }
+
+    /// Sequence number after the highest byte that was selectively acknowledged; zero if none was.
+    pub(crate) fn highest(&self) -> u64 {
+        self.ranges.last().map_or(0, |last| last.end)
+    }
+
+    /// Every hole below the result is lost by RFC 6675's `IsLost`, no hole above it is: at least `threshold`
+    /// ranges, or more than `threshold − 1` segments' worth of bytes, lie above.
+    pub(crate) fn lost_below(&self, threshold: u32, mss: u64) -> u64 {
+        let threshold = u64::from(threshold);
+        let (mut ranges, mut bytes) = (0, 0);
+        for range in self.ranges.iter().rev() {
+            ranges += 1;
+            bytes += range.len();
+            if ranges >= threshold || bytes > (threshold - 1) * mss {
+                return range.start;
+            }
+        }
+        0
+    }
+
+    /// How many of the bytes from `start` up to `end` were selectively acknowledged.
+    pub(crate) fn sacked_between(&self, start: u64, end: u64) -> u64 {
+        let first = self.ranges.partition_point(|held| held.end <= start);
+        self.ranges[first..]
+            .iter()
+            .take_while(|held| held.start < end)
+            .map(|held| held.end.min(end) - held.start.max(start))
+            .sum()
+    }
+
+    /// The first hole at or above `from`, cut off at `limit`.
+    pub(crate) fn hole_from(&self, from: u64, limit: u64) -> Option<Range> {
+        let above = self.ranges.partition_point(|held| held.end <= from);
+        let (start, end) = match self.ranges.get(above) {
+            Some(held) if held.start <= from => {
+                (held.end, self.ranges.get(above + 1).map_or(limit, |next| next.start))
+            }
+            Some(held) => (from, held.start),
+            None => (from, limit),
+        };
+        let end = end.min(limit);
+        (start < end).then_some(Range { start, end })
+    }
+
+    /// The last hole between `una` and `next`.
+    pub(crate) fn last_hole(&self, una: u64, next: u64) -> Option<Range> {
+        let (mut start, mut end) = (una, next);
+        for range in self.ranges.iter().rev() {
+            if range.end < end {
+                start = range.end;
+                break;
+            }
+            end = range.start;
+        }
+        (start < end).then_some(Range { start, end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A scoreboard that holds `ranges`.
+    fn holding(ranges: &[(u64, u64)]) -> Scoreboard {
+        let mut scoreboard = Scoreboard::default();
+        for &(start, end) in ranges {
+            scoreboard.insert(Range { start, end });
+        }
+        scoreboard
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let mut scoreboard = holding(&[(10, 20), (30, 40), (50, 60)]);
+        assert!(!scoreboard.insert(Range { start: 12, end: 20 }), "no news");
+        assert!(scoreboard.insert(Range { start: 20, end: 50 }));
+        assert_eq!(scoreboard.ranges, [Range { start: 10, end: 60 }]);
+    }
+
+    #[test]
+    fn a_hole_is_lost_when_three_ranges_or_more_than_two_segments_lie_above() {
+        // RFC 6675 §4 IsLost, DupThresh 3, SMSS 10.
+        assert_eq!(holding(&[(10, 20), (30, 40)]).lost_below(3, 10), 0);
+        assert_eq!(holding(&[(10, 11), (30, 31), (50, 51)]).lost_below(3, 10), 10, "three ranges");
+        assert_eq!(holding(&[(10, 30)]).lost_below(3, 10), 0, "exactly two segments are not more");
+        assert_eq!(holding(&[(10, 31)]).lost_below(3, 10), 10, "one byte more");
+        assert_eq!(holding(&[(10, 20), (30, 45), (60, 70)]).lost_below(3, 10), 30, "25 bytes above 30");
+    }
+
+    #[test]
+    fn a_range_at_the_cumulative_acknowledgement_is_reneging() {
+        assert!(!holding(&[(10, 20)]).reneged(9));
+        assert!(holding(&[(10, 20)]).reneged(10));
+    }
+
+    proptest! {
+        #[test]
+        fn every_answer_agrees_with_a_bit_per_byte(
+            inserts in prop::collection::vec((1u64..120, 1u64..12), 0..30),
+            una in 0u64..60,
+            from in 0u64..128,
+            end in 0u64..128,
+        ) {
+            let mut scoreboard = Scoreboard::default();
+            let mut bits = [false; 140];
+            for (start, len) in inserts {
+                let range = start as usize..(start + len) as usize;
+                let news = bits[range.clone()].iter().any(|bit| !bit);
+                prop_assert_eq!(scoreboard.insert(Range { start, end: start + len }), news);
+                bits[range].fill(true);
+            }
+            scoreboard.forget_below(una);
+            bits[..una as usize].fill(false);
+            let sacked = |start: u64, end: u64| (start..end).filter(|&at| bits[at as usize]).count() as u64;
+            prop_assert_eq!(scoreboard.highest(), (0..140).rev().find(|&at| bits[at]).map_or(0, |at| at as u64 + 1));
+            prop_assert_eq!(scoreboard.sacked_between(from, end.max(from)), sacked(from, end.max(from)));
+            let hole = (from..end).find(|&at| !bits[at as usize]);
+            prop_assert_eq!(scoreboard.hole_from(from, end).map(|hole| hole.start), hole);
+            if let Some(hole) = scoreboard.hole_from(from, end) {
+                prop_assert_eq!(sacked(hole.start, hole.end), 0);
+                prop_assert!(hole.end == end || bits[hole.end as usize]);
+            }
+            let last = (una..138).rev().find(|&at| !bits[at as usize]);
+            prop_assert_eq!(scoreboard.last_hole(una, 138).map(|hole| hole.end - 1), last);
+        }
+    }
+}
