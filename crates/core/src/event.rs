@@ -21,6 +21,11 @@ pub trait World {
     ///
     /// May schedule further events, at the current time or later, never earlier.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
+
+    /// Whether nothing that could still happen matters; asked after each event.
+    fn is_finished(&self) -> bool {
+        false
+    }
 }
 
 /// Something that can happen, small enough to be copied through the queue.
@@ -120,13 +125,17 @@ impl<E: Event> EventQueue<E> {
     }
 }
 
-/// Run `world` until nothing is pending, the next event lies after `until`, or `budget` events have fired.
+/// Run `world` until it is finished, nothing is pending, the next event lies after `until`, or `budget` events have
+/// fired.
 ///
 /// Returns whether the budget ended the run.
 pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Instant, budget: u64) -> bool {
     for _ in 0..budget {
         let Some(event) = queue.pop_until(until) else { return false };
         world.handle(event, queue);
+        if world.is_finished() {
+            return false;
+        }
     }
     true
 }

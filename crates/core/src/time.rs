@@ -136,6 +136,12 @@ impl Sub for Duration {
     }
 }
 
+impl std::iter::Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Self::add)
+    }
+}
+
 impl Mul<u64> for Duration {
     type Output = Self;
     fn mul(self, rhs: u64) -> Self {

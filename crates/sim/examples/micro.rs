@@ -1,0 +1,120 @@
+//! One hot operation, a given number of times: what `benches/micro.py` counts the instructions of.
+//!
+//! Usage: `micro event-queue|port|ecn-port|sender COUNT`. Prints a checksum, so that nothing is optimised away.
+
+use shallows_core::event::{Event, EventQueue, World, run};
+use shallows_core::packet::{Ecn, Header};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_switch::aqm::{Config, Gauge};
+use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::port::Arrival;
+use shallows_switch::{EgressDrop, Port};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (name, count) = (arguments.next(), arguments.next().and_then(|count| count.parse().ok()));
+    let (Some(name), Some(count)) = (name, count) else {
+        eprintln!("usage: micro event-queue|port|ecn-port|sender COUNT");
+        std::process::exit(2);
+    };
+    let checksum = match name.as_str() {
+        "event-queue" => event_queue(count),
+        "port" => port(count, &[]),
+        "ecn-port" => port(count, &[Config::Threshold { gauge: Gauge::default(), threshold: Bytes(4_000) }]),
+        "sender" => sender(count),
+        _ => {
+            eprintln!("no micro-benchmark \"{name}\"");
+            std::process::exit(2);
+        }
+    };
+    println!("{checksum}");
+}
+
+#[derive(Clone, Copy)]
+struct Tick(u64);
+
+impl Event for Tick {
+    fn key(self) -> u64 {
+        self.0
+    }
+    fn from_key(key: u64) -> Self {
+        Self(key)
+    }
+}
+
+/// A thousand entities that each fire again after a random delay: the hold model of Jones (CACM '86).
+struct Hold {
+    stream: Stream,
+    sum: u64,
+}
+
+impl World for Hold {
+    type Event = Tick;
+    fn handle(&mut self, event: Tick, queue: &mut EventQueue<Tick>) {
+        self.sum = self.sum.wrapping_add(event.0 ^ queue.now().0);
+        queue.schedule(queue.now() + Duration(self.stream.next_u64() % 20_000_000), event);
+    }
+}
+
+fn event_queue(count: u64) -> u64 {
+    let mut world = Hold { stream: Stream::new(1, "micro", 0), sum: 0 };
+    let mut queue = EventQueue::new(Duration::from_micros(20));
+    for entity in 0..1_000 {
+        queue.schedule(Instant(entity * 19_997), Tick(entity));
+    }
+    run(&mut world, &mut queue, Instant::MAX, count);
+    world.sum
+}
+
+/// Packets through a port with a Dynamic Threshold buffer, four waiting.
+fn port(count: u64, markers: &[Config]) -> u64 {
+    let config = buffer::Config {
+        policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),
+        pools: vec![Bytes(1 << 20)],
+        private_rule: PrivateRule::Exact,
+    };
+    let mut buffer = SharedBuffer::new(&config);
+    let queue = buffer.add_queue(0, Bytes(2_000));
+    let markers = markers.iter().map(|marker| marker.build(Stream::new(1, "marker", 0))).collect();
+    let mut port: Port<u32> = Port::new(Rate::from_gbps(100), queue, markers, EgressDrop::Slot);
+    let header = Header { wire_size: 1_500, ecn: Ecn::Ect, ..Header::default() };
+    let (mut now, mut dropped, mut sum) = (Instant::ZERO, Vec::new(), 0u64);
+    for payload in 0..count {
+        if let Arrival::Sent(departure) = port.receive(now, header, payload as u32, &mut buffer) {
+            sum = sum.wrapping_add(departure.finish.0);
+        }
+        if payload >= 4 {
+            now = port.busy_until();
+            if let Some(departure) = port.transmit_next(now, &mut buffer, &mut dropped) {
+                sum = sum.wrapping_add(departure.finish.0 ^ u64::from(departure.payload));
+            }
+        }
+    }
+    sum
+}
+
+/// A sender, its receiver and a wire without loss: segments sent, received, acknowledged.
+fn sender(count: u64) -> u64 {
+    let dctcp = shallows_transport::congestion::Config::Dctcp(Default::default());
+    let config = shallows_transport::Config::new(Bytes(1_448), dctcp);
+    let mut sender = shallows_transport::Sender::new(&config);
+    let mut receiver = shallows_transport::Receiver::new(&config);
+    let mut wire = std::collections::VecDeque::new();
+    let mut now = Instant::ZERO;
+    sender.write(&config, now, 1 << 50);
+    let mut acknowledged = 0;
+    while acknowledged < count {
+        while wire.len() < 100 {
+            let Some(transmit) = sender.poll_transmit(&config, now) else { break };
+            wire.push_back(transmit.segment);
+        }
+        now = now + Duration::from_nanos(120);
+        let Some(segment) = wire.pop_front() else { break };
+        for ack in receiver.on_data(&config, now, &segment, acknowledged % 50 == 0) {
+            sender.on_ack(&config, now, &ack);
+        }
+        acknowledged += 1;
+    }
+    sender.acked()
+}

@@ -1,0 +1,80 @@
+//! Means and percentiles of completion times, by size bin.
+
+use serde_json::{Map, Value, json};
+
+/// Count, mean, percentiles and maximum; nulls if there is nothing.
+///
+/// Percentile *p* of *n* values is the ⌈p·n⌉-th smallest (nearest rank), always a value that occurred.
+pub(super) fn describe(mut values: Vec<f64>) -> Value {
+    if values.is_empty() {
+        return json!({"count": 0, "mean": null, "p50": null, "p95": null, "p99": null, "max": null});
+    }
+    // Summed in order of size, so that the mean does not depend on the order of completion.
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let percentile = |p: usize| values[(p * n).div_ceil(100) - 1];
+    json!({
+        "count": n,
+        "mean": values.iter().sum::<f64>() / n as f64,
+        "p50": percentile(50),
+        "p95": percentile(95),
+        "p99": percentile(99),
+        "max": values[n - 1],
+    })
+}
+
+/// Describe `(size, value)` pairs over all sizes and by bin; bin *i* holds sizes in `(edges[i-1], edges[i]]`.
+///
+/// Three bins are called small, medium and large; other numbers of bins by their edges in bytes.
+pub(super) fn describe_by_bin(values: &[(u64, f64)], edges: &[u64]) -> Value {
+    let mut table = Map::new();
+    table.insert("all".into(), describe(values.iter().map(|value| value.1).collect()));
+    for bin in 0..=edges.len() {
+        let within = |size: u64| bin_of(size, edges) == bin;
+        table.insert(
+            bin_name(bin, edges),
+            describe(values.iter().filter(|v| within(v.0)).map(|v| v.1).collect()),
+        );
+    }
+    table.into()
+}
+
+fn bin_of(size: u64, edges: &[u64]) -> usize {
+    edges.partition_point(|&edge| edge < size)
+}
+
+fn bin_name(bin: usize, edges: &[u64]) -> String {
+    if edges.len() == 2 {
+        return ["small", "medium", "large"][bin].into();
+    }
+    let lower = if bin == 0 { 0 } else { edges[bin - 1] };
+    edges.get(bin).map_or_else(|| format!("above_{lower}"), |upper| format!("{lower}_to_{upper}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_rank() {
+        // Of 1..=200: the 100th, 190th and 198th.
+        let table = describe((1..=200).rev().map(f64::from).collect());
+        assert_eq!(
+            table,
+            json!({"count": 200, "mean": 100.5, "p50": 100.0, "p95": 190.0, "p99": 198.0, "max": 200.0})
+        );
+        assert_eq!(describe(vec![7.0])["p99"], 7.0);
+        assert_eq!(describe(vec![])["p99"], Value::Null);
+    }
+
+    #[test]
+    fn bins_are_open_below_and_closed_above() {
+        let sizes = [(1, 1.0), (100_000, 2.0), (100_001, 3.0), (10_000_000, 4.0), (10_000_001, 5.0)];
+        let table = describe_by_bin(&sizes, &[100_000, 10_000_000]);
+        assert_eq!(
+            [&table["all"], &table["small"], &table["medium"], &table["large"]].map(|t| t["count"].clone()),
+            [5, 2, 2, 1]
+        );
+        assert_eq!(table["medium"]["mean"], 3.5);
+    }
+}

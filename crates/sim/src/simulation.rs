@@ -1,0 +1,184 @@
+//! The driver: builds the world of an experiment, fires its events, and closes the books.
+
+use shallows_core::event::{EventQueue, run};
+use shallows_core::random::Stream;
+use shallows_core::{Duration, Instant};
+use shallows_scenario::{Experiment, PortKind};
+use shallows_switch::Port;
+use shallows_switch::buffer::SharedBuffer;
+use shallows_switch::routing::Ecmp;
+
+use crate::connection::Connections;
+use crate::datagram::Datagrams;
+use crate::event::{Class, Event, Ranks};
+use crate::link::{Link, Target};
+use crate::packet::Packets;
+use crate::report::Report;
+use crate::sampler::Sampler;
+use crate::traffic::traffic;
+use crate::world::{Switch, Tally, World, headers};
+
+/// A run of one experiment.
+#[derive(Debug)]
+pub struct Simulation {
+    experiment: Experiment,
+    world: World,
+    queue: EventQueue<Event>,
+    done: bool,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Whether it has ended.
+    pub done: bool,
+    /// Simulated time.
+    pub now: Instant,
+    /// Share of the run that is done: of its flows, or of its time if it ends at a time.
+    pub fraction: f64,
+    /// Flows that have arrived.
+    pub flows_started: u64,
+    /// Flows that are complete.
+    pub flows_completed: u64,
+    /// Packets put on links.
+    pub packet_hops: u64,
+    /// Events fired.
+    pub events: u64,
+}
+
+impl Simulation {
+    /// Build the network and schedule the first events.
+    pub fn new(experiment: Experiment) -> Self {
+        let mut queue = EventQueue::new(horizon(&experiment));
+        let mut world = build(&experiment);
+        world.open_warm_connections(&experiment);
+        world.start_traffic(&mut queue);
+        for (source, start) in world.datagrams.starts().enumerate().collect::<Vec<_>>() {
+            world.schedule(start, Class::Datagram, source as u32, &mut queue);
+        }
+        if experiment.sample_queues.is_some() {
+            world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
+        }
+        Self { experiment, world, queue, done: false }
+    }
+
+    /// Fire up to `events` more events, fewer if the run ends.
+    pub fn advance(&mut self, events: u64) -> Progress {
+        let until = self.experiment.stop.at.unwrap_or(Instant::MAX);
+        if !self.done {
+            self.done = !run(&mut self.world, &mut self.queue, until, events);
+        }
+        self.progress()
+    }
+
+    /// How far the run has come.
+    pub fn progress(&self) -> Progress {
+        let traffic = &self.world.traffic;
+        Progress {
+            done: self.done,
+            now: self.queue.now(),
+            fraction: self.fraction(),
+            flows_started: traffic.records.len() as u64,
+            flows_completed: traffic.completed,
+            packet_hops: self.world.tally.packet_hops,
+            events: self.queue.handled(),
+        }
+    }
+
+    fn fraction(&self) -> f64 {
+        if self.done {
+            return 1.0;
+        }
+        let of = |part: f64, whole: f64| if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 };
+        let by_time = self.experiment.stop.at.map(|at| of(self.queue.now().as_secs_f64(), at.as_secs_f64()));
+        let by_flows = self
+            .experiment
+            .expected_flows()
+            .map(|flows| of(self.world.traffic.completed as f64, flows as f64));
+        by_time.unwrap_or(0.0).max(by_flows.unwrap_or(0.0))
+    }
+
+    /// Close the books and report.
+    ///
+    /// # Panics
+    ///
+    /// If a conservation law does not hold, which is a defect of this program.
+    pub fn finish(mut self) -> Report {
+        self.world.audit();
+        self.world.settle_open_flows();
+        // A run that stops at a time has lasted until then, also if nothing happened at its end.
+        let end = match self.experiment.stop.at {
+            Some(at) if !self.world.finished => at,
+            _ => self.queue.now(),
+        };
+        Report {
+            flows: self.world.traffic.records,
+            ports: self.world.links.iter().map(|link| *link.port.counters()).collect(),
+            samples: self.world.sampler.rows,
+            tally: self.world.tally,
+            datagram_bytes: self.world.datagrams.received_bytes,
+            end,
+            events: self.queue.handled(),
+            experiment: self.experiment,
+        }
+    }
+}
+
+/// How far ahead most events lie: serialisation and propagation of the slowest link.
+fn horizon(experiment: &Experiment) -> Duration {
+    let network = &experiment.network;
+    let packet = network.mtu + network.framing;
+    let reach = |link: &shallows_scenario::Link| link.delay + link.rate.transmission_time(packet);
+    network.links.iter().map(reach).max().unwrap_or_default() + experiment.jitter
+}
+
+fn build(experiment: &Experiment) -> World {
+    let network = &experiment.network;
+    let seed = experiment.seed;
+    assert!(network.links.len() <= Event::MAX_ENTITIES, "fewer than 2^30 links");
+    let mut buffers: Vec<SharedBuffer> =
+        network.nodes.iter().map(|node| SharedBuffer::new(&node.buffer)).collect();
+    let mut nics = vec![0; network.hosts as usize];
+    let mut links = Vec::with_capacity(network.links.len());
+    for (index, link) in network.links.iter().enumerate() {
+        let node = &network.nodes[link.from.0 as usize];
+        let queue = buffers[link.from.0 as usize].add_queue(link.pool, link.private);
+        let marker = |(place, config): (usize, &shallows_switch::aqm::Config)| {
+            config.build(Stream::new(seed, "marker", (index as u64) << 8 | place as u64))
+        };
+        let markers = node.markers.iter().enumerate().map(marker).collect();
+        let port = Port::new(link.rate, queue, markers, node.egress_drop);
+        let target = if link.to.0 < network.hosts { Target::Host } else { Target::Switch(link.to.0) };
+        let mut built = Link::new(port, link.from.0, target, link.delay);
+        if link.kind == PortKind::Nic {
+            nics[link.from.0 as usize] = index as u32;
+            built = built.with_jitter(experiment.jitter, Stream::new(seed, "jitter", u64::from(link.from.0)));
+        }
+        links.push(built);
+    }
+    let switches = network.nodes[network.hosts as usize..]
+        .iter()
+        .map(|node| Switch { routes: node.routes.clone(), ecmp: Ecmp::new(node.ecmp_seed) })
+        .collect();
+    let header_bytes =
+        u16::try_from((headers(&experiment.tcp) + network.framing).0).expect("headers are small");
+    let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
+    World {
+        links,
+        buffers,
+        switches,
+        nics,
+        packets: Packets::default(),
+        connections: Connections::default(),
+        traffic: traffic(experiment),
+        datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
+        sampler: Sampler::new(experiment.sample_queues),
+        tcp: experiment.tcp.clone(),
+        header_bytes,
+        ranks: Ranks::new(seed),
+        tally: Tally::default(),
+        finished: false,
+        ends_on_completion: experiment.stop.on_completion,
+        dropped: Vec::new(),
+    }
+}

@@ -1,0 +1,369 @@
+//! The simulated network: links, switches, hosts, connections, and how events change them.
+//!
+//! A packet walks through this file top-down: a connection sends it ([`World::pump`]), its host's port and each
+//! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
+//! ([`World::forward`]) or to a host ([`World::arrive`]).
+
+use shallows_core::event::EventQueue;
+use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
+use shallows_core::{Bytes, Instant};
+use shallows_scenario::Routes;
+use shallows_switch::buffer::SharedBuffer;
+use shallows_switch::port::Arrival;
+use shallows_switch::routing::Ecmp;
+use shallows_transport::{Config, Transmit};
+
+use crate::connection::Connections;
+use crate::datagram::Datagrams;
+use crate::event::{Class, Event, Ranks};
+use crate::link::{Link, Target};
+use crate::packet::{Packet, PacketRef, Packets};
+use crate::sampler::Sampler;
+use crate::traffic::Traffic;
+
+/// Everything that changes state when an event fires.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) links: Vec<Link>,
+    /// By node: hosts first, then switches.
+    pub(crate) buffers: Vec<SharedBuffer>,
+    pub(crate) switches: Vec<Switch>,
+    /// By host: the link of its port.
+    pub(crate) nics: Vec<u32>,
+    pub(crate) packets: Packets,
+    pub(crate) connections: Connections,
+    pub(crate) traffic: Traffic,
+    pub(crate) datagrams: Datagrams,
+    pub(crate) sampler: Sampler,
+    pub(crate) tcp: Config,
+    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every TCP packet.
+    pub(crate) header_bytes: u16,
+    pub(crate) ranks: Ranks,
+    pub(crate) tally: Tally,
+    /// Whether every flow is complete and the run may end with that.
+    pub(crate) finished: bool,
+    pub(crate) ends_on_completion: bool,
+    /// Payloads that a port dropped, awaiting reclaim; kept to spare an allocation.
+    pub(crate) dropped: Vec<PacketRef>,
+}
+
+/// What a switch needs to choose a next hop.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    pub(crate) routes: Routes,
+    pub(crate) ecmp: Ecmp,
+}
+
+/// Counts of the whole network.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// Packets put on links.
+    pub(crate) packet_hops: u64,
+    /// Packets created at hosts.
+    pub(crate) packets_sent: u64,
+    /// Packets that reached their host.
+    pub(crate) packets_arrived: u64,
+    /// Packets dropped anywhere.
+    pub(crate) packets_dropped: u64,
+    /// Packets that arrived for a connection that had closed.
+    pub(crate) packets_stale: u64,
+    /// TCP segments with data among those sent.
+    pub(crate) data_sent: u64,
+    /// And among those dropped.
+    pub(crate) data_dropped: u64,
+}
+
+impl shallows_core::event::World for World {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
+        let (class, index) = event.parts(self.ranks);
+        match class {
+            Class::Transmit => self.transmit(index, queue),
+            Class::Deliver => self.deliver(index, queue),
+            Class::SenderTimer => self.sender_timer(index, queue),
+            Class::ReceiverTimer => self.receiver_timer(index, queue),
+            Class::WarmUp => self.warm_up(queue),
+            Class::Arrival => self.flow_arrival(index, queue),
+            Class::Datagram => self.send_datagram(index, queue),
+            Class::Sample => self.sample(queue),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finished
+    }
+}
+
+impl World {
+    pub(crate) fn schedule(&self, at: Instant, class: Class, index: u32, queue: &mut EventQueue<Event>) {
+        queue.schedule(at, Event::new(class, index, self.ranks));
+    }
+
+    /// The port of `link` is free: send what waits there.
+    #[inline]
+    fn transmit(&mut self, index: u32, queue: &mut EventQueue<Event>) {
+        let link = &mut self.links[index as usize];
+        let buffer = &mut self.buffers[link.node as usize];
+        let departure = link.port.transmit_next(queue.now(), buffer, &mut self.dropped);
+        link.waking = link.port.has_backlog();
+        if link.waking {
+            queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index, self.ranks));
+        }
+        if let Some(departure) = departure {
+            self.tally.packet_hops += 1;
+            if let Some(arrival) = link.launch(departure) {
+                queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
+            }
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim();
+        }
+    }
+
+    /// The first packet in flight on `link` arrives.
+    #[inline]
+    fn deliver(&mut self, index: u32, queue: &mut EventQueue<Event>) {
+        let link = &mut self.links[index as usize];
+        let ((header, packet), next) = link.land();
+        if let Some(next) = next {
+            queue.schedule(next, Event::new(Class::Deliver, index, self.ranks));
+        }
+        match link.target {
+            Target::Switch(node) => self.forward(node, header, packet, queue),
+            Target::Host => self.arrive(header, packet, queue),
+        }
+    }
+
+    /// A switch passes a packet on to one of its ports.
+    #[inline]
+    fn forward(&mut self, node: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let switch = &self.switches[node as usize - self.nics.len()];
+        let link = switch.ecmp.select(&header, switch.routes.next_hops(header.destination));
+        self.enqueue(link, header, packet, queue);
+    }
+
+    /// A packet joins the port of `link`.
+    #[inline]
+    pub(crate) fn enqueue(
+        &mut self,
+        index: u32,
+        header: Header,
+        packet: PacketRef,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let link = &mut self.links[index as usize];
+        let buffer = &mut self.buffers[link.node as usize];
+        match link.port.receive(queue.now(), header, packet, buffer) {
+            Arrival::Sent(departure) => {
+                self.tally.packet_hops += 1;
+                if let Some(arrival) = link.launch(departure) {
+                    queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
+                }
+            }
+            Arrival::Queued => {
+                if !link.waking {
+                    link.waking = true;
+                    queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index, self.ranks));
+                }
+            }
+            Arrival::Dropped { payload } => {
+                self.tally.packets_dropped += 1;
+                self.tally.data_dropped += u64::from(header.kind == PacketKind::Data);
+                self.packets.discard(payload);
+            }
+        }
+    }
+
+    /// A packet reaches its host.
+    #[inline]
+    fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        self.tally.packets_arrived += 1;
+        match header.kind {
+            PacketKind::Data => self.receive_data(header, packet, queue),
+            PacketKind::PureAck => self.receive_ack(packet, queue),
+            PacketKind::Datagram => self.datagrams.receive(&header),
+        }
+    }
+
+    #[inline]
+    fn receive_data(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let packet = self.packets.remove(packet);
+        let side = &mut self.connections.receivers[packet.connection as usize];
+        if side.generation != packet.generation {
+            self.tally.packets_stale += 1;
+            return;
+        }
+        let acks = side.receiver.on_data(&self.tcp, queue.now(), &packet.segment, header.ecn == Ecn::Ce);
+        if side.flow.is_some() && side.receiver.received() >= side.flow_end {
+            self.flow_received(packet.connection, queue);
+        }
+        for ack in acks {
+            self.send_ack(packet.connection, ack, queue);
+        }
+        self.arm_receiver(packet.connection, queue);
+    }
+
+    #[inline]
+    fn receive_ack(&mut self, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let packet = self.packets.remove(packet);
+        let slot = packet.connection;
+        let side = &mut self.connections.senders[slot as usize];
+        if side.generation != packet.generation {
+            self.tally.packets_stale += 1;
+            return;
+        }
+        side.sender.on_ack(&self.tcp, queue.now(), &packet.segment);
+        if side.flow.is_some() && side.sender.acked() >= side.flow_end {
+            return self.flow_acked(slot, queue);
+        }
+        self.pump(slot, queue);
+    }
+
+    /// Send whatever a connection may send now, and see to its timer.
+    #[inline]
+    pub(crate) fn pump(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
+        while let Some(transmit) =
+            self.connections.senders[slot as usize].sender.poll_transmit(&self.tcp, queue.now())
+        {
+            self.send_segment(slot, transmit, queue);
+        }
+        self.arm_sender(slot, queue);
+    }
+
+    #[inline]
+    fn send_segment(&mut self, slot: u32, transmit: Transmit, queue: &mut EventQueue<Event>) {
+        let Transmit { segment, ecn, .. } = transmit;
+        let side = &self.connections.senders[slot as usize];
+        let header = side.address.forward(self.header_bytes + segment.len, ecn, PacketKind::Data);
+        let packet = Packet { segment, connection: slot, generation: side.generation };
+        self.send(header, packet, queue);
+    }
+
+    #[inline]
+    fn send_ack(&mut self, slot: u32, segment: Segment, queue: &mut EventQueue<Event>) {
+        debug_assert!(segment.flags.contains(Flags::ACK));
+        let side = &self.connections.receivers[slot as usize];
+        let packet = Packet { segment, connection: slot, generation: side.generation };
+        let wire_size = self.header_bytes + sack_option_bytes(segment.sack_count);
+        let header = self.connections.senders[slot as usize].address.backward(wire_size, self.tcp.ack_ecn());
+        self.send(header, packet, queue);
+    }
+
+    #[inline]
+    fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
+        self.tally.packets_sent += 1;
+        self.tally.data_sent += u64::from(header.kind == PacketKind::Data);
+        let packet = self.packets.insert(packet);
+        self.enqueue(self.nics[header.source.0 as usize], header, packet, queue);
+    }
+
+    /// See that an event is pending no later than the sender's deadline. A later deadline waits for the event.
+    #[inline]
+    fn arm_sender(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
+        let side = &mut self.connections.senders[slot as usize];
+        if let Some(deadline) = side.sender.deadline()
+            && deadline < side.timer_at
+        {
+            side.timer_at = deadline;
+            queue.schedule(deadline, Event::new(Class::SenderTimer, slot, self.ranks));
+        }
+    }
+
+    #[inline]
+    fn arm_receiver(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
+        let side = &mut self.connections.receivers[slot as usize];
+        if let Some(deadline) = side.receiver.deadline()
+            && deadline < side.timer_at
+        {
+            side.timer_at = deadline;
+            queue.schedule(deadline, Event::new(Class::ReceiverTimer, slot, self.ranks));
+        }
+    }
+
+    fn sender_timer(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
+        let side = &mut self.connections.senders[slot as usize];
+        if side.timer_at != queue.now() {
+            return; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        if side.sender.deadline().is_some_and(|deadline| deadline <= queue.now()) {
+            side.sender.on_timer(&self.tcp, queue.now());
+            self.pump(slot, queue);
+        } else {
+            self.arm_sender(slot, queue);
+        }
+    }
+
+    fn receiver_timer(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
+        let side = &mut self.connections.receivers[slot as usize];
+        if side.timer_at != queue.now() {
+            return; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        if side.receiver.deadline().is_some_and(|deadline| deadline <= queue.now())
+            && let Some(ack) = side.receiver.on_timer(&self.tcp, queue.now())
+        {
+            self.send_ack(slot, ack, queue);
+        }
+        self.arm_receiver(slot, queue);
+    }
+
+    fn send_datagram(&mut self, source: u32, queue: &mut EventQueue<Event>) {
+        let (header, next) = self.datagrams.send(source, queue.now());
+        if let Some(header) = header {
+            self.tally.packets_sent += 1;
+            self.enqueue(self.nics[header.source.0 as usize], header, PacketRef::NONE, queue);
+        }
+        if let Some(next) = next {
+            self.schedule(next, Class::Datagram, source, queue);
+        }
+    }
+
+    fn sample(&mut self, queue: &mut EventQueue<Event>) {
+        let next = self.sampler.sample(queue.now(), &self.links, &self.buffers);
+        self.schedule(next, Class::Sample, 0, queue);
+    }
+
+    fn reclaim(&mut self) {
+        self.tally.packets_dropped += self.dropped.len() as u64;
+        for packet in self.dropped.drain(..) {
+            self.packets.discard(packet);
+        }
+    }
+
+    /// Check the laws that hold at any moment between two events.
+    ///
+    /// # Panics
+    ///
+    /// If the books do not balance, which is a defect of this program.
+    pub(crate) fn audit(&self) {
+        for buffer in &self.buffers {
+            buffer.audit();
+        }
+        let mut under_way = 0;
+        for link in &self.links {
+            link.port.audit(&self.buffers[link.node as usize]);
+            under_way += link.in_flight() as u64;
+            let counters = link.port.counters();
+            under_way += counters.enqueued - counters.dequeued;
+        }
+        let tally = &self.tally;
+        assert_eq!(
+            tally.packets_sent,
+            tally.packets_arrived + tally.packets_dropped + under_way,
+            "sent = arrived + dropped + under way"
+        );
+        assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
+    }
+}
+
+/// Bytes of an IPv4 and a TCP header, with the timestamps option (RFC 7323 §3.2, padded) where it is used.
+pub(crate) fn headers(tcp: &Config) -> Bytes {
+    if tcp.timestamps { Bytes(52) } else { Bytes(40) }
+}
+
+/// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
+fn sack_option_bytes(blocks: u8) -> u16 {
+    if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
+}

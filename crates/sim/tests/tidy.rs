@@ -1,0 +1,144 @@
+//! The shape of the source, as a test: what a reviewer should never have to say twice.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace is two levels up")
+}
+
+/// Every file below `folder` with one of these extensions, generated folders left out.
+fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the source can be read") {
+        let path = entry.expect("the source can be read").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let generated = ["target", "runs", "demo-out", "__pycache__", "node_modules"].contains(&name);
+        if generated || name.starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path, extensions));
+        } else if path.extension().is_some_and(|end| extensions.iter().any(|known| end == *known)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn complain(problems: &[String]) {
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("source is UTF-8 text")
+}
+
+fn short(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+#[test]
+fn every_rust_file_says_what_it_is_responsible_for() {
+    let bare = |path: &PathBuf| !read(path).starts_with("//!");
+    complain(
+        &files(&root().join("crates"), &["rs"])
+            .iter()
+            .filter(|path| bare(path))
+            .map(|path| short(path))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn every_python_module_has_a_docstring() {
+    let bare = |path: &PathBuf| !read(path).trim_start().starts_with("\"\"\"");
+    let folder = root().join("python");
+    if folder.exists() {
+        complain(
+            &files(&folder, &["py"])
+                .iter()
+                .filter(|path| bare(path))
+                .map(|path| short(path))
+                .collect::<Vec<_>>(),
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_to_do_and_no_test_is_muted() {
+    // Written apart so that this file does not find itself.
+    let marks = [
+        ["TO", "DO"],
+        ["FIX", "ME"],
+        ["XX", "X:"],
+        ["todo", "!("],
+        ["unimplemented", "!("],
+        ["#[ig", "nore"],
+    ]
+    .map(|m| m.concat());
+    let mut problems = Vec::new();
+    for path in files(&root(), &["rs", "py", "toml", "cc"]) {
+        for (number, line) in read(&path).lines().enumerate() {
+            if let Some(mark) = marks.iter().find(|mark| line.contains(mark.as_str())) {
+                problems.push(format!("{}:{}: {mark}", short(&path), number + 1));
+            }
+        }
+    }
+    complain(&problems);
+}
+
+#[test]
+fn source_files_stay_readable() {
+    // STYLE: no file beyond what can be read in one sitting.
+    let long = |path: &PathBuf| {
+        let lines = read(path).lines().count();
+        (lines > 700).then(|| format!("{}: {lines} lines; would two rooms be clearer than one?", short(path)))
+    };
+    complain(&files(&root(), &["rs", "py"]).iter().filter_map(long).collect::<Vec<_>>());
+}
+
+#[test]
+fn models_depend_on_no_driver() {
+    // DESIGN §1: core on nothing; switch and transport on core; scenario on those; sim on scenario.
+    let allowed = [
+        ("core", &[][..]),
+        ("switch", &["core"][..]),
+        ("transport", &["core"]),
+        ("scenario", &["core", "switch", "transport"]),
+        ("sim", &["core", "switch", "transport", "scenario"]),
+    ];
+    let mut problems = Vec::new();
+    for (name, dependencies) in allowed {
+        let manifest = read(&root().join(format!("crates/{name}/Cargo.toml")));
+        let normal = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+        for line in normal.lines().filter(|line| line.starts_with("shallows-")) {
+            let dependency = line["shallows-".len()..].split(['.', ' ', '=']).next().unwrap_or_default();
+            if !dependencies.contains(&dependency) {
+                problems.push(format!("{name} must not depend on {dependency}"));
+            }
+        }
+    }
+    complain(&problems);
+}
+
+#[test]
+fn every_model_has_a_row_in_the_docs() {
+    // One row per registered name in docs/models.md, with its file and the test that ties it to its source.
+    let docs = read(&root().join("docs/models.md"));
+    let models = ["crates/switch/src/aqm", "crates/switch/src/buffer", "crates/transport/src/congestion"];
+    let mut problems = Vec::new();
+    for folder in models {
+        for path in files(&root().join(folder), &["rs"]) {
+            let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if !["mod", "tests", "tcp_window"].contains(&name) && !docs.contains(&short(&path)) {
+                problems.push(format!("docs/models.md has no row for {}", short(&path)));
+            }
+        }
+    }
+    complain(&problems);
+}
