@@ -1,0 +1,59 @@
+# Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+.PHONY: build demo test bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# pip writes nothing outside the checkout but its cache, asks nothing, and takes only what the hashes name.
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.cdf' \) -print) Cargo.toml Cargo.lock
+
+build: $(VENV)/.built
+
+demo: build
+	@$(BIN)/shallows demo --full
+
+test: $(VENV)/.built $(VENV)/.dev
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked --quiet
+	$(BIN)/ruff format --check python tests/python
+	$(BIN)/ruff check python tests/python
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+bench: build
+	$(BIN)/python benches/peers.py
+
+clean:
+	rm -rf $(VENV) target
+	find python tests -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/shallows/_core*.so
+
+# Stamps: a second `make build` has nothing to do.
+
+$(VENV)/.python: requirements.txt requirements-build.txt
+	@command -v $(PYTHON) >/dev/null || { echo "missing: python3. Get it with: apt-get install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "missing: Python 3.11 or later ($(PYTHON) is older). Name one with: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "missing: Python's venv. Get it with: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
+	@command -v cargo >/dev/null || { echo "missing: Rust. Get it from rustup.rs (1.95 or later)"; exit 1; }
+	@rustc --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 95) }' || \
+		{ echo "missing: Rust 1.95 or later ($$(rustc --version)). Get it with: rustup update stable"; exit 1; }
+	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@

@@ -1,0 +1,36 @@
+"""A laboratory for congestion control in high-speed, shallow-buffered datacenter networks.
+
+>>> import shallows as sh
+>>> result = sh.run(sh.example("incast"), out=folder / "incast")
+>>> result.summary["flows"]["completed"] == result.flows.height
+True
+
+Scenario files say what to run; the engine, written in Rust, runs them; this package describes and reads.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shallows.errors import DefectError, ScenarioError, ShallowsError
+    from shallows.results import Run
+    from shallows.running import example, run
+
+__all__ = ["DefectError", "Run", "ScenarioError", "ShallowsError", "example", "run"]
+
+_HOMES = {
+    "DefectError": "shallows.errors",
+    "Run": "shallows.results",
+    "ScenarioError": "shallows.errors",
+    "ShallowsError": "shallows.errors",
+    "example": "shallows.running",
+    "run": "shallows.running",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'shallows' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,23 @@
+"""What this installation is: version, commit, profile."""
+
+import json
+from functools import cache
+from typing import Any
+
+
+@cache
+def build() -> dict[str, Any]:
+    """Version, commit, whether the sources were changed since, their hash, and the build profile."""
+    from shallows import _core
+
+    about: dict[str, Any] = json.loads(_core.version())
+    return about
+
+
+def label() -> str:
+    """One line that names the build in reports."""
+    about = build()
+    commit = f", commit {about['commit'][:12]}" if about["commit"] else ""
+    changed = " with local changes" if about["dirty"] else ""
+    profile = "" if about["profile"] == "release" else f", {about['profile']} build"
+    return f"shallows {about['version']}{commit}{changed}{profile}"

@@ -1,0 +1,227 @@
+"""The command line.
+
+Start-up is kept short: a command's modules, the engine and the libraries for tables and figures are imported
+when the command runs.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from shallows.errors import DefectError, ScenarioError, ShallowsError
+
+OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes; 130 is what shells use for Ctrl-C."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except (ScenarioError, ShallowsError) as error:
+        print(f"shallows: {error}", file=sys.stderr)
+        return FAILED
+    except DefectError as error:
+        print(f"shallows: defect: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt as interrupt:
+        kept = interrupt.args[0] if interrupt.args else "nothing of this run is kept"
+        print(f"\nshallows: interrupted; {kept}", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left (`shallows schema | head`); Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="shallows",
+        description="A laboratory for congestion control in shallow-buffered datacenter networks.",
+        epilog="`shallows COMMAND --help` explains a command. Try `shallows demo` first.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_sweep(commands)
+    _add_report(commands)
+    _add_plot(commands)
+    _add_small(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Only this asks the engine what it is."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from shallows.about import label
+
+        print(label())
+        parser.exit()
+
+
+def _add(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    command: Callable[[argparse.Namespace], int],
+    text: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scenario", metavar="SCENARIO.toml", help="the scenario file")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        type=_override,
+        metavar="KEY=VALUE",
+        help="a value that differs from the file's, such as tcp.congestion.kind=reno; may be repeated",
+    )
+
+
+def _override(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as workload.0.load=0.6")
+    return key.strip(), value.strip()
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal() or not (0 <= (number := int(text)) < 1 << 64):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+    return number
+
+
+def _positive(text: str) -> int:
+    number = _natural(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON document to standard output, and nothing else there",
+    )
+
+
+def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "run", _run, "run a scenario and write its results into a folder")
+    _add_scenario(parser)
+    parser.add_argument(
+        "--seed", type=_natural, metavar="N", help="root of all random streams; default: the file's"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
+    parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    _add_json(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from shallows.commands import run
+
+    return run(
+        options.scenario, tuple(options.overrides), options.seed, options.out, options.force, options.json
+    )
+
+
+def _add_sweep(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "sweep", _sweep, "run every point of a scenario's [sweep] table, each once")
+    _add_scenario(parser)
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder for the points' folders; default: runs/NAME")
+    _add_json(parser)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from shallows.commands import sweep
+
+    return sweep(options.scenario, tuple(options.overrides), options.jobs, options.out, options.json)
+
+
+def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "report", _report, "print the results of finished runs and write their report.html anew"
+    )
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="a run's folder, or one that holds runs")
+
+
+def _report(options: argparse.Namespace) -> int:
+    from shallows.commands import report
+
+    return report(options.folders)
+
+
+def _add_plot(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "plot", _plot, "draw a figure of finished runs, as PDF and PNG")
+    parser.add_argument(
+        "figure", choices=["fct"], metavar="FIGURE", help="fct: completion times and loss against load"
+    )
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="a run's folder, or one that holds runs")
+    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the figure; default: here")
+
+
+def _plot(options: argparse.Namespace) -> int:
+    from shallows.commands import plot
+
+    return plot(options.figure, options.folders, options.out)
+
+
+def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "demo", _demo, "answer a small question within ten seconds")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="the single-switch experiment of the BCC paper instead (three minutes on two cores)",
+    )
+    parser.add_argument(
+        "--out", default="runs/demo", metavar="DIR", help="folder of the results; default: runs/demo"
+    )
+    _add(commands, "doctor", _doctor, "say what this machine can do and what is missing")
+    _add(commands, "schema", _schema, "print the JSON Schema of a scenario file")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from shallows.demo import demo
+
+    return demo(full=options.full, out=options.out)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from shallows.doctor import doctor
+
+    return doctor()
+
+
+def _schema(_: argparse.Namespace) -> int:
+    import json
+
+    from shallows import _core
+
+    print(json.dumps(json.loads(_core.schema()), indent=2))
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

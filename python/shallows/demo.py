@@ -1,0 +1,147 @@
+"""`shallows demo`: a question, its sweep, and the answer in a table, a figure and a paragraph."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.markup import escape
+
+from shallows import figures, pages, tables
+from shallows.cli import FAILED, OK
+from shallows.commands import run_sweep
+from shallows.console import console, print_table
+from shallows.errors import ShallowsError
+from shallows.quantity import digits, duration, percent
+from shallows.results import Run
+from shallows.running import Source, example
+from shallows.sweep import write_index
+
+BCC_F2 = Path("experiments/demo/bcc-f2.toml")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A question and how it is answered."""
+
+    question: str
+    scenario: Path
+    answer: Callable[[Sequence[Run]], str]
+    has_figure: bool
+
+
+def demo(*, full: bool, out: str) -> int:
+    """Run a demo and print what it shows; returns the exit code."""
+    chosen = _bcc() if full else _incast()
+    screen = console()
+    screen.print(chosen.question)
+    start = time.monotonic()
+    source = Source.read(chosen.scenario)
+    parent, outcomes = run_sweep(source, Path(out) / chosen.scenario.stem, None, screen)
+    write_index(parent, outcomes)
+    runs = [outcome.run for outcome in outcomes if outcome.run]
+    if len(runs) < len(outcomes):
+        return FAILED
+    print_table(tables.points(runs), screen)
+    text = chosen.answer(runs)
+    screen.print(f"\n{escape(text)}\n")
+    if chosen.has_figure:
+        for path in figures.save(figures.fct(runs), parent / "fct"):
+            screen.print(f"figure: {path}", soft_wrap=True)
+    screen.print(f"report: {pages.write_sweep(runs, parent, text)}", soft_wrap=True)
+    screen.print(f"took {duration(time.monotonic() - start)}", style="dim")
+    return OK
+
+
+def _incast() -> Demo:
+    question = (
+        "Sixteen servers answer one request at the same moment. How far may their answers fill the switch's "
+        "shared buffer before it marks packets?"
+    )
+    return Demo(question, example("incast"), describe_incast, has_figure=False)
+
+
+def _bcc() -> Demo:
+    scenario = Path(__file__).parents[2] / BCC_F2
+    if not scenario.is_file():
+        raise ShallowsError(
+            "the full demo is part of the source tree, not of the installed package",
+            "run `make demo` in a clone, or `shallows demo` for the small one",
+        )
+    question = (
+        "24 servers send web search traffic to 8 others, whose switch ports share 3 MB of buffer. "
+        "What does DCTCP's marking threshold cost or save as the load grows?"
+    )
+    return Demo(question, scenario, describe_thresholds, has_figure=True)
+
+
+def describe_incast(runs: Sequence[Run]) -> str:
+    """Which scheme has the best and the worst slowest answer, in words."""
+    ordered = sorted(runs, key=_slowest)
+    best, worst = ordered[0], ordered[-1]
+    lossless = sum(run.summary["packets"]["dropped"] == 0 for run in runs)
+    return " ".join(
+        [
+            f"The slowest answer takes {digits(_slowest(best))} µs with {_name(best)},",
+            f"and {digits(_slowest(worst))} µs with {_name(worst)}: {digits(_slowest(worst) / _slowest(best), 2)}",
+            f"times as long. {_name(worst)} loses {percent(worst.summary['loss_rate'])} of its packets and waits for",
+            f"{worst.summary['timeouts']:,} retransmission timeouts;",
+            f"{lossless or 'none'} of the {len(runs)} schemes {'lose' if lossless > 1 else 'loses'} nothing.",
+        ]
+    )
+
+
+def describe_thresholds(runs: Sequence[Run]) -> str:
+    """What a high threshold saves for large flows and costs small ones, in words."""
+    high, low, reno = (_by_load(runs, name) for name in dict.fromkeys(map(_name, runs)))
+    light, heavy = min(high), max(high)
+    above, below = _name(high[light]), _name(low[light])
+    return " ".join(
+        [
+            f"At {percent(light)} load, large flows complete {_change(high[light], low[light])} with {above} than",
+            f"with {below}; at {percent(heavy)} they complete {_change(high[heavy], low[heavy])}.",
+            f"The price is the tail of small flows: {_tail_sentence(high, low, above, below)}",
+            f"At {percent(heavy)} load {above} loses {_loss(high[heavy])} of all packets, {below} {_loss(low[heavy])}.",
+            f"{_name(reno[light])} loses {_loss(reno[light])} at {percent(light)} load and {_loss(reno[heavy])} at",
+            f"{percent(heavy)}, where its small flows take {digits(_tail(reno[heavy]))} µs at their 99th percentile.",
+        ]
+    )
+
+
+def _tail_sentence(high: dict[float, Run], low: dict[float, Run], above: str, below: str) -> str:
+    """How far the 99th percentiles of small flows grow, and where the first of them leaps."""
+    heavy = max(high)
+    leap = next((load for load in sorted(high) if _tail(high[load]) > 3 * _tail(high[min(high)])), None)
+    where = f"leaps at {percent(leap)} load" if leap else f"grows to {digits(_tail(high[heavy]))} µs"
+    return (
+        f"with {above} its 99th percentile, {digits(_tail(high[min(high)]))} µs at {percent(min(high))}, {where} "
+        f"({digits(_tail(high[leap or heavy]))} µs, {high[leap or heavy].summary['timeouts']:,} timeouts), while "
+        f"with {below} it is {digits(_tail(low[heavy]))} µs at {percent(heavy)}."
+    )
+
+
+def _by_load(runs: Sequence[Run], name: str) -> dict[float, Run]:
+    return {float(run.labels["workload.0.load"]): run for run in runs if _name(run) == name}
+
+
+def _name(run: Run) -> str:
+    return str(run.labels["scheme"])
+
+
+def _slowest(run: Run) -> float:
+    return float(run.summary["fct_us"]["all"]["max"])
+
+
+def _tail(run: Run) -> float:
+    return float(run.summary["fct_us"]["small"]["p99"])
+
+
+def _loss(run: Run) -> str:
+    return percent(run.summary["loss_rate"])
+
+
+def _change(run: Run, other: Run) -> str:
+    """By how much one run's large flows are faster than another's."""
+    times = [float(each.summary["fct_us"]["large"]["mean"]) for each in (run, other)]
+    saved = 1 - times[0] / times[1]
+    return f"{percent(abs(saved))} {'faster' if saved >= 0 else 'slower'}"

@@ -1,0 +1,29 @@
+"""What can go wrong, and what the user can do about it."""
+
+
+class ShallowsError(Exception):
+    """A mistake or a condition that the user can mend.
+
+    Parameters
+    ----------
+    message
+        What was found, in one line.
+    remedy
+        What to do about it, in one line.
+    """
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot run; its text says what is wrong, with file, line and column."""
+
+
+class DefectError(RuntimeError):
+    """An assertion failed inside the engine: a defect of Shallows, not of the scenario."""

@@ -1,0 +1,83 @@
+"""Numbers as people read them."""
+
+from collections.abc import Sequence
+
+
+def size(count: float) -> str:
+    """Bytes with a decimal prefix.
+
+    >>> size(720_000), size(3_145_728), size(64)
+    ('720 KB', '3.15 MB', '64 B')
+    """
+    return f"{scaled(count, ('', 'K', 'M', 'G', 'T'))}B"
+
+
+def rate(bits: float) -> str:
+    """Bits per second with a decimal prefix.
+
+    >>> rate(100_000_000_000)
+    '100 Gbps'
+    """
+    return f"{scaled(bits, ('', 'K', 'M', 'G', 'T'))}bps"
+
+
+def count(number: float) -> str:
+    """A count or rate of things with a decimal prefix.
+
+    >>> count(11_400_000), count(950)
+    ('11.4 M', '950')
+    """
+    return scaled(number, ("", "k", "M", "G", "T")).rstrip()
+
+
+def scaled(number: float, prefixes: Sequence[str]) -> str:
+    """Three digits, a space, and the prefix that fits."""
+    for prefix in prefixes[:-1]:
+        if abs(number) < 999.5:
+            return f"{digits(number)} {prefix}"
+        number /= 1000
+    return f"{digits(number)} {prefixes[-1]}"
+
+
+def digits(number: float | None, significant: int = 3) -> str:
+    """A number to three significant digits, without exponent; a dash if there is none.
+
+    >>> digits(None), digits(0), digits(0.06251), digits(103.42), digits(10_627.4)
+    ('–', '0', '0.0625', '103', '10,627')
+    """
+    if number is None:
+        return "–"
+    if number == 0:
+        return "0"
+    magnitude = len(str(int(abs(number)))) if abs(number) >= 1 else 1 - _leading_zeros(abs(number))
+    decimals = max(significant - magnitude, 0)
+    text = f"{number:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _leading_zeros(number: float) -> int:
+    """Decimal places before the first digit that counts, of a number below one."""
+    return -int(f"{number:e}".rsplit("e", 1)[1])
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio in percent.
+
+    >>> percent(0.003391)
+    '0.339 %'
+    """
+    return "–" if ratio is None else f"{digits(ratio * 100)} %"
+
+
+def duration(seconds: float) -> str:
+    """Wall time.
+
+    >>> duration(0.5), duration(75), duration(7_380)
+    ('0.5 s', '1 min 15 s', '2 h 3 min')
+    """
+    if seconds < 60:
+        return f"{digits(seconds, 2)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

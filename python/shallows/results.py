@@ -1,0 +1,102 @@
+"""Finished runs, read back from their folders."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+from shallows.folder import finished_hash
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Run:
+    """A finished run.
+
+    Tables are read when they are first asked for.
+
+    Parameters
+    ----------
+    path
+        The run's folder.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> path = sh.run(sh.example("incast"), out=folder / "again").path
+    >>> run = sh.Run(path)
+    >>> sorted(run.flows.columns)[:3]
+    ['arrival_us', 'class', 'counted']
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if finished_hash(self.path) is None:
+            raise ShallowsError(
+                f"{self.path} holds no finished run",
+                "name a folder that `shallows run` or `sweep` has written",
+            )
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The results in numbers: `summary.json`."""
+        return self._document("summary.json")
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """What made the results: version, commit, seed, overrides."""
+        return self._document("env.json")
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What distinguishes this run within its sweep: its scheme and its place on each axis."""
+        labels: dict[str, Any] = self.environment.get("labels", {})
+        return labels
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with every default spelled out: `resolved.json`."""
+        return self._document("resolved.json")
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """One row for each flow, in order of arrival."""
+        return self._table("flows.parquet")
+
+    @cached_property
+    def counters(self) -> "pl.DataFrame":
+        """One row for each port and queue."""
+        return self._table("counters.parquet")
+
+    @cached_property
+    def queues(self) -> "pl.DataFrame | None":
+        """Samples of ports and pools, if the scenario asks for them with `measure.sample_queues`."""
+        return self._table("queues.parquet") if (self.path / "queues.parquet").exists() else None
+
+    def _document(self, name: str) -> dict[str, Any]:
+        try:
+            document = json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise self._unreadable(name, error) from None
+        if not isinstance(document, dict):
+            raise self._unreadable(name, ValueError("not an object"))
+        return document
+
+    def _table(self, name: str) -> "pl.DataFrame":
+        import polars as pl
+
+        try:
+            return pl.read_parquet(self.path / name)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise self._unreadable(name, error) from None
+
+    def _unreadable(self, name: str, error: Exception) -> ShallowsError:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return ShallowsError(
+            f"{self.path / name} cannot be read: {reason}", "the folder is damaged: run its scenario again"
+        )
