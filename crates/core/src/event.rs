@@ -186,9 +186,7 @@ impl Wheel {
     fn insert(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {
-            // The bucket under the cursor is already sorted; most such entries come next.
-            let place = self.current.iter().rposition(|&other| other > entry).map_or(0, |found| found + 1);
-            self.current.insert(place, entry);
+            self.insert_current(entry);
             return true;
         }
         if slot - self.cursor >= BUCKETS as u64 {
@@ -246,14 +244,23 @@ impl Wheel {
         }
         while place != NONE {
             let node = &mut self.nodes[place as usize];
-            self.current.push(node.entry);
-            let next = std::mem::replace(&mut node.next, self.free);
+            let (entry, next) = (node.entry, std::mem::replace(&mut node.next, self.free));
             self.free = place;
             place = next;
+            self.insert_current(entry);
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// Insert into the sorted bucket. Buckets are short, and most entries come next.
+    #[inline]
+    fn insert_current(&mut self, entry: Entry) {
+        let mut place = self.current.len();
+        self.current.push(entry);
+        while place > 0 && self.current[place - 1] < entry {
+            self.current[place] = self.current[place - 1];
+            place -= 1;
         }
+        self.current[place] = entry;
     }
 
     /// The first occupied bucket at or after `from`, going round.
