@@ -251,3 +251,49 @@ impl Recovery {
 fn non_empty(range: Range) -> Option<Range> {
     (range.start < range.end).then_some(range)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{self, reno};
+    use proptest::prelude::*;
+    use shallows_core::Bytes;
+
+    const MSS: u64 = 10;
+
+    proptest! {
+        #[test]
+        fn pipe_is_what_the_rfc_counts_octet_by_octet(
+            sacked in prop::collection::vec((1u64..200, 1u64..25), 0..12),
+            high_rxt in 0u64..220,
+            timed_out_below in prop::option::of(1u64..220),
+        ) {
+            let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config::default()));
+            let data = Outstanding { una: 0, next: 230 };
+            let mut recovery = Recovery { high_rxt, ..Recovery::default() };
+            if let Some(recovery_point) = timed_out_below {
+                recovery.phase = Phase::Timeout;
+                recovery.recovery_point = recovery_point;
+                recovery.high_rxt = high_rxt.min(recovery_point);
+            }
+            let mut octets = [false; 231];
+            for (start, len) in sacked {
+                recovery.scoreboard.insert(Range { start, end: start + len });
+                octets[start as usize..(start + len) as usize].fill(true);
+            }
+            recovery.set_pipe(&config, data);
+            // RFC 6675 §4 IsLost and SetPipe, as they stand there.
+            let is_lost = |octet: u64| {
+                let above = &octets[octet as usize..];
+                let blocks = above.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+                let bytes = above.iter().filter(|&&sacked| sacked).count() as u64;
+                blocks >= 3 || bytes > 2 * MSS || timed_out_below.is_some_and(|below| octet < below)
+            };
+            let missing = (0..230).filter(|&octet| !octets[octet as usize]);
+            let pipe: u64 = missing
+                .map(|octet| u64::from(!is_lost(octet)) + u64::from(octet < recovery.high_rxt))
+                .sum();
+            prop_assert_eq!(recovery.pipe(), pipe);
+        }
+    }
+}

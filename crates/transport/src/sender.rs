@@ -329,3 +329,13 @@ impl Sender {
         self.cwr_due = config.congestion.ecn_mode() != EcnMode::Off;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_fits_four_cache_lines() {
+        assert!(size_of::<Sender>() <= 256, "{} bytes", size_of::<Sender>());
+    }
+}

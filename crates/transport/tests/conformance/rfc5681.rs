@@ -1,0 +1,257 @@
+//! TCP congestion control (RFC 5681), rule by rule.
+
+use crate::script::{Listening, MSS, RTT, Scripted, reno};
+use shallows_core::{Bytes, Duration};
+use shallows_transport::congestion::{Avoidance, LossBase};
+use shallows_transport::{Config, DelayedAck};
+
+/// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
+///
+/// Ten segments were on their way, the first was lost: ssthresh = cwnd = 10 / 2 (Eq. 4).
+fn avoiding(config: Config) -> Scripted {
+    let mut script = Scripted::started(config, 1_000 * MSS);
+    for above in 2..=10 {
+        script.ack(0, &[(MSS, above * MSS)]);
+    }
+    let outstanding = script.sender.sent();
+    script.ack(outstanding, &[]);
+    assert_eq!((script.cwnd(), script.ssthresh()), (5 * MSS, 5 * MSS));
+    script
+}
+
+#[test]
+fn a_new_connection_sends_its_initial_window_and_waits() {
+    let mut script = Scripted::new(reno());
+    assert_eq!(script.write(100 * MSS), (0..10).map(|index| index * MSS).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_default_initial_window_is_that_of_rfc_6928() {
+    let window = |mss| Config::new(Bytes(mss), reno().congestion).initial_window.0;
+    // RFC 6928 Eq. 1: min(10 MSS, max(2 MSS, 14,600)).
+    assert_eq!(
+        (window(1_000), window(1_460), window(2_000), window(8_960)),
+        (10_000, 14_600, 14_600, 17_920)
+    );
+}
+
+#[test]
+fn slow_start_adds_one_segment_per_acknowledgement() {
+    let mut script = Scripted::started(reno(), 100 * MSS);
+    // §3.1 Eq. 2: min(N, SMSS).
+    script.ack(MSS, &[]);
+    assert_eq!(script.cwnd(), 11 * MSS);
+    script.ack(MSS + 300, &[]);
+    assert_eq!(script.cwnd(), 11 * MSS + 300);
+    script.ack(4 * MSS, &[]);
+    assert_eq!(script.cwnd(), 12 * MSS + 300, "2,700 bytes at once add one segment");
+}
+
+#[test]
+fn slow_start_with_appropriate_byte_counting_adds_two() {
+    // RFC 3465 §2.2: L = 2.
+    let mut script = Scripted::started(Config { slow_start_limit: 2, ..reno() }, 100 * MSS);
+    script.ack(4 * MSS, &[]);
+    assert_eq!(script.cwnd(), 12 * MSS);
+}
+
+#[test]
+fn each_acknowledgement_in_slow_start_clocks_out_two_segments() {
+    let mut script = Scripted::started(reno(), 100 * MSS);
+    assert_eq!(script.ack(MSS, &[]), [10 * MSS, 11 * MSS]);
+}
+
+#[test]
+fn congestion_avoidance_adds_a_segment_once_a_window_was_acknowledged() {
+    let mut script = avoiding(reno());
+    let una = script.sender.acked();
+    // §3.1: five segments acknowledged, then one more window of six.
+    for index in 1..5 {
+        script.ack(una + index * MSS, &[]);
+        assert_eq!(script.cwnd(), 5 * MSS);
+    }
+    script.ack(una + 5 * MSS, &[]);
+    assert_eq!(script.cwnd(), 6 * MSS);
+    script.ack(una + 8 * MSS, &[]);
+    script.ack(una + 11 * MSS - 1, &[]);
+    assert_eq!(script.cwnd(), 6 * MSS);
+    script.ack(una + 11 * MSS, &[]);
+    assert_eq!(script.cwnd(), 7 * MSS);
+}
+
+#[test]
+fn congestion_avoidance_per_acknowledgement_adds_mss_squared_over_cwnd() {
+    let mut script = avoiding(Config { avoidance: Avoidance::PerAck, ..reno() });
+    let una = script.sender.acked();
+    // Eq. 3: 1000² / 5000 = 200, then 1000² / 5200 = 192, however much is acknowledged.
+    script.ack(una + MSS, &[]);
+    assert_eq!(script.cwnd(), 5_200);
+    script.ack(una + 3 * MSS, &[]);
+    assert_eq!(script.cwnd(), 5_392);
+}
+
+#[test]
+fn cwnd_stays_within_its_maximum() {
+    let mut script = Scripted::started(Config { max_window: Bytes(11_500), ..reno() }, 100 * MSS);
+    script.ack(MSS, &[]);
+    script.ack(2 * MSS, &[]);
+    assert_eq!(script.cwnd(), 11_500);
+    assert_eq!(script.sender.sent() - script.sender.acked(), 11 * MSS, "only full segments fit");
+}
+
+#[test]
+fn a_loss_leaves_half_of_what_was_in_flight() {
+    // cwnd is 20 segments, but only eight were written: Eq. 4 halves FlightSize.
+    let mut script = Scripted::started(Config { initial_window: Bytes(20 * MSS), ..reno() }, 8 * MSS);
+    for above in 2..=4 {
+        script.ack(0, &[(MSS, above * MSS)]);
+    }
+    assert_eq!((script.cwnd(), script.ssthresh()), (4 * MSS, 4 * MSS));
+}
+
+#[test]
+fn a_loss_may_be_told_to_leave_half_of_cwnd() {
+    let config = Config { initial_window: Bytes(20 * MSS), loss_base: LossBase::Cwnd, ..reno() };
+    let mut script = Scripted::started(config, 8 * MSS);
+    for above in 2..=4 {
+        script.ack(0, &[(MSS, above * MSS)]);
+    }
+    assert_eq!((script.cwnd(), script.ssthresh()), (10 * MSS, 10 * MSS));
+}
+
+#[test]
+fn ssthresh_is_at_least_two_segments() {
+    let mut script = Scripted::started(reno(), 3 * MSS);
+    script.time_out();
+    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 2 * MSS));
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_a_second_one_leaves_ssthresh_alone() {
+    let config = Config { loss_base: LossBase::Cwnd, ..reno() };
+    let mut script = Scripted::started(config, 100 * MSS);
+    assert_eq!(script.time_out(), [0]);
+    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
+    // §3.1: held constant when the same segment times out again, although half of cwnd is now less.
+    assert_eq!(script.time_out(), [0]);
+    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
+    assert_eq!(script.sender.stats().timeouts, 2);
+}
+
+#[test]
+fn after_a_timeout_slow_start_runs_up_to_ssthresh() {
+    let mut script = Scripted::started(reno(), 100 * MSS);
+    script.time_out();
+    assert_eq!(script.ack(MSS, &[]), [MSS, 2 * MSS]);
+    assert_eq!(script.ack(2 * MSS, &[]), [3 * MSS, 4 * MSS]);
+    assert_eq!(script.ack(3 * MSS, &[]), [5 * MSS, 6 * MSS]);
+    assert_eq!(script.ack(4 * MSS, &[]), [7 * MSS, 8 * MSS]);
+    assert_eq!(script.cwnd(), 5 * MSS);
+    assert_eq!(script.ack(5 * MSS, &[]), [9 * MSS], "now congestion avoidance");
+    assert_eq!(script.ack(6 * MSS, &[]), [10 * MSS], "new data after what was outstanding");
+}
+
+#[test]
+fn limited_transmit_sends_a_new_segment_for_each_of_the_first_two_duplicates() {
+    let mut script = Scripted::started(reno(), 100 * MSS);
+    assert_eq!(script.ack(0, &[(MSS, 2 * MSS)]), [10 * MSS]);
+    assert_eq!(script.ack(0, &[(MSS, 3 * MSS)]), [11 * MSS]);
+    assert_eq!(script.ack(0, &[(MSS, 4 * MSS)])[0], 0, "the third retransmits");
+    // §3.2 step 2: the two segments of limited transmit do not count; ten were in flight.
+    assert_eq!(script.ssthresh(), 5 * MSS);
+}
+
+#[test]
+fn without_limited_transmit_the_first_two_duplicates_send_nothing() {
+    let mut script = Scripted::started(Config { limited_transmit: false, ..reno() }, 100 * MSS);
+    assert_eq!(script.ack(0, &[(MSS, 2 * MSS)]), []);
+    assert_eq!(script.ack(0, &[(MSS, 3 * MSS)]), []);
+    assert_eq!(script.ack(0, &[(MSS, 4 * MSS)]), [0]);
+}
+
+#[test]
+fn the_window_starts_over_after_an_idle_timeout() {
+    // §4.1; the timer's minimum is one second.
+    for (idle, restart, cwnd) in [
+        (Duration::from_millis(1_001), true, 10 * MSS),
+        (Duration::from_millis(999), true, 20 * MSS),
+        (Duration::from_millis(1_001), false, 20 * MSS),
+    ] {
+        let mut script = Scripted::started(Config { restart_after_idle: restart, ..reno() }, 10 * MSS);
+        for index in 1..=10 {
+            script.ack(index * MSS, &[]);
+        }
+        script.wait(idle);
+        script.write(MSS);
+        assert_eq!(script.cwnd(), cwnd, "idle for {idle}, restart {restart}");
+    }
+}
+
+#[test]
+fn a_window_below_the_initial_one_is_not_raised_by_idleness() {
+    let mut script = avoiding(reno());
+    let rest = script.sender.written();
+    while script.sender.acked() < rest {
+        let sent = script.sender.sent();
+        script.ack(sent, &[]);
+    }
+    // Bring cwnd down to one segment, then let everything be acknowledged.
+    script.write(MSS);
+    script.time_out();
+    script.ack(rest + MSS, &[]);
+    let cwnd = script.cwnd();
+    assert!(cwnd < 10 * MSS, "{cwnd}");
+    script.wait(Duration::from_secs(10));
+    script.write(MSS);
+    assert_eq!(script.cwnd(), cwnd);
+}
+
+#[test]
+fn a_short_last_segment_goes_at_once() {
+    let mut script = Scripted::new(reno());
+    script.sender.write(&script.config, script.now, 2 * MSS + 1);
+    let lengths: Vec<_> = script.transmits().iter().map(|transmit| transmit.segment.len).collect();
+    assert_eq!(lengths, [1_000, 1_000, 1]);
+    // What is written later starts a segment of its own.
+    assert_eq!(script.write(MSS), [2 * MSS + 1]);
+}
+
+#[test]
+fn the_receivers_window_holds_the_sender_back() {
+    let mut script = Scripted::started(Config { receive_window: Bytes(3_500), ..reno() }, 100 * MSS);
+    assert_eq!(script.sender.sent(), 3 * MSS);
+    let mut ack = crate::script::ack(MSS, &[]);
+    ack.window = 4_000;
+    assert_eq!(script.receive(ack), [3 * MSS, 4 * MSS]);
+}
+
+#[test]
+fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
+    let config = reno();
+    let delayed_ack = DelayedAck { segments: 2, timeout: Duration::from_millis(1) };
+    let mut receiving = Listening::new(Config { delayed_ack, ..config });
+    assert_eq!(receiving.data(0), []);
+    assert_eq!(receiving.data(1)[0].ack, 2 * MSS);
+    assert_eq!(receiving.receiver.deadline(), None);
+    // §4.2.
+    receiving.now = receiving.now + RTT;
+    assert_eq!(receiving.data(2), []);
+    let deadline = receiving.receiver.deadline().unwrap();
+    assert_eq!(deadline, receiving.now + delayed_ack.timeout);
+    assert_eq!(receiving.receiver.on_timer(&receiving.config, receiving.now), None, "too early");
+    let ack = receiving.receiver.on_timer(&receiving.config, deadline).unwrap();
+    assert_eq!((ack.ack, receiving.receiver.deadline()), (3 * MSS, None));
+}
+
+#[test]
+fn a_segment_above_a_gap_and_one_that_fills_it_are_acknowledged_at_once() {
+    let mut receiving =
+        Listening::new(Config { delayed_ack: DelayedAck { segments: 2, timeout: RTT }, ..reno() });
+    // §4.2.
+    assert_eq!(receiving.data(1)[0].ack, 0);
+    assert_eq!(receiving.data(3)[0].ack, 0);
+    assert_eq!(receiving.data(0)[0].ack, 2 * MSS, "part of the gap");
+    assert_eq!(receiving.data(2)[0].ack, 4 * MSS, "all of it");
+    assert_eq!(receiving.data(0)[0].ack, 4 * MSS, "a duplicate");
+    assert_eq!(receiving.data(4), [], "in order again");
+}

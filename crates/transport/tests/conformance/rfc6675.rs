@@ -1,0 +1,255 @@
+//! Loss recovery with selective acknowledgements (RFC 6675), rule by rule.
+//!
+//! Numbers in names and comments are segments: segment 3 is the bytes 3,000 to 3,999.
+
+use crate::script::{MSS, Scripted, reno};
+use shallows_core::Bytes;
+use shallows_transport::{Config, SackAfterTimeout};
+
+/// A sender that has sent `window` segments and has more to send.
+fn sent(window: u64) -> Scripted {
+    let config = Config { initial_window: Bytes(window * MSS), ..reno() };
+    Scripted::started(config, 1_000 * MSS)
+}
+
+/// A sender that has sent `window` segments and has nothing more.
+fn sent_all(window: u64) -> Scripted {
+    let config = Config { initial_window: Bytes(window * MSS), ..reno() };
+    Scripted::started(config, window * MSS)
+}
+
+/// Acknowledge all segments below `una` and the `sacked` ones, and return which segments are sent.
+fn ack(script: &mut Scripted, una: u64, sacked: &[(u64, u64)]) -> Vec<u64> {
+    let ranges: Vec<_> = sacked.iter().map(|&(start, end)| (start * MSS, end * MSS)).collect();
+    script.ack(una * MSS, &ranges).iter().map(|seq| seq / MSS).collect()
+}
+
+#[test]
+fn the_third_duplicate_begins_recovery() {
+    let mut script = sent(10);
+    ack(&mut script, 0, &[(1, 2)]);
+    ack(&mut script, 0, &[(1, 3)]);
+    assert!(!script.sender.in_fast_recovery());
+    // §5 step 1 and steps 4.1 to 4.4: ssthresh = cwnd = 10 / 2. Outstanding are segments 0 to 11, three of them
+    // SACKed: with segment 0 lost and sent again, pipe = (12 − 1 − 3) + 1 = 9 > cwnd.
+    assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
+    assert!(script.sender.in_fast_recovery());
+    assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (5 * MSS, 5 * MSS, 9 * MSS));
+    assert_eq!(script.sender.stats().fast_recoveries, 1);
+}
+
+#[test]
+fn one_acknowledgement_that_proves_the_loss_is_enough() {
+    // §5 step 2: acknowledgements were lost, but more than two segments lie above segment 0.
+    let mut script = sent(10);
+    assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
+    assert_eq!(script.ssthresh(), 5 * MSS);
+}
+
+#[test]
+fn three_separate_blocks_prove_a_loss_however_small() {
+    let mut script = sent(10);
+    let sent = script.ack(0, &[(1_000, 1_001), (3_000, 3_001), (5_000, 5_001)]);
+    assert_eq!(sent[0], 0);
+    assert!(script.sender.in_fast_recovery());
+}
+
+#[test]
+fn duplicates_without_news_do_not_count() {
+    // §2: a duplicate acknowledgement is one that selectively acknowledges something new.
+    let mut script = sent(10);
+    for _ in 0..5 {
+        assert_eq!(ack(&mut script, 0, &[]), []);
+    }
+    ack(&mut script, 0, &[(1, 2)]);
+    for _ in 0..5 {
+        assert_eq!(ack(&mut script, 0, &[(1, 2)]), []);
+    }
+    assert!(!script.sender.in_fast_recovery());
+}
+
+#[test]
+fn a_higher_duplicate_threshold_tolerates_more_reordering() {
+    let config = Config { duplicate_threshold: 5, ..reno() };
+    let mut script = Scripted::started(config, 1_000 * MSS);
+    for above in 2..=5 {
+        ack(&mut script, 0, &[(1, above)]);
+    }
+    assert!(!script.sender.in_fast_recovery());
+    ack(&mut script, 0, &[(1, 6)]);
+    assert!(script.sender.in_fast_recovery());
+}
+
+#[test]
+fn recovery_follows_the_pipe() {
+    // Twenty segments, of which 0, 5 and 6 are lost; acknowledged one by one.
+    let mut script = sent_all(20);
+    assert_eq!(ack(&mut script, 0, &[(1, 2)]), []);
+    assert_eq!(ack(&mut script, 0, &[(1, 3)]), []);
+    // cwnd = 10; pipe = 16 not lost and not SACKed (4 to 19) + segment 0 again = 17.
+    assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
+    assert_eq!((script.cwnd(), script.pipe()), (10 * MSS, 17 * MSS));
+    assert_eq!(ack(&mut script, 0, &[(1, 5)]), []);
+    // 7 and 8: pipe 15, 14. With 9, three segments lie above 5 and 6, which are lost: 13 − 2 = 11.
+    assert_eq!(ack(&mut script, 0, &[(7, 8), (1, 5)]), []);
+    assert_eq!(ack(&mut script, 0, &[(7, 9), (1, 5)]), []);
+    assert_eq!(ack(&mut script, 0, &[(7, 10), (1, 5)]), []);
+    assert_eq!(script.pipe(), 11 * MSS);
+    // 10: pipe 10, cwnd 10. 11: pipe 9, one segment may go, the first lost hole (§4 NextSeg rule 1).
+    assert_eq!(ack(&mut script, 0, &[(7, 11), (1, 5)]), []);
+    assert_eq!(ack(&mut script, 0, &[(7, 12), (1, 5)]), [5]);
+    assert_eq!(ack(&mut script, 0, &[(7, 13), (1, 5)]), [6]);
+    // The retransmission of 0 arrives: pipe = 7 in flight (13 to 19) + 5 and 6 again = 9. There is no new data and no
+    // other hole below the highest SACKed; rule 4 sends the last segment again, once.
+    assert_eq!(ack(&mut script, 5, &[(7, 13)]), [19]);
+    assert_eq!(script.pipe(), 10 * MSS);
+    assert_eq!(ack(&mut script, 5, &[(7, 14)]), []);
+    assert_eq!(ack(&mut script, 5, &[(7, 15)]), []);
+    assert_eq!(ack(&mut script, 6, &[(7, 15)]), []);
+    assert_eq!(ack(&mut script, 20, &[]), []);
+    assert!(!script.sender.in_fast_recovery());
+    assert_eq!(script.sender.stats().retransmits, 4);
+    assert_eq!(script.cwnd(), 10 * MSS);
+}
+
+#[test]
+fn new_data_goes_before_holes_that_may_not_be_lost() {
+    // Segment 0 is lost, and above the hole at 11 there are only two segments.
+    let mut script = sent(14);
+    ack(&mut script, 0, &[(1, 11)]);
+    assert!(script.sender.in_fast_recovery());
+    // cwnd 7; pipe = 3 (11 to 13) + 1 = 4: three more. §4 NextSeg rule 2.
+    assert_eq!((script.cwnd(), script.pipe()), (7 * MSS, 7 * MSS));
+    assert_eq!(script.sender.sent(), 17 * MSS);
+    assert_eq!(ack(&mut script, 0, &[(12, 14), (1, 11)]), [17, 18]);
+}
+
+#[test]
+fn without_new_data_a_hole_that_may_not_be_lost_is_sent_again() {
+    let mut script = sent_all(14);
+    // Rule 4 at once: nothing else may be sent, pipe 4 < 7; the last segment, once.
+    assert_eq!(ack(&mut script, 0, &[(1, 11)]), [0]);
+    // §4 NextSeg rule 3: 11 is below the highest SACKed, though not lost.
+    assert_eq!(ack(&mut script, 0, &[(12, 13), (1, 11)]), [11]);
+    assert_eq!(ack(&mut script, 0, &[(12, 14), (1, 11)]), []);
+}
+
+#[test]
+fn the_rescue_retransmission_waits_until_the_first_one_has_arrived_and_comes_once() {
+    // Segments 0, 8 and 9 are lost; nothing lies above 8 to prove it.
+    let mut script = sent_all(10);
+    assert_eq!(ack(&mut script, 0, &[(1, 8)]), [0]);
+    // §4 NextSeg rule 4: HighACK > RescueRxt; it must hold the highest byte outstanding.
+    assert_eq!(ack(&mut script, 8, &[]), [9]);
+    // Its acknowledgement names the hole; rule 3 fills it.
+    assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
+    assert_eq!(ack(&mut script, 10, &[]), []);
+    assert_eq!(script.sender.stats().timeouts, 0);
+}
+
+#[test]
+fn partial_acknowledgements_neither_grow_nor_cut_the_window() {
+    let mut script = sent(20);
+    ack(&mut script, 0, &[(1, 4), (5, 9), (10, 15)]);
+    let cwnd = script.cwnd();
+    assert_eq!(cwnd, 10 * MSS);
+    ack(&mut script, 4, &[(5, 9), (10, 15)]);
+    ack(&mut script, 9, &[(10, 18)]);
+    assert_eq!(script.cwnd(), cwnd);
+    assert_eq!(script.sender.stats().fast_recoveries, 1);
+}
+
+#[test]
+fn recovery_ends_with_everything_that_was_outstanding_at_its_start() {
+    let mut script = sent(10);
+    ack(&mut script, 0, &[(1, 9)]);
+    let recovery_point = 10;
+    ack(&mut script, recovery_point - 1, &[]);
+    assert!(script.sender.in_fast_recovery());
+    ack(&mut script, recovery_point, &[]);
+    assert!(!script.sender.in_fast_recovery());
+    assert_eq!(script.cwnd(), 5 * MSS, "the acknowledgement that ends it does not grow cwnd");
+}
+
+#[test]
+fn a_loss_in_a_later_window_is_a_second_recovery() {
+    let mut script = sent(20);
+    ack(&mut script, 0, &[(1, 20)]);
+    let outstanding = script.sender.sent() / MSS;
+    ack(&mut script, outstanding, &[]);
+    let cwnd = script.cwnd();
+    let first = script.sender.acked() / MSS;
+    ack(&mut script, first, &[(first + 1, first + 4)]);
+    assert_eq!(script.sender.stats().fast_recoveries, 2);
+    assert_eq!(script.cwnd(), cwnd / 2);
+}
+
+#[test]
+fn after_a_timeout_only_the_holes_are_sent_again() {
+    let mut script = sent(10);
+    ack(&mut script, 0, &[(2, 3)]);
+    ack(&mut script, 0, &[(2, 3), (5, 6)]);
+    assert_eq!(script.time_out(), [0]);
+    assert_eq!((script.cwnd(), script.pipe()), (MSS, MSS));
+    // §5.1: slow start fills in what is missing.
+    assert_eq!(ack(&mut script, 1, &[(2, 3), (5, 6)]), [1, 3]);
+    assert_eq!(ack(&mut script, 3, &[(5, 6)]), [4, 6]);
+}
+
+#[test]
+fn after_a_timeout_what_was_sacked_may_be_forgotten() {
+    let mut script =
+        Scripted::started(Config { sack_after_timeout: SackAfterTimeout::Forgotten, ..reno() }, 1_000 * MSS);
+    ack(&mut script, 0, &[(2, 3)]);
+    assert_eq!(script.time_out(), [0]);
+    assert_eq!(ack(&mut script, 1, &[]), [1, 2]);
+}
+
+#[test]
+fn after_a_timeout_no_recovery_begins_before_what_was_outstanding_is_acknowledged() {
+    let mut script = sent(10);
+    script.time_out();
+    // §5.1: these duplicates are of segments from before the timeout.
+    ack(&mut script, 0, &[(1, 2), (3, 4), (5, 9)]);
+    assert!(!script.sender.in_fast_recovery());
+    assert_eq!(script.cwnd(), MSS);
+    ack(&mut script, 10, &[]);
+    let first = script.sender.acked() / MSS;
+    assert!(script.sender.sent() / MSS > first);
+    script.write(0);
+    while script.sender.sent() / MSS < first + 8 {
+        let next = script.sender.sent() / MSS;
+        ack(&mut script, next, &[]);
+    }
+    let first = script.sender.acked() / MSS;
+    ack(&mut script, first, &[(first + 1, first + 4)]);
+    assert!(script.sender.in_fast_recovery());
+}
+
+#[test]
+fn a_timeout_ends_recovery() {
+    let mut script = sent(20);
+    ack(&mut script, 0, &[(1, 10)]);
+    assert!(script.sender.in_fast_recovery());
+    assert_eq!(script.time_out(), [0]);
+    assert!(!script.sender.in_fast_recovery());
+    assert_eq!(script.cwnd(), MSS);
+}
+
+#[test]
+fn a_receiver_that_reneges_gets_everything_again() {
+    let mut script = sent_all(10);
+    ack(&mut script, 0, &[(1, 3)]);
+    // It acknowledges segment 0 only: it has thrown 1 and 2 away (RFC 2018 §8).
+    ack(&mut script, 1, &[]);
+    assert_eq!(script.time_out(), [MSS]);
+    assert_eq!(ack(&mut script, 2, &[]), [2, 3]);
+}
+
+#[test]
+fn acknowledgements_of_what_was_never_sent_are_ignored() {
+    let mut script = sent(10);
+    assert_eq!(ack(&mut script, 11, &[]), []);
+    assert_eq!(ack(&mut script, 0, &[(11, 12)]), []);
+    assert_eq!((script.sender.acked(), script.pipe()), (0, 10 * MSS));
+}
