@@ -56,9 +56,12 @@ impl Receiver {
         }
     }
 
-    /// A segment with data arrived, `ce` if it was marked. Returns the acknowledgements to send now.
+    /// A segment arrived, `ce` if it was marked. Returns the acknowledgements to send now; none if it has no data.
     #[inline]
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, ce: bool) -> Acks {
+        if segment.len == 0 {
+            return Acks::default();
+        }
         let (prior, flipped) = self.observe_ecn(config, segment.flags, ce);
         if segment.seq <= self.last_ack_sent {
             // RFC 7323 §4.3: of a batch the first is echoed, so that the sample holds the delay.

@@ -105,7 +105,7 @@ impl Window {
     pub(crate) fn halve(&mut self, flight_size: Bytes) {
         self.set_ssthresh(self.loss_base(flight_size) / 2);
         // RFC 6675 §5 step 4.2.
-        self.cwnd = self.ssthresh;
+        self.cwnd = self.ssthresh.min(self.maximum);
     }
 
     /// Start over because the retransmission timer fired.

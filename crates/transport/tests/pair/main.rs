@@ -1,0 +1,188 @@
+//! A sender and a receiver over a network that loses, reorders, duplicates and marks, with every law checked at
+//! every step.
+
+mod network;
+
+use network::{Impairments, Pair};
+use proptest::prelude::*;
+use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_transport::congestion::{self, Avoidance, LossBase, dctcp, reno};
+use shallows_transport::{Config, DelayedAck, Receiver, RtoConfig, SackAfterTimeout, Sender};
+
+const MSS: u64 = 1_000;
+
+prop_compose! {
+    fn dctcp_config()(
+        initial_alpha in 0.0f64..=1.0,
+        gain in prop::sample::select(vec![1.0 / 16.0, 1.0]),
+        reached: bool,
+        one_segment: bool,
+        growth in 0usize..3,
+    ) -> dctcp::Config {
+        use dctcp::{DuplicateAcks, EceGrowth, WindowEnd};
+        dctcp::Config {
+            gain,
+            initial_alpha,
+            window_end: if reached { WindowEnd::Reached } else { WindowEnd::Passed },
+            duplicate_acks: if one_segment { DuplicateAcks::OneSegment } else { DuplicateAcks::Ignored },
+            ece_growth: [EceGrowth::All, EceGrowth::NotFirst, EceGrowth::None][growth],
+        }
+    }
+}
+
+fn congestion_config() -> impl Strategy<Value = congestion::Config> {
+    prop_oneof![
+        any::<bool>().prop_map(|ecn| congestion::Config::Reno(reno::Config { ecn })),
+        dctcp_config().prop_map(congestion::Config::Dctcp),
+    ]
+}
+
+prop_compose! {
+    /// Any configuration that a scenario may hold, at segments of 1,000 bytes and round trips of about 100 µs.
+    fn config()(
+        congestion in congestion_config(),
+        (initial, more) in (1u64..20, 0u64..60),
+        receive_window in 1u64..100,
+        (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
+        switches in prop::array::uniform6(any::<bool>()),
+        (minimum, extra) in (1u64..2_000, 0u64..5_000),
+    ) -> Config {
+        let [limited_transmit, restart_after_idle, timestamps, per_ack, forgotten, of_cwnd] = switches;
+        Config {
+            initial_window: Bytes(initial * MSS),
+            max_window: Bytes((initial + more) * MSS),
+            receive_window: Bytes(receive_window * MSS),
+            slow_start_limit,
+            duplicate_threshold,
+            limited_transmit,
+            restart_after_idle,
+            timestamps,
+            avoidance: if per_ack { Avoidance::PerAck } else { Avoidance::ByteCounting },
+            loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
+            sack_after_timeout: if forgotten { SackAfterTimeout::Forgotten } else { SackAfterTimeout::Kept },
+            delayed_ack: DelayedAck { segments, timeout: Duration::from_micros(50) },
+            rto: RtoConfig {
+                initial: Duration::from_micros(minimum),
+                minimum: Duration::from_micros(minimum),
+                maximum: Duration::from_micros(minimum + extra),
+                granularity: Duration::from_micros(1),
+            },
+            ..Config::new(Bytes(MSS), congestion)
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_and_every_flow_ends_whatever_the_network_does(
+        config in config(),
+        seed: u64,
+        (loss, duplication, marking) in (0.0f64..0.4, 0.0f64..0.2, 0.0f64..1.0),
+        reordering in prop::sample::select(vec![0, 10, 300]),
+        writes in prop::collection::vec((1u64..60_000, 0u64..10_000), 1..4),
+    ) {
+        let jitter = Duration::from_micros(reordering);
+        let impairments = Impairments { loss, duplication, marking, jitter };
+        let mut pair = Pair::new(config, seed, impairments);
+        let mut written = 0;
+        for (bytes, pause) in writes {
+            pair.write(bytes);
+            written += bytes;
+            pair.run_until(pair.now + Duration::from_micros(pause));
+        }
+        pair.finish();
+        prop_assert_eq!(pair.receiver.received(), written);
+        prop_assert_eq!(pair.sender.acked(), written);
+        prop_assert!(pair.sender.is_idle());
+        prop_assert_eq!(pair.sender.pipe(), Bytes(0));
+    }
+
+    #[test]
+    fn a_perfect_network_needs_no_retransmission(config in config(), bytes in 1u64..300_000) {
+        // The timer must not be shorter than a round trip with a delayed acknowledgement.
+        let rto = RtoConfig {
+            initial: Duration::from_millis(1),
+            minimum: Duration::from_millis(1),
+            maximum: Duration::from_millis(2),
+            ..config.rto
+        };
+        let mut pair = Pair::new(Config { rto, ..config }, 0, Impairments::default());
+        pair.write(bytes);
+        pair.finish();
+        let stats = pair.sender.stats();
+        prop_assert_eq!((stats.timeouts, stats.retransmits, stats.fast_recoveries), (0, 0, 0));
+        prop_assert_eq!(stats.segments_sent, bytes.div_ceil(MSS));
+    }
+
+    #[test]
+    fn no_sequence_of_acknowledgements_breaks_or_stalls_a_sender(
+        config in config(),
+        acks in prop::collection::vec(any_ack(), 1..60),
+    ) {
+        let mut sender = Sender::new(&config);
+        let mut now = Instant::ZERO;
+        sender.write(&config, now, 200 * MSS);
+        for (segment, elapsed) in acks {
+            while sender.poll_transmit(&config, now).is_some() {}
+            // Relative to what was sent, so that most are acceptable.
+            let segment = Segment { ack: sender.acked() + segment.ack, ..segment };
+            now = now + Duration::from_micros(elapsed);
+            if sender.deadline().is_some_and(|deadline| deadline <= now) {
+                sender.on_timer(&config, now);
+            }
+            sender.on_ack(&config, now, &segment);
+            network::check_sender(&config, &sender);
+        }
+        while sender.poll_transmit(&config, now).is_some() {}
+        // Whatever was said, a timeout sends the first segment that is not acknowledged.
+        if !sender.is_idle() {
+            now = sender.deadline().expect("something is outstanding");
+            sender.on_timer(&config, now);
+            let transmit = sender.poll_transmit(&config, now).expect("a retransmission");
+            prop_assert_eq!(transmit.segment.seq, sender.acked());
+        }
+    }
+
+    #[test]
+    fn no_sequence_of_segments_breaks_a_receiver(
+        config in config(),
+        segments in prop::collection::vec((0u64..60_000, 0u16..3_000, any::<u8>(), any::<bool>()), 1..100),
+    ) {
+        let mut receiver = Receiver::new(&config);
+        let mut received = 0;
+        for (index, (seq, len, flags, ce)) in segments.into_iter().enumerate() {
+            let now = Instant::ZERO + Duration::from_micros(index as u64);
+            let segment = Segment { seq, len, flags: Flags(flags), ..Segment::default() };
+            for ack in receiver.on_data(&config, now, &segment, ce) {
+                prop_assert!(received <= ack.ack && ack.ack <= receiver.received());
+                received = ack.ack;
+                for (start, end) in ack.sack_ranges() {
+                    prop_assert!(ack.ack < start && start < end);
+                }
+            }
+        }
+    }
+}
+
+prop_compose! {
+    /// Any acknowledgement, its number relative to the one before, and the microseconds until it comes.
+    fn any_ack()(
+        ack in prop_oneof![Just(0), 0u64..3_000, 0u64..100_000],
+        blocks in prop::collection::vec((0u32..30_000, 0u32..5_000), 0..=MAX_SACK_BLOCKS),
+        aligned: bool,
+        window in prop_oneof![Just(0), 0u32..5_000, Just(1 << 20)],
+        flags: u8,
+        elapsed in 0u64..500,
+    ) -> (Segment, u64) {
+        let round = |bytes: u32| if aligned { bytes / 1_000 * 1_000 } else { bytes };
+        let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
+        for (slot, &(start, len)) in sack.iter_mut().zip(&blocks) {
+            *slot = SackBlock { start: round(start), end: round(start + len) };
+        }
+        let sack_count = blocks.len() as u8;
+        (Segment { ack, sack, sack_count, window, flags: Flags(flags), ..Segment::default() }, elapsed)
+    }
+}

@@ -1,0 +1,180 @@
+//! The network between the two, and the laws that hold at every step.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use shallows_core::packet::{Ecn, Segment};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_transport::{Config, Receiver, Sender};
+
+/// One way through the network, without jitter.
+const DELAY: Duration = Duration::from_micros(50);
+
+/// What the network does to packets, each with this probability and in both directions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Impairments {
+    pub(crate) loss: f64,
+    pub(crate) duplication: f64,
+    /// Of ECN-capable packets; the others are lost instead.
+    pub(crate) marking: f64,
+    /// Packets are delayed by up to this and overtake each other.
+    pub(crate) jitter: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packet {
+    Data { segment: Segment, ce: bool },
+    Ack(Segment),
+}
+
+/// A connection and the packets under way.
+pub(crate) struct Pair {
+    pub(crate) config: Config,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) now: Instant,
+    impairments: Impairments,
+    stream: Stream,
+    packets: Vec<Packet>,
+    /// When each arrives, and its place in `packets`.
+    arrivals: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// Which bytes have arrived.
+    arrived: Vec<bool>,
+    /// The first byte that has not.
+    first_missing: u64,
+}
+
+impl Pair {
+    pub(crate) fn new(config: Config, seed: u64, impairments: Impairments) -> Self {
+        Self {
+            sender: Sender::new(&config),
+            receiver: Receiver::new(&config),
+            config,
+            now: Instant::ZERO,
+            impairments,
+            stream: Stream::new(seed, "pair", 0),
+            packets: Vec::new(),
+            arrivals: BinaryHeap::new(),
+            arrived: Vec::new(),
+            first_missing: 0,
+        }
+    }
+
+    /// The application writes.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.sender.write(&self.config, self.now, bytes);
+        self.arrived.resize(self.sender.written() as usize, false);
+        self.pump();
+    }
+
+    /// Let everything happen that happens by `end`.
+    pub(crate) fn run_until(&mut self, end: Instant) {
+        while let Some(at) = self.next_event()
+            && at <= end
+        {
+            self.now = at;
+            self.step();
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// Run until nothing is left to happen.
+    pub(crate) fn finish(&mut self) {
+        let mut steps = 0;
+        while let Some(at) = self.next_event() {
+            self.now = at;
+            self.step();
+            steps += 1;
+            assert!(steps < 1_000_000, "the flow does not end");
+        }
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let arrival = self.arrivals.peek().map(|Reverse((at, _))| *at);
+        [arrival, self.sender.deadline(), self.receiver.deadline()].into_iter().flatten().min()
+    }
+
+    fn step(&mut self) {
+        if let Some(&Reverse((at, index))) = self.arrivals.peek()
+            && at <= self.now
+        {
+            self.arrivals.pop();
+            self.arrive(self.packets[index]);
+        }
+        if self.receiver.deadline().is_some_and(|deadline| deadline <= self.now) {
+            let ack = self.receiver.on_timer(&self.config, self.now).expect("it is due");
+            self.send(Packet::Ack(ack), self.config.ack_ecn());
+        }
+        if self.sender.deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.sender.on_timer(&self.config, self.now);
+        }
+        self.pump();
+        self.check();
+    }
+
+    fn arrive(&mut self, packet: Packet) {
+        match packet {
+            Packet::Data { segment, ce } => {
+                // What the receiver has no room for, it drops; the sender shall not send it.
+                assert!(segment.end() <= self.receiver.received() + self.config.receive_window.0);
+                self.arrived[segment.seq as usize..segment.end() as usize].fill(true);
+                while self.arrived.get(self.first_missing as usize).is_some_and(|&arrived| arrived) {
+                    self.first_missing += 1;
+                }
+                for ack in self.receiver.on_data(&self.config, self.now, &segment, ce) {
+                    self.send(Packet::Ack(ack), self.config.ack_ecn());
+                }
+            }
+            Packet::Ack(segment) => self.sender.on_ack(&self.config, self.now, &segment),
+        }
+    }
+
+    fn pump(&mut self) {
+        while let Some(transmit) = self.sender.poll_transmit(&self.config, self.now) {
+            let segment = transmit.segment;
+            assert!(segment.len > 0 && u64::from(segment.len) <= self.config.mss.0);
+            self.send(Packet::Data { segment, ce: false }, transmit.ecn);
+        }
+    }
+
+    fn send(&mut self, packet: Packet, ecn: Ecn) {
+        let Impairments { loss, duplication, marking, jitter } = self.impairments;
+        let marked = self.stream.uniform() < marking * 0.3;
+        if self.stream.uniform() < loss || marked && ecn == Ecn::NotEct {
+            return;
+        }
+        let packet = match packet {
+            Packet::Data { segment, .. } => Packet::Data { segment, ce: marked },
+            Packet::Ack(segment) => Packet::Ack(segment),
+        };
+        let copies = if self.stream.uniform() < duplication { 2 } else { 1 };
+        for _ in 0..copies {
+            let delay = DELAY + Duration(self.stream.below(jitter.0 + 1));
+            self.arrivals.push(Reverse((self.now + delay, self.packets.len())));
+            self.packets.push(packet);
+        }
+    }
+
+    fn check(&self) {
+        check_sender(&self.config, &self.sender);
+        let received = self.receiver.received();
+        assert_eq!(received, self.first_missing, "delivered once, in order, and as soon as possible");
+        assert!(self.sender.acked() <= received && received <= self.sender.sent());
+        if self.sender.acked() < self.sender.sent() {
+            assert!(self.sender.deadline().is_some(), "something outstanding without a timer");
+        }
+    }
+}
+
+/// What holds for every sender, whatever it was told.
+pub(crate) fn check_sender(config: &Config, sender: &Sender) {
+    assert!(config.mss <= sender.cwnd() && sender.cwnd() <= config.max_window);
+    assert!(sender.ssthresh() >= Bytes(2 * config.mss.0));
+    assert!(sender.alpha().is_none_or(|alpha| (0.0..=1.0).contains(&alpha)));
+    assert!(sender.acked() <= sender.sent() && sender.sent() <= sender.written());
+    // RFC 6675: pipe counts a byte at most twice, sent and sent again, and one segment that is sent as a rescue.
+    let outstanding = sender.sent() - sender.acked();
+    assert!(sender.pipe().0 <= 2 * outstanding + config.mss.0, "pipe {} of {outstanding}", sender.pipe());
+    assert!(config.rto.minimum <= sender.rto() && sender.rto() <= config.rto.maximum);
+}
