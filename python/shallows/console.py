@@ -33,20 +33,13 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_table(table: Table, to: Console) -> None:
     """Print a table."""
-    drawn = RichTable(
-        title=table.title,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-        header_style="dim",
-    )
+    drawn = RichTable(box=None, pad_edge=False, header_style="dim")
     for index, column in enumerate(table.columns):
         name = index < table.names
         drawn.add_column(Text(column), justify="left" if name else "right", no_wrap=not name)
     for row in table.rows:
         drawn.add_row(*map(Text, row))
-    to.print()
+    to.print(Text(f"\n{table.title}", style="bold"))
     to.print(drawn)
     if table.note:
         to.print(Text(table.note), style="dim")

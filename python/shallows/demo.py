@@ -79,44 +79,46 @@ def describe_incast(runs: Sequence[Run]) -> str:
     """Which scheme has the best and the worst slowest answer, in words."""
     ordered = sorted(runs, key=_slowest)
     best, worst = ordered[0], ordered[-1]
+    shortest, longest = _slowest(best), _slowest(worst)
+    last = _name(worst)
     lossless = sum(run.summary["packets"]["dropped"] == 0 for run in runs)
-    return " ".join(
-        [
-            f"The slowest answer takes {digits(_slowest(best))} µs with {_name(best)},",
-            f"and {digits(_slowest(worst))} µs with {_name(worst)}: {digits(_slowest(worst) / _slowest(best), 2)}",
-            f"times as long. {_name(worst)} loses {percent(worst.summary['loss_rate'])} of its packets and waits for",
-            f"{worst.summary['timeouts']:,} retransmission timeouts;",
-            f"{lossless or 'none'} of the {len(runs)} schemes {'lose' if lossless > 1 else 'loses'} nothing.",
-        ]
-    )
+    parts = [
+        f"The slowest answer takes {digits(shortest)} µs with {_name(best)}, and {digits(longest)} µs with",
+        f"{last}: {digits(longest / shortest, 2)} times as long. {last} loses {_loss(worst)} of its packets",
+        f"and waits for {worst.summary['timeouts']:,} retransmission timeouts;",
+        f"{lossless or 'none'} of the {len(runs)} schemes {'lose' if lossless > 1 else 'loses'} nothing.",
+    ]
+    return " ".join(parts)
 
 
 def describe_thresholds(runs: Sequence[Run]) -> str:
     """What a high threshold saves for large flows and costs small ones, in words."""
     high, low, reno = (_by_load(runs, name) for name in dict.fromkeys(map(_name, runs)))
     light, heavy = min(high), max(high)
-    above, below = _name(high[light]), _name(low[light])
-    return " ".join(
-        [
-            f"At {percent(light)} load, large flows complete {_change(high[light], low[light])} with {above} than",
-            f"with {below}; at {percent(heavy)} they complete {_change(high[heavy], low[heavy])}.",
-            f"The price is the tail of small flows: {_tail_sentence(high, low, above, below)}",
-            f"At {percent(heavy)} load {above} loses {_loss(high[heavy])} of all packets, {below} {_loss(low[heavy])}.",
-            f"{_name(reno[light])} loses {_loss(reno[light])} at {percent(light)} load and {_loss(reno[heavy])} at",
-            f"{percent(heavy)}, where its small flows take {digits(_tail(reno[heavy]))} µs at their 99th percentile.",
-        ]
-    )
+    above, below, neither = _name(high[light]), _name(low[light]), _name(reno[light])
+    at_light, at_heavy = percent(light), percent(heavy)
+    parts = [
+        f"At {at_light} load, large flows complete {_change(high[light], low[light])} with {above} than with",
+        f"{below}; at {at_heavy} they complete {_change(high[heavy], low[heavy])}.",
+        _tail_sentence(high, above) + ",",
+        f"while with {below} it is {digits(_tail(low[heavy]))} µs at {at_heavy}.",
+        f"At {at_heavy} load {above} loses {_loss(high[heavy])} of all packets, {below} {_loss(low[heavy])}.",
+        f"{neither} loses {_loss(reno[light])} at {at_light} load and {_loss(reno[heavy])} at {at_heavy},",
+        f"where its small flows take {digits(_tail(reno[heavy]))} µs at their 99th percentile.",
+    ]
+    return " ".join(parts)
 
 
-def _tail_sentence(high: dict[float, Run], low: dict[float, Run], above: str, below: str) -> str:
-    """How far the 99th percentiles of small flows grow, and where the first of them leaps."""
-    heavy = max(high)
-    leap = next((load for load in sorted(high) if _tail(high[load]) > 3 * _tail(high[min(high)])), None)
-    where = f"leaps at {percent(leap)} load" if leap else f"grows to {digits(_tail(high[heavy]))} µs"
+def _tail_sentence(runs: dict[float, Run], name: str) -> str:
+    """How far the 99th percentile of small flows grows with load, and where it leaps if it does."""
+    light, heavy = min(runs), max(runs)
+    start = _tail(runs[light])
+    leap = next((load for load in sorted(runs) if _tail(runs[load]) > 3 * start), None)
+    worst = runs[leap or heavy]
     return (
-        f"with {above} its 99th percentile, {digits(_tail(high[min(high)]))} µs at {percent(min(high))}, {where} "
-        f"({digits(_tail(high[leap or heavy]))} µs, {high[leap or heavy].summary['timeouts']:,} timeouts), while "
-        f"with {below} it is {digits(_tail(low[heavy]))} µs at {percent(heavy)}."
+        f"The 99th percentile of small flows, {digits(start)} µs with {name} at {percent(light)}, "
+        f"{'leaps' if leap else 'grows'} to {digits(_tail(worst))} µs at {percent(leap or heavy)} "
+        f"({worst.summary['timeouts']:,} timeouts)"
     )
 
 

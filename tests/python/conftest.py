@@ -1,12 +1,41 @@
-"""Shared by all tests of the Python package."""
+"""Scenarios and a command line to try them on."""
 
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from shared import ENDLESS, SHALLOWS, SMALL, Shell
 
-@pytest.fixture(autouse=True)
-def _examples_have_a_folder(doctest_namespace: dict[str, Any], tmp_path: Path) -> None:
-    """Docstring examples write into `folder`."""
-    doctest_namespace["folder"] = tmp_path
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A small scenario in a file."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A scenario that runs for minutes, in a file."""
+    path = tmp_path / "endless.toml"
+    path.write_text(ENDLESS)
+    return path
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """The command line, in a fresh folder."""
+
+    def run(*arguments: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [SHALLOWS, *map(str, arguments)],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,76 @@
+//! Scenario text to an experiment that can run.
+
+use std::path::Path;
+
+use pyo3::prelude::*;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use shallows_scenario::Experiment;
+use shallows_sim::Simulation;
+
+use crate::defect::{DefectError, ScenarioError, guard};
+use crate::simulation::PySimulation;
+
+/// What can run: a checked scenario with every default filled in.
+#[pyclass(name = "Experiment", module = "shallows._core", frozen)]
+pub(crate) struct PyExperiment(Experiment);
+
+/// Parse and check a scenario; `ScenarioError` says what is wrong, and where.
+#[pyfunction]
+#[pyo3(signature = (text, file, base, overrides, seed))]
+pub(crate) fn load(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    base: &str,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+) -> PyResult<PyExperiment> {
+    let loaded =
+        py.detach(|| guard(|| shallows_scenario::load(text, file, Path::new(base), &overrides, seed)))?;
+    loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+#[pymethods]
+impl PyExperiment {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// Hash of all that the results depend on: resolved scenario, input files, seed, engine sources.
+    #[getter]
+    fn hash(&self) -> String {
+        let inputs: Vec<String> =
+            self.0.inputs().iter().map(|input| input.content_hash.to_string()).collect();
+        let identity = json!([self.0.resolved(), inputs, self.0.seed, env!("SHALLOWS_SOURCE_HASH")]);
+        Sha256::digest(identity.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The scenario with every default spelled out, as JSON.
+    fn resolved(&self) -> String {
+        format!("{:#}", self.0.resolved())
+    }
+
+    /// Where each kind of port starts to mark and to drop, as a JSON list.
+    fn marking_curves(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0.marking_curves())
+            .map_err(|error| DefectError::new_err(error.to_string()))
+    }
+
+    /// What the reader of the results should know before the run.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
+    /// A run of this experiment, at its beginning.
+    fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
+        let experiment = self.0.clone();
+        py.detach(|| guard(|| Simulation::new(experiment))).map(PySimulation::new)
+    }
+}

@@ -1,0 +1,42 @@
+//! The extension module `shallows._core`: scenario text in, run results out.
+//!
+//! Only glue: nothing here decides what a scenario means or what happens in a run. Documents cross the border as
+//! JSON text, tables as Parquet files. A panic in the engine becomes `shallows.errors.DefectError`.
+
+mod defect;
+mod experiment;
+mod report;
+mod simulation;
+
+use pyo3::prelude::*;
+use serde_json::json;
+
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+fn schema() -> String {
+    shallows_scenario::schema().to_string()
+}
+
+/// What was built, as JSON: version, commit, whether its sources were changed since, their hash, build profile.
+#[pyfunction]
+fn version() -> String {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "commit": option_env!("SHALLOWS_COMMIT").filter(|commit| !commit.is_empty()),
+        "dirty": env!("SHALLOWS_DIRTY") == "true",
+        "source_hash": env!("SHALLOWS_SOURCE_HASH"),
+        "profile": env!("SHALLOWS_PROFILE"),
+    })
+    .to_string()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    defect::silence_panics();
+    module.add_class::<experiment::PyExperiment>()?;
+    module.add_class::<simulation::PySimulation>()?;
+    module.add_class::<report::PyReport>()?;
+    module.add_function(wrap_pyfunction!(experiment::load, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)
+}

@@ -1,0 +1,58 @@
+//! The results of a finished run: a summary as JSON, tables as Parquet files.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use pyo3::prelude::*;
+use shallows_sim::Report;
+
+use crate::defect::guard;
+
+/// What a finished run leaves behind.
+#[pyclass(name = "Report", module = "shallows._core", frozen)]
+pub(crate) struct PyReport(Report);
+
+impl PyReport {
+    pub(crate) fn new(report: Report) -> Self {
+        Self(report)
+    }
+}
+
+#[pymethods]
+impl PyReport {
+    /// `summary.json` without what depends on the machine.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| guard(|| self.0.summary().to_string()))
+    }
+
+    /// What the reader of the results should know: features that never fired, losses that mislead.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
+    /// Whether there is a table of queue samples.
+    fn has_samples(&self) -> bool {
+        self.0.has_samples()
+    }
+
+    /// One row for each flow.
+    fn write_flows(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| write(path, |out| self.0.write_flows(out)))
+    }
+
+    /// One row for each port and queue.
+    fn write_counters(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| write(path, |out| self.0.write_counters(out)))
+    }
+
+    /// One row for each sample of a port or pool.
+    fn write_queues(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| write(path, |out| self.0.write_queues(out)))
+    }
+}
+
+fn write(path: &str, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> PyResult<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    guard(|| table(&mut out).and_then(|()| out.flush()))??;
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! A run in steps of wall time, so that Python can show progress and be interrupted between them.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use serde_json::json;
+use shallows_sim::{Progress, Simulation};
+
+use crate::defect::guard;
+use crate::report::PyReport;
+
+/// A run of one experiment.
+#[pyclass(name = "Simulation", module = "shallows._core", frozen)]
+pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
+
+/// Events between two looks at the clock: some milliseconds of work.
+const STEP: u64 = 1 << 15;
+
+impl PySimulation {
+    pub(crate) fn new(simulation: Simulation) -> Self {
+        Self(Mutex::new(Some(simulation)))
+    }
+
+    /// The simulation, which is gone after `finish` and after a defect.
+    fn take(&self) -> PyResult<Simulation> {
+        let held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        held.ok_or_else(|| {
+            PyRuntimeError::new_err("this simulation is finished, or being advanced elsewhere")
+        })
+    }
+
+    fn put_back(&self, simulation: Simulation) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(simulation);
+    }
+}
+
+#[pymethods]
+impl PySimulation {
+    /// Simulate for about this many milliseconds of wall time; returns the progress as JSON.
+    fn advance(&self, py: Python<'_>, milliseconds: u64) -> PyResult<String> {
+        let mut simulation = self.take()?;
+        let (simulation, progress) = py.detach(|| {
+            guard(move || {
+                let progress = advance_for(&mut simulation, Duration::from_millis(milliseconds));
+                (simulation, progress)
+            })
+        })?;
+        self.put_back(simulation);
+        Ok(describe(&progress))
+    }
+
+    /// Close the books of the run.
+    fn finish(&self, py: Python<'_>) -> PyResult<PyReport> {
+        let simulation = self.take()?;
+        py.detach(|| guard(move || simulation.finish())).map(PyReport::new)
+    }
+}
+
+// The wall clock decides only when to pause for Python, never what happens in the run.
+#[expect(clippy::disallowed_types)]
+fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
+    let start = std::time::Instant::now();
+    loop {
+        let progress = simulation.advance(STEP);
+        if progress.done || start.elapsed() >= wall {
+            return progress;
+        }
+    }
+}
+
+fn describe(progress: &Progress) -> String {
+    json!({
+        "done": progress.done,
+        "simulated_s": progress.now.as_secs_f64(),
+        "fraction": progress.fraction,
+        "flows_started": progress.flows_started,
+        "flows_completed": progress.flows_completed,
+        "packet_hops": progress.packet_hops,
+        "events": progress.events,
+    })
+    .to_string()
+}

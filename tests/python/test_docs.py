@@ -1,0 +1,38 @@
+"""What the documents tell a user to type works as written."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from shallows.cli import _parser
+from shallows.running import Source
+from shallows.sweep import plan
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands(document: str) -> list[str]:
+    """Lines of code blocks that call the command line, without their comments."""
+    blocks = re.findall(r"```\w*\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.split("   #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("shallows ")]
+
+
+@pytest.mark.parametrize("command", commands("README.md"))
+def test_commands_of_the_readme_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    options = _parser().parse_args(shlex.split(command)[1:])
+    if "scenario" in options:
+        Source.read(options.scenario, tuple(options.overrides)).load()
+
+
+def test_there_are_commands_in_the_readme() -> None:
+    assert len(commands("README.md")) >= 5
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("experiments/*/*.toml")), ids=lambda path: path.stem)
+def test_every_sweep_of_the_experiments_can_be_planned(path: Path, tmp_path: Path) -> None:
+    _, points = plan(Source.read(path), tmp_path)
+    assert len(points) >= 2

@@ -1,0 +1,192 @@
+"""Runs through Python: folders, tables, reports, figures."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shallows as sh
+from shallows import demo, figures, folder
+from shallows.about import build
+from shared import SMALL
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(scenario: Path, tmp_path: Path) -> None:
+    first, again, other = (
+        sh.run(scenario, seed=seed, out=tmp_path / name) for seed, name in [(7, "a"), (7, "b"), (8, "c")]
+    )
+    for name in ["flows.parquet", "queues.parquet", "counters.parquet", "resolved.json"]:
+        assert (first.path / name).read_bytes() == (again.path / name).read_bytes()
+    assert first.environment["hash"] == again.environment["hash"] != other.environment["hash"]
+    assert not first.flows.equals(other.flows)
+
+
+def test_tables_and_summary_agree(scenario: Path, tmp_path: Path) -> None:
+    run = sh.run(scenario, out=tmp_path / "run")
+    assert run.flows.height == run.summary["flows"]["started"] == 60
+    assert run.flows["fct_us"].mean() == pytest.approx(run.summary["fct_us"]["all"]["mean"], rel=1e-12)
+    assert run.counters["marked"].sum() == run.summary["packets"]["marked"]
+    assert run.counters["sent"].sum() == run.summary["engine"]["packet_hops"]
+    assert run.queues is not None
+    assert set(run.queues["kind"].unique()) <= {"port", "pool"}
+
+
+def test_a_change_of_any_setting_changes_the_hash(scenario: Path, tmp_path: Path) -> None:
+    changes: list[dict[str, object]] = [{}, {"switch.markers.0.k": "66KB"}, {"workload.0.flows": 61}]
+    hashes = {
+        sh.run(scenario, overrides=change, out=tmp_path / str(place)).environment["hash"]
+        for place, change in enumerate(changes)
+    }
+    assert len(hashes) == 3
+
+
+def test_a_finished_run_is_returned_unless_the_build_has_local_changes(
+    scenario: Path, tmp_path: Path
+) -> None:
+    path = sh.run(scenario, out=tmp_path / "run").path
+    made = path.stat().st_mtime_ns
+    assert (sh.run(scenario, out=path).path.stat().st_mtime_ns == made) is not build()["dirty"]
+    with pytest.raises(sh.ShallowsError, match="holds something else"):
+        sh.run(scenario, seed=2, out=path)
+
+
+def test_a_scenario_error_is_a_value_error_with_a_place(scenario: Path) -> None:
+    scenario.write_text(SMALL.replace("load = 0.6", "load = 1.6"))
+    with pytest.raises(ValueError, match=r"small\.toml:\d+:\d+") as refused:
+        sh.run(scenario)
+    assert isinstance(refused.value, sh.ScenarioError)
+    assert "load" in str(refused.value)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sh.ShallowsError, match="holds no finished run"):
+        sh.Run(tmp_path)
+
+
+def test_a_folder_appears_only_when_it_is_complete(tmp_path: Path) -> None:
+    final = tmp_path / "runs" / "one"
+
+    def fail() -> None:
+        with folder.RunFolder(final) as unfinished:
+            (unfinished.path / "summary.json").write_text("{}")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(final.parent.iterdir()) == []
+    with folder.RunFolder(final) as finished:
+        (finished.path / "summary.json").write_text("{}")
+        assert not final.exists()
+        finished.commit()
+    assert [path.name for path in final.parent.iterdir()] == ["one"]
+
+
+def test_what_killed_processes_left_is_removed_and_what_living_ones_write_is_not(tmp_path: Path) -> None:
+    final = tmp_path / "one"
+    # Process 1 always lives; no process has the highest number that fits into 31 bits.
+    (dead := tmp_path / f".one.{2**31 - 1}.partial").mkdir()
+    (alive := tmp_path / ".one.1.partial").mkdir()
+    (other := tmp_path / f".two.{2**31 - 1}.partial").mkdir()
+    with folder.RunFolder(final):
+        assert not dead.exists()
+        assert alive.exists()
+        assert other.exists()
+
+
+def test_a_report_needs_nothing_else_and_escapes_what_it_is_given(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SMALL.replace('name = "small"', 'name = "<script>alert(1)</script>"'))
+    page = (sh.run(scenario, out=tmp_path / "run").path / "report.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+    for expected in [
+        "Marking curves",
+        "Flow completion times",
+        "share of flows",
+        "Queues over time",
+        "--seed 1",
+    ]:
+        assert expected in page
+
+
+def summary(load: float, large: float, tail: float, loss: float) -> dict[str, Any]:
+    times = {"mean": large, "p50": 1.0, "p95": 1.0, "p99": tail, "max": tail, "count": 1}
+    return {
+        "name": "x",
+        "fct_us": {"all": times, "small": times, "large": times},
+        "loss_rate": loss,
+        "packets": {"dropped": round(loss * 1e6)},
+        "timeouts": round(loss * 1e4),
+        "load": load,
+    }
+
+
+@pytest.fixture
+def thresholds(tmp_path: Path) -> list[sh.Run]:
+    """Two loads of three schemes, with round numbers."""
+    rows = [
+        ("high", 0.4, 900.0, 100.0, 0.0),
+        ("high", 0.9, 1800.0, 5000.0, 0.004),
+        ("low", 0.4, 1000.0, 90.0, 0.0),
+        ("low", 0.9, 2000.0, 120.0, 0.0),
+        ("reno", 0.4, 950.0, 5000.0, 0.01),
+        ("reno", 0.9, 1900.0, 6000.0, 0.02),
+    ]
+    runs = []
+    for place, (scheme, load, *numbers) in enumerate(rows):
+        path = tmp_path / str(place)
+        path.mkdir()
+        labels = {"scheme": scheme, "workload.0.load": load}
+        (path / "env.json").write_text(json.dumps({"hash": str(place), "labels": labels}))
+        (path / "summary.json").write_text(json.dumps(summary(load, *numbers)))
+        runs.append(sh.Run(path))
+    return runs
+
+
+def test_the_figure_draws_what_the_summaries_say(thresholds: list[sh.Run], tmp_path: Path) -> None:
+    figure = figures.fct(thresholds)
+    large, small, loss = figure.axes
+    lines = {str(line.get_label()): list(line.get_xydata().tolist()) for line in large.get_lines()}  # type: ignore[union-attr]
+    assert lines["high"] == [[40.0, 0.9], [90.0, 1.8]]
+    assert [line.get_ydata()[1] for line in small.get_lines()] == [5.0, 0.12, 6.0]  # type: ignore[index]
+    assert [line.get_ydata()[1] for line in loss.get_lines()] == [0.4, 0.0, 2.0]  # type: ignore[index]
+    # Readable in black and white: no two lines share a marker or a line style.
+    assert len({line.get_marker() for line in large.get_lines()}) == 3
+    assert len({line.get_linestyle() for line in large.get_lines()}) == 3
+    paths = figures.save(figure, tmp_path / "fct")
+    assert [path.read_bytes()[:4] for path in paths] == [b"%PDF", b"\x89PNG"]
+    # Publishers refuse Type 3 fonts.
+    assert b"/Type3" not in paths[0].read_bytes()
+
+
+def test_a_figure_without_an_axis_is_refused(thresholds: list[sh.Run]) -> None:
+    with pytest.raises(sh.ShallowsError, match="differ in no number"):
+        figures.fct(thresholds[:1])
+
+
+def test_the_demo_says_what_its_numbers_say(thresholds: list[sh.Run]) -> None:
+    text = demo.describe_thresholds(thresholds)
+    # 900 against 1,000 µs is a tenth; 100 to 5,000 µs is a leap, 90 to 120 µs is not.
+    assert "At 40 % load, large flows complete 10 % faster with high than with low" in text
+    assert "100 µs with high at 40 %, leaps to 5,000 µs at 90 % (40 timeouts)" in text
+    assert "with low it is 120 µs at 90 %" in text
+    assert "At 90 % load high loses 0.4 % of all packets, low 0 %" in text
+    assert "reno loses 1 % at 40 % load and 2 % at 90 %" in text
+
+
+def test_the_small_demo_says_which_answer_was_slowest(thresholds: list[sh.Run]) -> None:
+    text = demo.describe_incast([thresholds[3], thresholds[5]])
+    assert text == (
+        "The slowest answer takes 120 µs with low, and 6,000 µs with reno: 50 times as long. "
+        "reno loses 2 % of its packets and waits for 200 retransmission timeouts; "
+        "1 of the 2 schemes loses nothing."
+    )
+
+
+def test_peak_memory_is_plausible(scenario: Path, tmp_path: Path) -> None:
+    engine = sh.run(scenario, out=tmp_path / "run").summary["engine"]
+    assert 5 < engine["peak_rss_mb"] < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e6
+    assert engine["packet_hops_per_s"] == pytest.approx(engine["packet_hops"] / engine["wall_s"], rel=0.02)

@@ -1,0 +1,191 @@
+"""Sweeps: every point once, whatever happens in between."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shallows.about import build
+from shallows.errors import ScenarioError, ShallowsError
+from shallows.running import Source
+from shallows.sweep import plan, run_points
+from shared import SHALLOWS, SMALL, Shell
+
+SWEEP = """
+[sweep]
+axes = { "workload.0.load" = [0.3, 0.6], seed = [1, 2] }
+[[sweep.scheme]]
+name = "dctcp"
+set = {}
+[[sweep.scheme]]
+name = "reno"
+set = { "tcp.congestion" = "reno", "switch.markers" = [] }
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """Eight small points in a file."""
+    path = tmp_path / "sweep.toml"
+    path.write_text(SMALL + SWEEP)
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What must be the same whenever and wherever a point runs."""
+    return {
+        f"{path.parent.name}/{path.name}": path.read_bytes()
+        for path in folder.glob("*/*")
+        if path.suffix == ".parquet" or path.name in {"resolved.json", "scenario.toml"}
+    }
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """Each point's summary without what the machine adds to it."""
+    found = {}
+    for path in folder.glob("*/summary.json"):
+        summary = json.loads(path.read_text())
+        for key in ["wall_s", "packet_hops_per_s", "peak_rss_mb"]:
+            del summary["engine"][key]
+        found[path.parent.name] = summary
+    return found
+
+
+def test_points_are_the_product_of_schemes_and_axes(sweep: Path) -> None:
+    parent, points = plan(Source.read(sweep), None)
+    assert parent == Path("runs/small")
+    assert [tuple(point.source.labels.values()) for point in points] == [
+        (scheme, load, seed) for scheme in ["dctcp", "reno"] for load in [0.3, 0.6] for seed in [1, 2]
+    ]
+    assert len({point.folder for point in points}) == 8
+    assert {point.folder.name[-3:] for point in points} == {"-s1", "-s2"}
+
+
+def test_one_and_two_workers_give_the_same_bytes(shell: Shell, sweep: Path, tmp_path: Path) -> None:
+    for jobs in ["1", "2"]:
+        done = shell("sweep", sweep, "--jobs", jobs, "--out", f"with{jobs}")
+        assert done.returncode == 0, done.stderr
+    # Four files of each of eight points: flows, queues, counters, settings, and the scenario.
+    assert len(contents(tmp_path / "with1")) == 8 * 5
+    assert contents(tmp_path / "with1") == contents(tmp_path / "with2")
+    assert results(tmp_path / "with1") == results(tmp_path / "with2")
+
+
+def test_json_lists_every_point_with_its_results(shell: Shell, sweep: Path, tmp_path: Path) -> None:
+    done = shell("sweep", sweep, "--json")
+    points = json.loads(done.stdout)["points"]
+    assert [point["status"] for point in points] == ["done"] * 8
+    assert points[0]["labels"] == {"scheme": "dctcp", "workload.0.load": 0.3, "seed": 1}
+    assert (tmp_path / "runs" / "small" / points[0]["folder"] / "summary.json").exists()
+    assert points[7]["summary"]["packets"]["marked"] == 0
+
+
+def test_a_killed_sweep_goes_on_where_it_was(shell: Shell, sweep: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    assert shell("sweep", sweep, "--out", whole).returncode == 0
+    killed = tmp_path / "killed"
+    process = subprocess.Popen(
+        [SHALLOWS, "sweep", sweep, "--jobs", "1", "--out", killed],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while len(finished := list(killed.glob("small-*"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    made = {path: path.stat().st_mtime_ns for path in finished}
+    done = shell("sweep", sweep, "--out", killed)
+    assert done.returncode == 0, done.stderr
+    kept = [path.stat().st_mtime_ns == made_at for path, made_at in made.items()]
+    # A build with local changes to the engine reuses nothing.
+    assert kept == [not build()["dirty"]] * len(made)
+    assert contents(killed) == contents(whole)
+    assert results(killed) == results(whole)
+    assert not [path for path in killed.iterdir() if path.name.startswith(".")]
+
+
+def test_a_point_that_fails_stops_no_other(sweep: Path, tmp_path: Path) -> None:
+    _, points = plan(Source.read(sweep), tmp_path / "out")
+    # As if its scenario could not be loaded on the machine where it runs.
+    points[1].source = replace(points[1].source, text="name = 3")
+    outcomes = run_points(points, 2, lambda *_: None)
+    assert [outcome.run is None for outcome in outcomes] == [False, True] + [False] * 6
+    assert "name" in str(outcomes[1].error)
+
+
+def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, endless: Path) -> None:
+    small = Source("small.toml", SMALL + SWEEP)
+    _, points = plan(small, tmp_path / "out")
+    points = points[:2]
+    points[0].source = Source(str(endless), endless.read_text())
+    end_it = Killer(points[0].folder)
+    outcomes = run_points(points, 2, end_it)
+    assert outcomes[0].error == "its process ended with code -9 (out of memory, or killed)"
+    assert outcomes[1].run is not None
+
+
+class Killer:
+    """Kills the process that writes a folder, as the kernel does when memory runs out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *_: object) -> None:
+        """Kill it as soon as it has begun."""
+        for partial in self.folder.parent.glob(f".{self.folder.name}.*.partial"):
+            # What it was writing stays until the next run of this point; the process is gone after the first time.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(partial.name.rsplit(".", 2)[1]), signal.SIGKILL)
+
+
+def test_ctrl_c_keeps_what_is_finished(sweep: Path, tmp_path: Path) -> None:
+    sweep.write_text(sweep.read_text().replace("flows = 60", "flows = 600"))
+    process = subprocess.Popen(
+        [SHALLOWS, "sweep", sweep, "--jobs", "1", "--out", "out"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list((tmp_path / "out").glob("small-*")):
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "of 8 points are kept; the same command goes on from there" in errors
+    assert "Traceback" not in errors
+    assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[sweep]\n", "the [sweep] table is empty"),
+        ("[sweep]\nloads = [1]\n", "unknown key sweep.loads; expected one of sweep.axes, sweep.scheme"),
+        ('[sweep]\naxes = { "workload.0.load" = 0.4 }\n', "sweep.axes is not a table of lists"),
+        ('[[sweep.scheme]]\nname = "a"\n', "each [[sweep.scheme]] has a name and a table `set`"),
+        (
+            "[sweep]\naxes = { seed = [3, 3] }\n",
+            "two points of the sweep are the same run: seed 3, and seed 3",
+        ),
+    ],
+)
+def test_a_wrong_sweep_table_is_refused(table: str, message: str) -> None:
+    with pytest.raises(ShallowsError) as refused:
+        plan(Source("x.toml", SMALL + table), None)
+    assert message in str(refused.value)
+
+
+def test_an_axis_that_names_no_key_is_refused_before_anything_runs() -> None:
+    table = '[sweep]\naxes = { "workload.0.lod" = [0.3, 0.6] }\n'
+    with pytest.raises(ScenarioError, match="lod"):
+        plan(Source("x.toml", SMALL + table), None)
