@@ -346,7 +346,7 @@ impl World {
             link.port.audit(&self.buffers[link.node as usize]);
             under_way += link.in_flight() as u64;
             let counters = link.port.counters();
-            under_way += counters.enqueued - counters.dequeued;
+            under_way += counters.enqueued() - counters.dequeued();
         }
         let tally = &self.tally;
         assert_eq!(

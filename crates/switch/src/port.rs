@@ -50,17 +50,11 @@ impl DropReason {
     }
 }
 
-/// Packets by what became of them.
-///
-/// Laws: received = enqueued + dropped at enqueue; enqueued = dequeued + queued; dequeued = sent + dropped at dequeue.
+/// Packets by what became of them. Law: received = sent + dropped + queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Arrived at the port.
     pub received: u64,
-    /// Joined the queue, if only in passing.
-    pub enqueued: u64,
-    /// Left the queue.
-    pub dequeued: u64,
     /// Given CE here.
     pub marked: u64,
     /// Put on the link.
@@ -79,6 +73,16 @@ impl Counters {
     /// Dropped for any reason.
     pub fn dropped_total(&self) -> u64 {
         self.dropped.iter().sum()
+    }
+
+    /// Joined the queue, if only in passing.
+    pub fn enqueued(&self) -> u64 {
+        self.received - (self.dropped_total() - self.dropped_at_dequeue)
+    }
+
+    /// Left the queue.
+    pub fn dequeued(&self) -> u64 {
+        self.sent + self.dropped_at_dequeue
     }
 }
 
@@ -155,34 +159,38 @@ impl<T: Copy + Default> Port<T> {
         buffer: &mut SharedBuffer,
     ) -> Arrival<T> {
         self.counters.received += 1;
-        let before = self.view(buffer);
-        match buffer.admit(self.queue_id, header.size()) {
+        match buffer.room(self.queue_id, header.size()) {
             Ok(memory) => header.memory = memory,
-            Err(refusal) => {
-                let reason = match refusal {
-                    Refusal::QueueLimit => DropReason::QueueLimit,
-                    Refusal::PoolFull => DropReason::PoolFull,
-                };
-                self.counters.dropped[reason as usize] += 1;
+            Err(refusal) => return self.refuse(refusal, payload),
+        }
+        if !self.markers.is_empty() {
+            let verdict = self.ask(buffer, |marker, port| marker.on_enqueue(now, &header, port));
+            if !self.carry_out(verdict, &mut header) {
                 return Arrival::Dropped { payload };
             }
         }
-        let verdict = self.ask(|marker, port| marker.on_enqueue(now, &header, port), &before);
-        if !self.carry_out(verdict, &mut header) {
-            buffer.release(self.queue_id, header.size(), header.memory);
-            return Arrival::Dropped { payload };
-        }
-        self.counters.enqueued += 1;
         if self.backlog.0 == 0 && self.busy_until <= now {
+            // It joins its queue only in passing: what it would take it gives back at once.
             return match self.depart(now, header, payload, buffer) {
                 Ok(departure) => Arrival::Sent(departure),
                 Err(payload) => Arrival::Dropped { payload },
             };
         }
+        buffer.take(self.queue_id, header.size(), header.memory);
         self.backlog += header.size();
         self.counters.max_backlog = self.counters.max_backlog.max(self.backlog);
         self.queue.push((header, payload));
         Arrival::Queued
+    }
+
+    #[cold]
+    fn refuse(&mut self, refusal: Refusal, payload: T) -> Arrival<T> {
+        let reason = match refusal {
+            Refusal::QueueLimit => DropReason::QueueLimit,
+            Refusal::PoolFull => DropReason::PoolFull,
+        };
+        self.counters.dropped[reason as usize] += 1;
+        Arrival::Dropped { payload }
     }
 
     /// The link is free: send the next packet that waits. Payloads of packets dropped on the way go to `dropped`.
@@ -196,6 +204,7 @@ impl<T: Copy + Default> Port<T> {
         debug_assert!(self.busy_until <= now, "the previous packet is still being sent");
         while let Some((header, payload)) = self.queue.pop() {
             self.backlog -= header.size();
+            buffer.release(self.queue_id, header.size(), header.memory);
             match self.depart(now, header, payload, buffer) {
                 Ok(departure) => return Some(departure),
                 Err(payload) => dropped.push(payload),
@@ -237,31 +246,26 @@ impl<T: Copy + Default> Port<T> {
         &self.counters
     }
 
-    /// Take a packet out of the buffer and put it on the wire, or hand back its payload if a marker drops it.
+    /// Put a packet that has left its queue on the wire, or hand back its payload if a marker drops it.
     #[inline]
     fn depart(
         &mut self,
         now: Instant,
         mut header: Header,
         payload: T,
-        buffer: &mut SharedBuffer,
+        buffer: &SharedBuffer,
     ) -> Result<Departure<T>, T> {
-        buffer.release(self.queue_id, header.size(), header.memory);
-        self.counters.dequeued += 1;
-        let verdict = if self.markers.is_empty() {
-            Verdict::PASS
-        } else {
-            let after = self.view(buffer);
-            self.ask(|marker, port| marker.on_dequeue(now, &header, port), &after)
-        };
-        let keep = self.carry_out(verdict, &mut header);
-        if keep || self.egress_drop == EgressDrop::Slot {
-            self.busy_until = now + self.transmission_time(header.size());
+        if !self.markers.is_empty() {
+            let verdict = self.ask(buffer, |marker, port| marker.on_dequeue(now, &header, port));
+            if !self.carry_out(verdict, &mut header) {
+                self.counters.dropped_at_dequeue += 1;
+                if self.egress_drop == EgressDrop::Slot {
+                    self.busy_until = now + self.transmission_time(header.size());
+                }
+                return Err(payload);
+            }
         }
-        if !keep {
-            self.counters.dropped_at_dequeue += 1;
-            return Err(payload);
-        }
+        self.busy_until = now + self.transmission_time(header.size());
         self.counters.sent += 1;
         self.counters.sent_bytes += header.size();
         Ok(Departure { header, payload, finish: self.busy_until })
@@ -276,22 +280,19 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    fn view(&self, buffer: &SharedBuffer) -> PortView {
-        PortView {
+    #[inline]
+    fn ask(
+        &mut self,
+        buffer: &SharedBuffer,
+        mut question: impl FnMut(&mut Marker, &PortView) -> Verdict,
+    ) -> Verdict {
+        let view = PortView {
             rate: self.rate,
             queue_backlog: self.backlog,
             port_backlog: self.backlog,
             pool_used: buffer.pool_of(self.queue_id).used,
-        }
-    }
-
-    #[inline]
-    fn ask(
-        &mut self,
-        mut question: impl FnMut(&mut Marker, &PortView) -> Verdict,
-        view: &PortView,
-    ) -> Verdict {
-        self.markers.iter_mut().fold(Verdict::PASS, |verdict, marker| verdict.and(question(marker, view)))
+        };
+        self.markers.iter_mut().fold(Verdict::PASS, |verdict, marker| verdict.and(question(marker, &view)))
     }
 
     /// Mark the packet if the verdict says so; `false` if it must be dropped because it cannot be marked.
@@ -325,11 +326,13 @@ impl<T: Copy + Default> Port<T> {
     ///
     /// If the books do not balance, which is a defect of this program.
     pub fn audit(&self, buffer: &SharedBuffer) {
-        let c = &self.counters;
-        let dropped_at_enqueue = c.dropped_total() - c.dropped_at_dequeue;
-        assert_eq!(c.received, c.enqueued + dropped_at_enqueue, "received = enqueued + dropped");
-        assert_eq!(c.enqueued, c.dequeued + self.queue.len() as u64, "enqueued = dequeued + queued");
-        assert_eq!(c.dequeued, c.sent + c.dropped_at_dequeue, "dequeued = sent + dropped at dequeue");
+        let counters = &self.counters;
+        let queued = self.queue.len() as u64;
+        assert_eq!(
+            counters.received,
+            counters.sent + counters.dropped_total() + queued,
+            "received = sent + dropped + queued"
+        );
         assert_eq!(
             self.backlog,
             buffer.queue(self.queue_id).backlog(),

@@ -25,10 +25,12 @@ pub enum DtCounts {
 
 impl DynamicThreshold {
     /// How far a queue may grow now.
+    #[inline]
     pub fn threshold(&self, pool: &Pool) -> Bytes {
         pool.size.saturating_sub(pool.used).scale(self.alpha)
     }
 
+    #[inline]
     pub(super) fn admits(&self, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
         let backlog = match self.counts {
             DtCounts::Shared => queue.shared,

@@ -140,19 +140,13 @@ impl SharedBuffer {
         self.queues.len() - 1
     }
 
-    /// Take room for a packet of `size` in `queue`, or say why there is none.
+    /// Where a packet of `size` would be held that joins `queue`, or why there is no room for it.
     #[inline]
-    pub fn admit(&mut self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
+    pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
-        let charge = match self.private_rule {
-            PrivateRule::Exact => size,
-            PrivateRule::AsReleased => size + account.backlog(),
-        };
-        if account.private_size.0 > 0 && account.private_counter + charge <= account.private_size {
-            let account = &mut self.queues[queue];
-            account.private_counter += charge;
-            account.private += size;
-            account.packets += 1;
+        if account.private_size.0 > 0
+            && account.private_counter + self.charge(account, size) <= account.private_size
+        {
             return Ok(Memory::Private);
         }
         let pool = &self.pools[account.pool];
@@ -162,11 +156,42 @@ impl SharedBuffer {
         if pool.used + size > pool.size {
             return Err(Refusal::PoolFull);
         }
-        let account = &mut self.queues[queue];
-        account.shared += size;
-        account.packets += 1;
-        self.pools[account.pool].used += size;
         Ok(Memory::Shared)
+    }
+
+    /// Hold a packet of `size` in `queue`, where [`Self::room`] has found that it fits.
+    #[inline]
+    pub fn take(&mut self, queue: usize, size: Bytes, memory: Memory) {
+        let charge = self.charge(&self.queues[queue], size);
+        let account = &mut self.queues[queue];
+        account.packets += 1;
+        match memory {
+            Memory::Private => {
+                account.private_counter += charge;
+                account.private += size;
+            }
+            Memory::Shared => {
+                account.shared += size;
+                self.pools[account.pool].used += size;
+            }
+        }
+    }
+
+    /// Take room for a packet of `size` in `queue`, or say why there is none.
+    #[inline]
+    pub fn admit(&mut self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
+        let memory = self.room(queue, size)?;
+        self.take(queue, size, memory);
+        Ok(memory)
+    }
+
+    /// What a packet adds to the counter of private bytes.
+    #[inline]
+    fn charge(&self, account: &Queue, size: Bytes) -> Bytes {
+        match self.private_rule {
+            PrivateRule::Exact => size,
+            PrivateRule::AsReleased => size + account.backlog(),
+        }
     }
 
     /// Give back the `size` bytes that a packet of `queue` held in `memory`.
@@ -187,6 +212,7 @@ impl SharedBuffer {
     }
 
     /// Whether the policy lets a queue grow by `size` in its pool.
+    #[inline]
     fn within_limit(&self, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
         match &self.policy {
             Policy::DynamicThreshold(threshold) => threshold.admits(queue, pool, size),
