@@ -6,7 +6,9 @@ use serde::Serialize;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
+use crate::spec::Spec;
 use crate::topology::Network;
+use crate::workload::{Generator, Workload};
 
 /// A checked scenario under one seed.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub struct Experiment {
     pub seed: u64,
     /// Hosts, switches and links.
     pub network: Network,
+    /// How each TCP connection behaves.
+    pub tcp: shallows_transport::Config,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
     /// The pairs between which each workload may send; same order.
@@ -35,6 +39,37 @@ pub struct Experiment {
     pub sample_queues: Option<Duration>,
     /// Each packet leaves its host up to this much later, in order; zero is off.
     pub jitter: Duration,
+    pub(crate) spec: Spec,
+    pub(crate) inputs: Vec<InputFile>,
+    pub(crate) generators: Vec<Generator>,
+}
+
+impl Experiment {
+    /// The workloads that send flows, fresh from the seed, in the order of the scenario.
+    pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
+        self.generators.iter().map(Generator::start).collect()
+    }
+
+    /// How many flows will have arrived in the end, if that is known and the run does not end before.
+    pub fn expected_flows(&self) -> Option<u64> {
+        self.generators.iter().map(Generator::expected_flows).sum()
+    }
+
+    /// The scenario with every default spelled out; what a run depends on, apart from its input files.
+    ///
+    /// Written as TOML it is a scenario again, of the same experiment.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written as JSON, which is a defect of this program.
+    pub fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(&self.spec).expect("a checked scenario has finite numbers and text keys")
+    }
+
+    /// The files that the scenario names, as they were read.
+    pub fn inputs(&self) -> &[InputFile] {
+        &self.inputs
+    }
 }
 
 /// When the run ends: whichever of the two comes first.

@@ -3,12 +3,27 @@
 //! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
 //! on the way; whoever holds an `Experiment` need check nothing.
 
+mod check;
+mod document;
+mod error;
 mod experiment;
+mod hosts;
+mod load;
+mod marking;
+mod memory;
+mod quantity;
+mod spec;
+mod tagged;
+mod tcp;
 mod topology;
 mod workload;
 
+pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, InputFile, Pairs, Stop, WarmUp, WhenBusy,
+    Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, InputFile, Pairs, Stop, WarmUp,
+    WhenBusy,
 };
+pub use load::{load, schema};
+pub use marking::{BusyLimit, MarkingCurve};
 pub use topology::{Link, Network, Node, NodeId, PortKind, Routes};
 pub use workload::{Flow, FlowId, Next, Workload};

@@ -1,5 +1,9 @@
 //! The network as plain data: nodes, directed links, routes, and what follows from them alone.
 
+mod build;
+mod routing;
+
+pub(crate) use build::build;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::{EgressDrop, aqm, buffer};

@@ -1,6 +1,18 @@
 //! Who sends what to whom, and when: sources of flows that the simulation pulls.
 
+mod build;
+mod distribution;
+mod load;
+mod poisson;
+mod schedule;
+mod trace;
+
 use std::fmt;
+
+pub(crate) use build::build;
+pub(crate) use load::Segments;
+pub(crate) use poisson::Poisson;
+pub(crate) use schedule::{Incast, Schedule};
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
@@ -45,4 +57,35 @@ pub trait Workload: fmt::Debug + Send {
 
     /// The receiver has all of `flow`.
     fn on_complete(&mut self, _flow: FlowId, _now: Instant) {}
+}
+
+/// What makes a fresh workload from the seed.
+#[derive(Clone, Debug)]
+pub(crate) enum Generator {
+    /// Random arrivals.
+    Poisson(Poisson),
+    /// Rounds of synchronised flows.
+    Incast(Incast),
+    /// A list of flows.
+    Schedule(Schedule),
+}
+
+impl Generator {
+    /// The workload, as it is before its first flow.
+    pub(crate) fn start(&self) -> Box<dyn Workload> {
+        match self {
+            Self::Poisson(workload) => Box::new(workload.clone()),
+            Self::Incast(workload) => Box::new(workload.clone()),
+            Self::Schedule(workload) => Box::new(workload.clone()),
+        }
+    }
+
+    /// How many flows it will have sent in the end, if that is known.
+    pub(crate) fn expected_flows(&self) -> Option<u64> {
+        match self {
+            Self::Poisson(workload) => workload.expected_flows(),
+            Self::Incast(workload) => Some(workload.expected_flows()),
+            Self::Schedule(workload) => Some(workload.expected_flows()),
+        }
+    }
 }

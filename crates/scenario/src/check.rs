@@ -1,0 +1,73 @@
+//! Gathers the problems of a scenario, so that its author sees all of them at once.
+
+use std::path::Path;
+
+use crate::document::{Document, parse_path};
+use crate::error::Problem;
+use crate::experiment::InputFile;
+
+/// Problems found so far, and the files that were read.
+#[derive(Debug)]
+pub(crate) struct Checker<'a> {
+    document: &'a Document<'a>,
+    base: &'a Path,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) inputs: Vec<InputFile>,
+}
+
+/// A trace of the largest runs fits; a device or a disk image does not.
+const MAX_INPUT: u64 = 1 << 30;
+
+impl<'a> Checker<'a> {
+    /// No problems yet; files are looked for below `base`.
+    pub(crate) fn new(document: &'a Document<'a>, base: &'a Path) -> Self {
+        Self { document, base, problems: Vec::new(), inputs: Vec::new() }
+    }
+
+    /// Note a problem with the value at `key`, written as `section[0].key`.
+    pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
+        let path = parse_path(key).unwrap_or_default();
+        self.problems.push(self.document.problem(&path, message.into()));
+    }
+
+    /// Note a problem unless `condition` holds; says whether it does.
+    pub(crate) fn require(&mut self, condition: bool, key: &str, message: impl FnOnce() -> String) -> bool {
+        if !condition {
+            self.refuse(key, message());
+        }
+        condition
+    }
+
+    /// The value, or a note of what is wrong with it.
+    pub(crate) fn accept<T>(&mut self, key: &str, result: Result<T, String>) -> Option<T> {
+        result.map_err(|message| self.refuse(key, message)).ok()
+    }
+
+    /// The text of an input file that the value at `key` names.
+    pub(crate) fn read(&mut self, key: &str, path: &str) -> Option<String> {
+        let text =
+            read_text(&self.base.join(path)).map_err(|problem| format!("cannot read \"{path}\": {problem}"));
+        let text = self.accept(key, text)?;
+        self.inputs.push(InputFile { path: path.to_owned(), content_hash: content_hash(text.as_bytes()) });
+        Some(text)
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let meta = std::fs::metadata(path).map_err(|error| format!("{} ({})", error, path.display()))?;
+    if !meta.is_file() {
+        return Err(format!("{} is not a file", path.display()));
+    }
+    if meta.len() > MAX_INPUT {
+        return Err(format!("it is larger than 1 GiB ({} bytes)", meta.len()));
+    }
+    std::fs::read_to_string(path).map_err(|error| format!("{} ({})", error, path.display()))
+}
+
+/// FNV-1a, 64 bit.
+fn content_hash(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}

@@ -1,0 +1,221 @@
+//! A scenario's text: its values, what `--set` changed in them, and where in the file each key stands.
+
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+use crate::error::Problem;
+
+/// One step from a value to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The way from the file as a whole to one value.
+pub(crate) type Path = Vec<Step>;
+
+/// Print a path as users write it: `switch.markers[0].k`.
+pub(crate) fn print_path(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) if text.is_empty() => text.push_str(key),
+            Step::Key(key) => text.extend([".", key]),
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
+}
+
+/// Read a path as users write it; `workload.0.load` is `workload[0].load`.
+pub(crate) fn parse_path(text: &str) -> Option<Path> {
+    let mut path = Path::new();
+    for part in text.split('.') {
+        let (key, indices) = part.split_once('[').map_or((part, None), |(key, rest)| (key, Some(rest)));
+        match key.trim().parse() {
+            Ok(index) if !path.is_empty() => path.push(Step::Index(index)),
+            _ if key.trim().is_empty() => return None,
+            _ => path.push(Step::Key(key.trim().to_owned())),
+        }
+        for index in indices.into_iter().flat_map(|rest| rest.split('[')) {
+            path.push(Step::Index(index.trim().strip_suffix(']')?.trim().parse().ok()?));
+        }
+    }
+    Some(path)
+}
+
+/// A parsed scenario with its text.
+#[derive(Debug)]
+pub(crate) struct Document<'a> {
+    pub(crate) file: &'a str,
+    text: &'a str,
+    spans: Spanned<DeTable<'a>>,
+    /// What the file says, as changed by the overrides.
+    pub(crate) table: Table,
+    /// The path of each override, and the option that gave it.
+    overrides: Vec<(Path, String)>,
+}
+
+impl<'a> Document<'a> {
+    /// Read the text, and change it as `overrides` say.
+    pub(crate) fn parse(
+        text: &'a str,
+        file: &'a str,
+        overrides: &[(String, String)],
+    ) -> Result<Self, Vec<Problem>> {
+        let (spans, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(errors.iter().map(|error| syntax_problem(text, file, error)).collect());
+        }
+        let table = toml::from_str(text).map_err(|error| vec![syntax_problem(text, file, &error)])?;
+        let mut document = Self { file, text, spans, table, overrides: Vec::new() };
+        let problems: Vec<Problem> =
+            overrides.iter().filter_map(|(key, value)| document.set(key, value).err()).collect();
+        if problems.is_empty() { Ok(document) } else { Err(problems) }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
+        let option = format!("{key}={value}");
+        let refuse = |message: String| Problem {
+            message,
+            key: String::new(),
+            file: self.file.to_owned(),
+            line: 0,
+            column: 0,
+            source_line: String::new(),
+            set: Some(option.clone()),
+        };
+        let path = parse_path(key)
+            .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
+        let value = override_value(value);
+        insert(&mut self.table, &path, value).map_err(refuse)?;
+        self.overrides.push((path, option));
+        Ok(())
+    }
+
+    /// A problem with the value at `path`: pointing at the file, or at the option that set the value.
+    pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
+        let option = self.overrides.iter().rev().find(|(set, _)| path.starts_with(set));
+        let (line, column, source_line) = match option {
+            Some(_) => (0, 0, String::new()),
+            None => self.locate(path).map_or((0, 0, String::new()), |offset| position(self.text, offset)),
+        };
+        Problem {
+            message,
+            key: print_path(path),
+            file: self.file.to_owned(),
+            line,
+            column,
+            source_line,
+            set: option.map(|option| option.1.clone()),
+        }
+    }
+
+    /// Where the key at `path` stands, or the nearest table around it that the file has.
+    fn locate(&self, path: &[Step]) -> Option<usize> {
+        let mut offset = None;
+        let mut table = Some(self.spans.get_ref());
+        let mut array = None;
+        for step in path {
+            let value = match step {
+                Step::Key(name) => {
+                    let Some((key, value)) = table.and_then(|table| table.get_key_value(name.as_str()))
+                    else {
+                        break;
+                    };
+                    offset = Some(key.span().start);
+                    value
+                }
+                Step::Index(index) => {
+                    let Some(value) = array.and_then(|array: &toml::de::DeArray<'_>| array.get(*index))
+                    else {
+                        break;
+                    };
+                    offset = Some(value.span().start);
+                    value
+                }
+            };
+            (table, array) = match value.get_ref() {
+                DeValue::Table(inner) => (Some(inner), None),
+                DeValue::Array(inner) => (None, Some(inner)),
+                _ => (None, None),
+            };
+        }
+        offset
+    }
+}
+
+fn syntax_problem(text: &str, file: &str, error: &toml::de::Error) -> Problem {
+    let (line, column, source_line) =
+        error.span().map_or((0, 0, String::new()), |span| position(text, span.start));
+    Problem {
+        message: error.message().replace('\n', "; "),
+        key: String::new(),
+        file: file.to_owned(),
+        line,
+        column,
+        source_line,
+        set: None,
+    }
+}
+
+/// Line and column, both from one, and the line's text.
+fn position(text: &str, offset: usize) -> (usize, usize, String) {
+    let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let before = &text[..offset];
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1, line.to_owned())
+}
+
+/// The value of an option: TOML where it is that, otherwise a string, so that units need no quotes.
+fn override_value(text: &str) -> Value {
+    let parsed = toml::from_str::<Table>(&format!("value = {text}"));
+    match parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")) {
+        Some(Value::Datetime(_)) | None => Value::String(text.to_owned()),
+        Some(value) => value,
+    }
+}
+
+/// Put `value` at `path`, making the tables on the way.
+fn insert(table: &mut Table, path: &[Step], value: Value) -> Result<(), String> {
+    let Some((Step::Key(first), rest)) = path.split_first() else {
+        return Err("the key is empty".to_owned());
+    };
+    if rest.is_empty() {
+        table.insert(first.clone(), value);
+        return Ok(());
+    }
+    let place = table.entry(first.clone()).or_insert_with(|| Value::Table(Table::new()));
+    descend(place, rest, value, first)
+}
+
+fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result<(), String> {
+    match path.split_first() {
+        None => {
+            *place = value;
+            Ok(())
+        }
+        Some((Step::Key(_), _)) => {
+            // A model named by its kind alone gets its parameters beside it.
+            if let Value::String(kind) = place {
+                *place = Value::Table(Table::from_iter([("kind".to_owned(), Value::String(kind.clone()))]));
+            }
+            match place {
+                Value::Table(table) => insert(table, path, value),
+                _ => Err(format!("{name} has no keys; it is {}", place.type_str())),
+            }
+        }
+        Some((Step::Index(index), rest)) => match place {
+            Value::Array(items) => {
+                let count = items.len();
+                let item = items
+                    .get_mut(*index)
+                    .ok_or_else(|| format!("{name}[{index}] does not exist; {name} has {count} entries"))?;
+                descend(item, rest, value, &format!("{name}[{index}]"))
+            }
+            _ => Err(format!("{name} is not a list")),
+        },
+    }
+}

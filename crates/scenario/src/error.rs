@@ -1,0 +1,119 @@
+//! What is wrong with a scenario, and where: file, line, column, key, what was found and what is allowed.
+
+use std::fmt;
+
+/// A scenario that cannot run, with every problem that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The problems in the order in which they were found; never empty.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What was found and what is allowed.
+    pub message: String,
+    /// The key that it is about, such as `switch.markers[0].k`; empty for the file as a whole.
+    pub key: String,
+    /// Name of the scenario, as it was given.
+    pub file: String,
+    /// Line, from one; zero if it does not stand in the file.
+    pub line: usize,
+    /// Column in characters, from one.
+    pub column: usize,
+    /// That line of the file.
+    pub source_line: String,
+    /// The `--set` option that brought it in, if one did.
+    pub set: Option<String>,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.problems.iter().enumerate() {
+            if number > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.set, self.line) {
+            (Some(option), _) => write!(f, "--set {option}: ")?,
+            (None, 0) => write!(f, "{}: ", self.file)?,
+            (None, line) => write!(f, "{}:{line}:{}: ", self.file, self.column)?,
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)?;
+        if self.set.is_none() && self.line > 0 {
+            let margin = " ".repeat(self.line.to_string().len());
+            // Tabs stay tabs, so that the caret stands below its character.
+            let lead: String = self
+                .source_line
+                .chars()
+                .take(self.column - 1)
+                .map(|c| if c == '\t' { c } else { ' ' })
+                .collect();
+            write!(f, "\n{margin} |\n{} | {}\n{margin} | {lead}^", self.line, self.source_line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Of `known`, the name that `found` was probably meant to be.
+pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let found = found.to_lowercase().replace('-', "_");
+    known
+        .map(|name| (edit_distance(&found, &name.to_lowercase().replace('-', "_")), name))
+        .filter(|&(distance, name)| distance <= 1 + name.len().min(found.len()) / 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's distance: insertions, deletions and substitutions from one text to the other.
+fn edit_distance(from: &str, to: &str) -> usize {
+    // A name is short; a text that is not needs no suggestion.
+    if from.len() > 64 {
+        return usize::MAX;
+    }
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, &b) in to.iter().enumerate() {
+            let substituted = diagonal + usize::from(a != b);
+            diagonal = row[column + 1];
+            row[column + 1] = substituted.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_counts_single_letter_changes() {
+        // kitten → sitten → sittin → sitting.
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("same", "same"), 0);
+    }
+
+    #[test]
+    fn a_slip_is_recognised_and_a_different_word_is_not() {
+        assert_eq!(nearest("lod", ["load", "of"].into_iter()), Some("load"));
+        assert_eq!(nearest("leaf_spine", ["star", "leaf-spine"].into_iter()), Some("leaf-spine"));
+        assert_eq!(nearest("colour", ["load", "of"].into_iter()), None);
+    }
+}

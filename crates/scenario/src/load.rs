@@ -1,0 +1,126 @@
+//! From text to an experiment: parse, apply `--set`, check once, fill in every default.
+
+use std::path::Path;
+
+use shallows_core::{Duration, Instant};
+use toml::Value;
+
+use crate::check::Checker;
+use crate::document::Document;
+use crate::error::ScenarioError;
+use crate::experiment::{Experiment, FctEnd, Stop};
+use crate::quantity::Jitter;
+use crate::spec::{self, Spec};
+use crate::workload::Segments;
+use crate::{memory, tagged, tcp, topology, workload};
+
+/// Workloads are numbered with 16 bits; nobody writes as many.
+const MAX_WORKLOADS: usize = 1_000;
+
+/// Read a scenario and check it.
+///
+/// `file` names it in messages; the files that it names are looked for below `base`. Each override is a key such as
+/// `workload.0.load` and a value in TOML, where a bare word is a string. `seed` replaces the scenario's own.
+///
+/// # Errors
+///
+/// Everything that is wrong with the scenario: where, what was found, what is allowed.
+pub fn load(
+    text: &str,
+    file: &str,
+    base: &Path,
+    overrides: &[(String, String)],
+    seed: Option<u64>,
+) -> Result<Experiment, ScenarioError> {
+    let document = Document::parse(text, file, overrides).map_err(|problems| ScenarioError { problems })?;
+    let mut spec: Spec = tagged::read(Value::Table(document.table.clone()))
+        .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
+    spec.seed = seed.unwrap_or(spec.seed);
+    spec.name.get_or_insert_with(|| {
+        Path::new(file)
+            .file_stem()
+            .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    });
+    let mut checker = Checker::new(&document, base);
+    let experiment = check(spec, &mut checker);
+    match experiment {
+        Some(experiment) if checker.problems.is_empty() => Ok(experiment),
+        _ => Err(ScenarioError { problems: checker.problems }),
+    }
+}
+
+/// The JSON Schema of a scenario file.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Spec).to_value()
+}
+
+/// The experiment, or none if problems were noted; some problems leave one all the same.
+fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
+    spec.topology.resolve();
+    check_stop(&spec, checker);
+    check_measure(&spec.measure, checker);
+    let packet = memory::full_packet(&spec);
+    let jitter = match spec.host.jitter {
+        Jitter::Off => Duration::ZERO,
+        Jitter::Auto => spec.topology.common().rate.transmission_time(packet),
+        Jitter::Upto(time) => time,
+    };
+    spec.host.jitter = if jitter == Duration::ZERO { Jitter::Off } else { Jitter::Upto(jitter) };
+    let tcp = tcp::build(&mut spec, checker);
+    let count = spec.workload.len();
+    let some = checker.require(count > 0, "workload", || {
+        "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"trace\" or \"udp\"".to_owned()
+    });
+    let few = checker.require(count <= MAX_WORKLOADS, "workload", || {
+        format!("{count} workloads; at most {MAX_WORKLOADS}")
+    });
+    let network = topology::build(&spec, spec.seed, checker);
+    let (tcp, network) = tcp.zip(network).filter(|_| some && few)?;
+    let overhead = tcp::header_bytes(tcp.timestamps) + network.framing;
+    let segments = Segments { mss: tcp.mss, overhead };
+    let seed = spec.seed;
+    let traffic = workload::build(&mut spec, &network, segments, seed, checker);
+    Some(Experiment {
+        name: spec.name.clone().unwrap_or_default(),
+        seed,
+        network,
+        tcp,
+        connections: traffic.connections,
+        pairs: traffic.pairs,
+        datagram_sources: traffic.datagram_sources,
+        stop: Stop { at: spec.stop.at.map(|at| Instant(at.0.0)), on_completion: !traffic.endless },
+        fct: match spec.measure.fct {
+            spec::FctEnd::Receiver => FctEnd::Receiver,
+            spec::FctEnd::Sender => FctEnd::Sender,
+        },
+        bins: spec.measure.bins.iter().map(|edge| edge.0).collect(),
+        warm_up: spec.measure.warm_up.0,
+        sample_queues: spec.measure.sample_queues.map(|interval| interval.0),
+        jitter,
+        inputs: std::mem::take(&mut checker.inputs),
+        generators: traffic.generators,
+        spec,
+    })
+}
+
+fn check_stop(spec: &Spec, checker: &mut Checker<'_>) {
+    let Some(at) = spec.stop.at else { return };
+    checker.require(at.0 > Duration::ZERO, "stop.at", || {
+        "the run would end before it begins; above 0s".to_owned()
+    });
+    checker.require(spec.measure.warm_up < at, "measure.warm_up", || {
+        format!("{} is not before the end of the run, stop.at = {at}", spec.measure.warm_up)
+    });
+}
+
+fn check_measure(measure: &spec::Measure, checker: &mut Checker<'_>) {
+    checker.require(measure.bins.is_sorted_by(|a, b| a < b), "measure.bins", || {
+        "the edges must ascend, such as [\"100KB\", \"10MB\"]".to_owned()
+    });
+    // A shorter interval would record more than one sample per packet of the fastest link.
+    checker.require(
+        measure.sample_queues.is_none_or(|every| every.0 >= Duration::from_nanos(1)),
+        "measure.sample_queues",
+        || "the interval is too short; at least 1ns".to_owned(),
+    );
+}

@@ -1,0 +1,352 @@
+//! Quantities as a scenario writes them: a number with its unit in a string, kept exactly.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use shallows_core::{Bytes, Duration, Rate};
+
+/// A size, `"720KB"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Size(pub(crate) Bytes);
+
+/// A span of time, `"80us"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Time(pub(crate) Duration);
+
+/// A data rate, `"100Gbps"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Speed(pub(crate) Rate);
+
+/// A size, or a number of full packets, `"80p"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    Bytes(Bytes),
+    Packets(u32),
+}
+
+/// The size of a packet: a whole number of bytes, or a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PacketSize(pub(crate) Bytes);
+
+/// A window: a size, or a whole number of full segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Window {
+    Bytes(Bytes),
+    Segments(u32),
+}
+
+/// `"off"`, `"auto"`, or a span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Jitter {
+    Off,
+    Auto,
+    Upto(Duration),
+}
+
+/// Sizes beyond this are slips of the pen; sums of a few thousand of them still fit 64 bits.
+const MAX_SIZE: Bytes = Bytes(1 << 50);
+/// Likewise: one day. Simulated time ends after 213.
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
+/// Slower links could keep a packet longer than simulated time lasts.
+const MIN_RATE: Rate = Rate(1_000_000);
+const MAX_RATE: Rate = Rate(100_000_000_000_000);
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size: Bytes =
+            text.parse().map_err(|error: shallows_core::units::ParseUnitError| error.to_string())?;
+        if size > MAX_SIZE {
+            return Err(format!("\"{text}\" is above the largest size, {MAX_SIZE}"));
+        }
+        Ok(Self(size))
+    }
+}
+
+impl FromStr for Time {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let time: Duration =
+            text.parse().map_err(|error: shallows_core::units::ParseUnitError| error.to_string())?;
+        if time > MAX_TIME {
+            return Err(format!("\"{text}\" is above the longest time, {MAX_TIME}"));
+        }
+        Ok(Self(time))
+    }
+}
+
+impl FromStr for Speed {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rate: Rate =
+            text.parse().map_err(|error: shallows_core::units::ParseUnitError| error.to_string())?;
+        if !(MIN_RATE..=MAX_RATE).contains(&rate) {
+            return Err(format!("\"{text}\" is not between {MIN_RATE} and {MAX_RATE}"));
+        }
+        Ok(Self(rate))
+    }
+}
+
+impl FromStr for Amount {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(packets) = text.trim().strip_suffix('p') {
+            return packets
+                .trim_end()
+                .replace('_', "")
+                .parse()
+                .map(Self::Packets)
+                .map_err(|_| format!("\"{text}\" is not a number of packets such as \"80p\""));
+        }
+        Size::from_str(text)
+            .map(|size| Self::Bytes(size.0))
+            .map_err(|error| format!("{error}, or packets: \"80p\""))
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Size::from_str(text).map(|size| Self::Bytes(size.0))
+    }
+}
+
+impl FromStr for Jitter {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "auto" => Ok(Self::Auto),
+            _ => Time::from_str(text)
+                .map(|time| Self::Upto(time.0))
+                .map_err(|error| format!("{error}, or \"off\", or \"auto\"")),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(size) => size.fmt(f),
+            Self::Packets(count) => write!(f, "{count}p"),
+        }
+    }
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Auto => f.write_str("auto"),
+            Self::Upto(time) => time.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bytes(size) => serializer.collect_str(size),
+            Self::Segments(count) => serializer.serialize_u32(*count),
+        }
+    }
+}
+
+/// Reads a string through [`FromStr`], and says what was expected if there is something else.
+pub(crate) struct Text<T> {
+    expected: &'static str,
+    marker: std::marker::PhantomData<T>,
+}
+
+impl<T> Text<T> {
+    pub(crate) fn new(expected: &'static str) -> Self {
+        Self { expected, marker: std::marker::PhantomData }
+    }
+}
+
+impl<T: FromStr<Err = String>> de::Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+/// Serde and schema of a type that a scenario writes as a string.
+macro_rules! as_text {
+    ($type:ty, $name:literal, $expected:literal, $pattern:literal) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Text::<Self>::new($expected))
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": $pattern, "description": $expected })
+            }
+        }
+    };
+}
+
+as_text!(Size, "Size", "a size such as \"720KB\"", r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*$");
+as_text!(Time, "Time", "a duration such as \"80us\"", r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*$");
+as_text!(Speed, "Speed", "a rate such as \"100Gbps\"", r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*[KMGT]?bps\s*$");
+as_text!(
+    Amount,
+    "Amount",
+    "a size such as \"720KB\", or full packets such as \"80p\"",
+    r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB|p)\s*$"
+);
+as_text!(
+    Jitter,
+    "Jitter",
+    "\"off\", \"auto\" or a duration such as \"720ns\"",
+    r"^(off|auto|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*)$"
+);
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Window;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of segments, or a size such as \"180KB\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Window, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<Window, E> {
+                u32::try_from(count)
+                    .map(Window::Segments)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(count), &self))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Serialize for PacketSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for PacketSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = PacketSize;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of bytes, or a size such as \"9KB\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PacketSize, E> {
+                text.parse().map(|size: Size| PacketSize(size.0)).map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<PacketSize, E> {
+                u64::try_from(bytes)
+                    .map(|bytes| PacketSize(Bytes(bytes)))
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for PacketSize {
+    fn schema_name() -> Cow<'static, str> {
+        "PacketSize".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "a whole number of bytes, or a size such as \"9KB\"",
+            "anyOf": [{ "type": "integer", "minimum": 0 }, generator.subschema_for::<Size>()]
+        })
+    }
+}
+
+impl JsonSchema for Window {
+    fn schema_name() -> Cow<'static, str> {
+        "Window".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "a whole number of full segments, or a size such as \"180KB\"",
+            "anyOf": [{ "type": "integer", "minimum": 0 }, generator.subschema_for::<Size>()]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_sizes_or_packets() {
+        assert_eq!("80p".parse(), Ok(Amount::Packets(80)));
+        assert_eq!("720KB".parse(), Ok(Amount::Bytes(Bytes(720_000))));
+        assert_eq!(
+            "720kb".parse::<Amount>().unwrap_err(),
+            "\"720kb\" is not a size such as \"720KB\": the unit is missing or unknown \
+             (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\""
+        );
+        assert_eq!(
+            "-3p".parse::<Amount>().unwrap_err(),
+            "\"-3p\" is not a number of packets such as \"80p\""
+        );
+    }
+
+    #[test]
+    fn quantities_beyond_reason_are_refused_with_the_bound() {
+        assert_eq!("2s".parse::<Time>().map(|time| time.0), Ok(Duration::from_secs(2)));
+        assert_eq!("90000s".parse::<Time>().unwrap_err(), "\"90000s\" is above the longest time, 86400s");
+        assert_eq!(
+            "2000000GB".parse::<Size>().unwrap_err(),
+            "\"2000000GB\" is above the largest size, 1048576GiB"
+        );
+        assert_eq!("0bps".parse::<Speed>().unwrap_err(), "\"0bps\" is not between 1Mbps and 100Tbps");
+    }
+}

@@ -1,0 +1,157 @@
+//! What a scenario file says: the one authority for its keys. The JSON Schema and the errors come from these types.
+//!
+//! The comment of each field is its description in the schema: meaning, default, source. Nothing is checked here that
+//! concerns more than one value.
+
+mod switch;
+mod tcp;
+mod topology;
+mod workload;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{Amount, Jitter, Size, Time};
+pub(crate) use switch::{Buffer, DtCounts, EgressDrop, Marker, Point, PrivateRule, Scope, Switch};
+pub(crate) use tcp::*;
+pub(crate) use topology::{Common, LinkOverride, Topology};
+pub(crate) use workload::*;
+
+/// One experiment: a network, how its hosts and switches behave, and the traffic it carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spec {
+    /// What the scenario is called; results carry it. Default: the name of the file without its ending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Root of every random stream: the same scenario and seed give the same results everywhere. Default 1.
+    #[serde(default = "one")]
+    pub(crate) seed: u64,
+    /// When the run ends.
+    #[serde(default)]
+    pub(crate) stop: Stop,
+    /// Hosts, switches and links.
+    pub(crate) topology: Topology,
+    /// What every switch is made of.
+    pub(crate) switch: Switch,
+    /// What every host is made of.
+    #[serde(default)]
+    pub(crate) host: Host,
+    /// How every TCP connection behaves.
+    #[serde(default)]
+    pub(crate) tcp: Tcp,
+    /// What is measured, and how.
+    #[serde(default)]
+    pub(crate) measure: Measure,
+    /// The traffic; at least one.
+    #[serde(default)]
+    pub(crate) workload: Vec<Workload>,
+    /// Axes of a sweep, which `shallows sweep` reads: a key such as `"workload.0.load"` and its values. A single run
+    /// leaves them aside.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
+    pub(crate) sweep: toml::Table,
+}
+
+/// When the run ends: at a time, or when every flow is complete, whichever is first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stop {
+    /// Simulated time at which the run ends at the latest. Default: none; needed where a workload has no end of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<Time>,
+}
+
+/// What every host is made of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Host {
+    /// The queue of its network card.
+    #[serde(default)]
+    pub(crate) nic: Nic,
+    /// Each packet leaves its host up to this much later than it could, uniformly, in order; without it deterministic
+    /// simulators lock flows out of a full buffer. `"auto"` (default) is the time of one MTU on the host's link.
+    #[serde(default = "auto")]
+    #[schemars(with = "Jitter")]
+    pub(crate) jitter: Jitter,
+}
+
+/// The queue of a network card.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nic {
+    /// How much it holds, in bytes or packets. Default `"1000p"`, Linux' transmit queue length.
+    #[serde(default = "thousand_packets")]
+    pub(crate) limit: Amount,
+    /// Its markers. Default: none.
+    #[serde(default)]
+    pub(crate) markers: Vec<Marker>,
+}
+
+/// What is measured, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Measure {
+    /// When a flow is complete. Default `"receiver"`.
+    #[serde(default)]
+    pub(crate) fct: FctEnd,
+    /// Largest sizes of the bins of flows, ascending; one more bin holds what is larger. Default 100 KB and 10 MB.
+    #[serde(default = "bins")]
+    pub(crate) bins: Vec<Size>,
+    /// How often the length of every queue is recorded. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sample_queues: Option<Time>,
+    /// Flows that arrive before this time are simulated but not counted. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) warm_up: Time,
+}
+
+/// When a flow is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FctEnd {
+    /// When its last byte reaches the receiver.
+    #[default]
+    Receiver,
+    /// When the sender has every acknowledgement, as in BCC's results.
+    Sender,
+}
+
+impl Default for Nic {
+    fn default() -> Self {
+        Self { limit: thousand_packets(), markers: Vec::new() }
+    }
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Self { fct: FctEnd::default(), bins: bins(), sample_queues: None, warm_up: no_time() }
+    }
+}
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Self::Auto
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn auto() -> Jitter {
+    Jitter::Auto
+}
+
+fn thousand_packets() -> Amount {
+    Amount::Packets(1_000)
+}
+
+fn no_time() -> Time {
+    Time(shallows_core::Duration::ZERO)
+}
+
+fn bins() -> Vec<Size> {
+    // DCTCP (SIGCOMM '10) §4.3 and the papers after it: small up to 100 KB, large above 10 MB.
+    [100_000, 10_000_000].map(|edge| Size(shallows_core::Bytes(edge))).to_vec()
+}

@@ -1,0 +1,300 @@
+//! `[tcp]`: how every connection behaves. What is left out is what the RFCs prescribe.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shallows_core::Duration;
+
+use crate::quantity::{Time, Window};
+use crate::tagged::tagged;
+
+/// How every TCP connection behaves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tcp {
+    /// How signals of congestion become a window. Default `"dctcp"`.
+    #[serde(default)]
+    pub(crate) congestion: Congestion,
+    /// Window of a new connection, and the most that is left of it after idleness. Default 10 segments or 14,600 bytes,
+    /// whichever is less (RFC 6928 §2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) initial_window: Option<Window>,
+    /// The window never grows beyond this. Default 1 GiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_window: Option<Window>,
+    /// An ECN reduction leaves no smaller window than this. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) minimum_window: Option<Window>,
+    /// The window that a receiver advertises. Default 1 GiB (RFC 7323 §2.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) receive_window: Option<Window>,
+    /// In slow start an acknowledgement adds at most this many segments: 1 in RFC 5681 (default), 2 in RFC 3465.
+    #[serde(default = "one")]
+    pub(crate) slow_start_limit: u32,
+    /// How the window grows in congestion avoidance. Default `"byte-counting"`.
+    #[serde(default)]
+    pub(crate) avoidance: Avoidance,
+    /// Of what a loss leaves one half. Default `"flight-size"`.
+    #[serde(default)]
+    pub(crate) loss_base: LossBase,
+    /// The retransmission timer.
+    #[serde(default)]
+    pub(crate) rto: Rto,
+    /// How many duplicate acknowledgements mean a loss. Default 3 (RFC 6675).
+    #[serde(default = "three")]
+    pub(crate) duplicate_threshold: u32,
+    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 6675 §5 step 3). Default true.
+    #[serde(default = "yes")]
+    pub(crate) limited_transmit: bool,
+    /// What becomes of selective acknowledgements when the timer fires. Default `"kept"`.
+    #[serde(default)]
+    pub(crate) sack_after_timeout: SackAfterTimeout,
+    /// Whether data written after an idle RTO starts from the initial window again (RFC 5681 §4.1). Default true.
+    #[serde(default = "yes")]
+    pub(crate) restart_after_idle: bool,
+    /// Whether packets carry timestamps (RFC 7323), 12 bytes each, which give an RTT sample per acknowledgement; without
+    /// them one timed segment per round trip does. Default true.
+    #[serde(default = "yes")]
+    pub(crate) timestamps: bool,
+    /// When a receiver acknowledges.
+    #[serde(default)]
+    pub(crate) delayed_ack: DelayedAck,
+    /// Which packets say that they are ECN-capable: all of them, or as RFC 3168 has it neither pure acknowledgements nor
+    /// retransmissions. Default `"all"` with `dctcp`, else `"rfc3168"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ect: Option<Ect>,
+}
+
+tagged! {
+    /// How signals of congestion become a window.
+    Congestion, "congestion control" {
+        /// Additive increase, halving (RFC 5681).
+        "reno" => Reno(Reno),
+        /// A cut in proportion to the fraction of marked bytes (RFC 8257).
+        "dctcp" => Dctcp(Dctcp),
+    }
+}
+
+/// Additive increase, halving.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reno {
+    /// Whether connections use classic ECN (RFC 3168). Default false.
+    #[serde(default)]
+    pub(crate) ecn: bool,
+}
+
+/// A cut in proportion to the fraction of marked bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Dctcp {
+    /// Weight of the newest window in alpha, above 0 and at most 1. Default 1/16 (RFC 8257 §4.2).
+    #[serde(default = "sixteenth")]
+    pub(crate) g: f64,
+    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
+    #[serde(default = "unity")]
+    pub(crate) initial_alpha: f64,
+    /// Which acknowledgement ends an observation window. Default `"passed"`.
+    #[serde(default)]
+    pub(crate) window_end: WindowEnd,
+    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
+    #[serde(default)]
+    pub(crate) duplicate_acks: DuplicateAcks,
+    /// Which acknowledgements with ECE grow the window. Default `"all"`.
+    #[serde(default)]
+    pub(crate) ece_growth: EceGrowth,
+}
+
+/// Which acknowledgement ends an observation window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WindowEnd {
+    /// One beyond its end (RFC 8257 §3.3, ns-2).
+    #[default]
+    Passed,
+    /// One that reaches its end (Linux, ns-3).
+    Reached,
+}
+
+/// Whether duplicate acknowledgements count in the fraction of marked bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DuplicateAcks {
+    /// They acknowledge no bytes (RFC 8257 §3.3).
+    #[default]
+    Ignored,
+    /// Each counts as one segment (ns-2).
+    OneSegment,
+}
+
+/// Which acknowledgements with ECE grow the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EceGrowth {
+    /// All but those that cut it (RFC 8257 §3.4).
+    #[default]
+    All,
+    /// All but the first of a run of them (ns-2).
+    NotFirst,
+    /// None (RFC 3168 §6.1.2).
+    None,
+}
+
+/// How the window grows in congestion avoidance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Avoidance {
+    /// One segment once a whole window was acknowledged (RFC 5681 §3.1).
+    #[default]
+    ByteCounting,
+    /// SMSS²/cwnd for each acknowledgement (RFC 5681 Eq. 3, ns-2).
+    PerAck,
+}
+
+/// Of what a loss leaves one half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LossBase {
+    /// What is sent but not acknowledged (RFC 5681 Eq. 4).
+    #[default]
+    FlightSize,
+    /// The window, whether used or not (ns-2, Linux).
+    Cwnd,
+}
+
+/// What becomes of selective acknowledgements when the retransmission timer fires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SackAfterTimeout {
+    /// Kept (RFC 6675 §5.1).
+    #[default]
+    Kept,
+    /// Forgotten (RFC 2018 §8, ns-2).
+    Forgotten,
+}
+
+/// Which packets of an ECN-capable connection carry ECT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ect {
+    /// All of them.
+    All,
+    /// New data only (RFC 3168 §6.1.4, §6.1.5).
+    Rfc3168,
+}
+
+/// The retransmission timer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rto {
+    /// Before the first RTT sample. Default `"1s"` (RFC 6298 §2.1).
+    #[serde(default = "one_second")]
+    pub(crate) initial: Time,
+    /// At least this. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the papers 5 or 10 ms.
+    #[serde(default = "one_second")]
+    pub(crate) min: Time,
+    /// At most this, backed off or not. Default `"60s"` (RFC 6298 §2.5).
+    #[serde(default = "one_minute")]
+    pub(crate) max: Time,
+    /// The least that four deviations of the RTT count for. Default `"1ms"`.
+    #[serde(default = "one_millisecond")]
+    pub(crate) granularity: Time,
+}
+
+/// When a receiver acknowledges data that arrives in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DelayedAck {
+    /// At the latest with this many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
+    #[serde(default = "two")]
+    pub(crate) segments: u32,
+    /// At the latest after this time. Default `"40ms"`, as Linux.
+    #[serde(default = "forty_milliseconds")]
+    pub(crate) timeout: Time,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self {
+            congestion: Congestion::default(),
+            initial_window: None,
+            max_window: None,
+            minimum_window: None,
+            receive_window: None,
+            slow_start_limit: one(),
+            avoidance: Avoidance::default(),
+            loss_base: LossBase::default(),
+            rto: Rto::default(),
+            duplicate_threshold: three(),
+            limited_transmit: true,
+            sack_after_timeout: SackAfterTimeout::default(),
+            restart_after_idle: true,
+            timestamps: true,
+            delayed_ack: DelayedAck::default(),
+            ect: None,
+        }
+    }
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self::Dctcp(Dctcp {
+            g: sixteenth(),
+            initial_alpha: unity(),
+            window_end: WindowEnd::default(),
+            duplicate_acks: DuplicateAcks::default(),
+            ece_growth: EceGrowth::default(),
+        })
+    }
+}
+
+impl Default for Rto {
+    fn default() -> Self {
+        Self { initial: one_second(), min: one_second(), max: one_minute(), granularity: one_millisecond() }
+    }
+}
+
+impl Default for DelayedAck {
+    fn default() -> Self {
+        Self { segments: two(), timeout: forty_milliseconds() }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn unity() -> f64 {
+    1.0
+}
+
+fn sixteenth() -> f64 {
+    1.0 / 16.0
+}
+
+fn one_second() -> Time {
+    Time(Duration::from_secs(1))
+}
+
+fn one_minute() -> Time {
+    Time(Duration::from_secs(60))
+}
+
+fn one_millisecond() -> Time {
+    Time(Duration::from_millis(1))
+}
+
+fn forty_milliseconds() -> Time {
+    Time(Duration::from_millis(40))
+}

@@ -1,0 +1,183 @@
+//! `[topology]`: which hosts and switches there are, and the links between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shallows_core::{Bytes, Duration, Rate};
+
+use crate::quantity::{PacketSize, Speed, Time};
+use crate::tagged::tagged;
+
+tagged! {
+    /// Which hosts and switches there are, and the links between them.
+    Topology, "topology" {
+        /// One switch with every host on it.
+        "star" => Star(Star),
+        /// Two switches with hosts on each and one link between them.
+        "dumbbell" => Dumbbell(Dumbbell),
+        /// Leaves with hosts on them, each with one link to every spine.
+        "leaf-spine" => LeafSpine(LeafSpine),
+    }
+}
+
+/// One switch with every host on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Star {
+    /// How many hosts.
+    pub(crate) hosts: u32,
+    /// Rate of each host's link.
+    pub(crate) rate: Speed,
+    /// Propagation delay of each link, one way. Default `"1us"`.
+    #[serde(default = "link_delay")]
+    pub(crate) link_delay: Time,
+    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) host_delay: Time,
+    /// Largest IP packet. In bytes; default 1500.
+    #[serde(default = "mtu")]
+    pub(crate) mtu: PacketSize,
+    /// What each packet occupies on a link beyond the IP packet: 38 bytes for Ethernet with preamble and gap. Default
+    /// 0, as in the papers' simulators.
+    #[serde(default = "no_bytes")]
+    pub(crate) framing: PacketSize,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub(crate) links: Vec<LinkOverride>,
+}
+
+/// Two switches with hosts on each and one link between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Dumbbell {
+    /// How many hosts on the left; they are numbered first.
+    pub(crate) left: u32,
+    /// How many hosts on the right.
+    pub(crate) right: u32,
+    /// Rate of each host's link.
+    pub(crate) rate: Speed,
+    /// Rate of the link between the switches. Default: `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bottleneck_rate: Option<Speed>,
+    /// Propagation delay of each host's link, one way. Default `"1us"`.
+    #[serde(default = "link_delay")]
+    pub(crate) link_delay: Time,
+    /// Propagation delay of the link between the switches. Default: `link_delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bottleneck_delay: Option<Time>,
+    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) host_delay: Time,
+    /// Largest IP packet. In bytes; default 1500.
+    #[serde(default = "mtu")]
+    pub(crate) mtu: PacketSize,
+    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    #[serde(default = "no_bytes")]
+    pub(crate) framing: PacketSize,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub(crate) links: Vec<LinkOverride>,
+}
+
+/// Leaves with hosts on them, each with one link to every spine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LeafSpine {
+    /// How many leaf switches.
+    pub(crate) leaves: u32,
+    /// How many spine switches.
+    pub(crate) spines: u32,
+    /// How many hosts on each leaf.
+    pub(crate) hosts_per_leaf: u32,
+    /// Rate of each host's link.
+    pub(crate) rate: Speed,
+    /// Rate of each link between leaf and spine. Default: `rate`. The oversubscription is
+    /// hosts_per_leaf · rate : spines · uplink_rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) uplink_rate: Option<Speed>,
+    /// Propagation delay of each host's link, one way. Default `"1us"`.
+    #[serde(default = "link_delay")]
+    pub(crate) link_delay: Time,
+    /// Propagation delay of each link between leaf and spine. Default: `link_delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) uplink_delay: Option<Time>,
+    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) host_delay: Time,
+    /// Largest IP packet. In bytes; default 1500.
+    #[serde(default = "mtu")]
+    pub(crate) mtu: PacketSize,
+    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    #[serde(default = "no_bytes")]
+    pub(crate) framing: PacketSize,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub(crate) links: Vec<LinkOverride>,
+}
+
+/// A link that differs from the rest, in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkOverride {
+    /// Its two ends, such as `["leaf0", "spine1"]`. Nodes are `host0`…, `switch0`, `left`, `right`, `leaf0`…, `spine0`….
+    pub(crate) between: [String; 2],
+    /// Its rate. Default: as the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<Speed>,
+    /// Its propagation delay, one way. Default: as the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<Time>,
+}
+
+/// What every kind of topology says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common<'a> {
+    pub(crate) rate: Rate,
+    pub(crate) link_delay: Duration,
+    pub(crate) host_delay: Duration,
+    pub(crate) mtu: Bytes,
+    pub(crate) framing: Bytes,
+    pub(crate) links: &'a [LinkOverride],
+}
+
+impl Topology {
+    /// What every kind says.
+    pub(crate) fn common(&self) -> Common<'_> {
+        let (rate, link, host, mtu, framing, links) = match self {
+            Self::Star(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
+            Self::Dumbbell(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
+            Self::LeafSpine(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
+        };
+        Common { rate: rate.0, link_delay: link.0, host_delay: host.0, mtu: mtu.0, framing: framing.0, links }
+    }
+
+    /// Spell out the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        match self {
+            Self::Star(_) => {}
+            Self::Dumbbell(t) => {
+                t.bottleneck_rate.get_or_insert(t.rate);
+                t.bottleneck_delay.get_or_insert(t.link_delay);
+            }
+            Self::LeafSpine(t) => {
+                t.uplink_rate.get_or_insert(t.rate);
+                t.uplink_delay.get_or_insert(t.link_delay);
+            }
+        }
+    }
+}
+
+fn link_delay() -> Time {
+    Time(Duration::from_micros(1))
+}
+
+fn no_time() -> Time {
+    Time(Duration::ZERO)
+}
+
+fn no_bytes() -> PacketSize {
+    PacketSize(Bytes(0))
+}
+
+fn mtu() -> PacketSize {
+    PacketSize(Bytes(1_500))
+}

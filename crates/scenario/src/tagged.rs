@@ -1,0 +1,173 @@
+//! Enums whose variant a `kind` key names, read so that an error inside one keeps its place.
+//!
+//! Serde's own internally tagged enums buffer their contents and forget the path on the way. Here the contents go
+//! through a second tracked reading, whose path travels to the outer one inside the error's message.
+
+use serde::de::{DeserializeOwned, Error};
+use toml::{Table, Value};
+
+use crate::document::{Path, Step};
+use crate::error::nearest;
+
+/// Sets off a path inside an error message. A scenario that smuggles it in by an escape misplaces its own error.
+const FENCE: char = '\u{1f}';
+
+/// Declares an enum with one struct per kind: its variants, how it is read, and its schema.
+///
+/// A string stands for the table with that `kind` and nothing else.
+macro_rules! tagged {
+    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $kind:literal => $variant:ident($type:ty)),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+        #[serde(tag = "kind")]
+        pub(crate) enum $name {
+            $($(#[$doc])* #[serde(rename = $kind)] $variant($type)),+
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = <toml::Value as serde::Deserialize>::deserialize(deserializer)?;
+                let (kind, rest) = $crate::tagged::split(value, $what, &[$($kind),+])?;
+                match kind.as_str() {
+                    $($kind => $crate::tagged::contents(rest).map(Self::$variant),)+
+                    _ => unreachable!("an unknown kind is refused above"),
+                }
+            }
+        }
+    };
+}
+pub(crate) use tagged;
+
+/// The kind that `value` names, one of `known`, and the table without it.
+pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Result<(String, Table), E> {
+    let (kind, rest) = match value {
+        // Sizes of flows come from a file as often as from a name.
+        Value::String(path) if known.contains(&"file") && path.contains('.') => {
+            ("file".to_owned(), Table::from_iter([("path".to_owned(), Value::String(path))]))
+        }
+        Value::String(kind) => (kind, Table::new()),
+        Value::Table(mut table) => match table.remove("kind") {
+            Some(Value::String(kind)) => (kind, table),
+            Some(other) => {
+                let message = format!("kind is {}; expected one of {}", other.type_str(), quoted(known));
+                return Err(fenced(&[Step::Key("kind".to_owned())], &message));
+            }
+            None => {
+                return Err(E::custom(format!(
+                    "no kind of {what} is given; expected kind = one of {}",
+                    quoted(known)
+                )));
+            }
+        },
+        other => {
+            let found = other.type_str();
+            return Err(E::custom(format!(
+                "found {found}; expected a {what}: a table with kind = one of {}",
+                quoted(known)
+            )));
+        }
+    };
+    if known.contains(&kind.as_str()) {
+        return Ok((kind, rest));
+    }
+    let hint = nearest(&kind, known.iter().copied())
+        .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+    Err(E::custom(format!("unknown {what} \"{kind}\"{hint}; expected one of {}", quoted(known))))
+}
+
+/// Read the rest of the table, keeping the place of an error.
+pub(crate) fn contents<T: DeserializeOwned, E: Error>(table: Table) -> Result<T, E> {
+    read(Value::Table(table)).map_err(|(path, message)| fenced(&path, &message))
+}
+
+/// Read a value; an error comes with the path to its place.
+pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, (Path, String)> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut path: Path = error.path().iter().filter_map(step).collect();
+        let message = error.inner().message().to_owned();
+        let (inner, message) = unfence(&message);
+        path.extend(inner);
+        let (unknown, message) = reword(&message);
+        if let Some(key) = unknown
+            && path.last() != Some(&Step::Key(key.clone()))
+        {
+            path.push(Step::Key(key));
+        }
+        (path, message)
+    })
+}
+
+fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
+    use serde_path_to_error::Segment;
+    match segment {
+        Segment::Map { key } => Some(Step::Key(key.clone())),
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    }
+}
+
+fn fenced<E: Error>(path: &[Step], message: &str) -> E {
+    let mut text = String::new();
+    for step in path {
+        text.push(FENCE);
+        match step {
+            Step::Key(key) => text.extend(["k", key]),
+            Step::Index(index) => text.push_str(&format!("i{index}")),
+        }
+    }
+    E::custom(format!("{text}{FENCE}{FENCE}{message}"))
+}
+
+fn unfence(message: &str) -> (Path, String) {
+    let Some((path, message)) = message.split_once("\u{1f}\u{1f}") else {
+        return (Path::new(), message.to_owned());
+    };
+    let steps = path.split(FENCE).filter_map(|step| match step.split_at_checked(1)? {
+        ("i", index) => index.parse().ok().map(Step::Index),
+        (_, key) => Some(Step::Key(key.to_owned())),
+    });
+    (steps.collect(), message.to_owned())
+}
+
+/// Serde's words in ours, and the key if it is one that nobody knows.
+fn reword(message: &str) -> (Option<String>, String) {
+    let names =
+        |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    if let Some(rest) = message.strip_prefix("unknown field ") {
+        let mut known = names(rest);
+        if known.is_empty() {
+            return (None, message.to_owned());
+        }
+        let found = known.remove(0);
+        let list: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = nearest(&found, list.iter().copied())
+            .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+        let allowed = if list.is_empty() { "there are none here".to_owned() } else { list.join(", ") };
+        return (Some(found), format!("unknown key{hint} (known keys: {allowed})"));
+    }
+    if let Some(rest) = message.strip_prefix("missing field ") {
+        return (None, format!("the key \"{}\" is missing", names(rest).concat()));
+    }
+    if let Some(rest) = message.strip_prefix("unknown variant ") {
+        let mut known = names(rest);
+        if !known.is_empty() {
+            let found = known.remove(0);
+            let list: Vec<&str> = known.iter().map(String::as_str).collect();
+            let hint = nearest(&found, list.iter().copied())
+                .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+            return (None, format!("\"{found}\" is unknown{hint}; expected one of {}", quoted(&list)));
+        }
+    }
+    let message = message
+        .replace("expected u64", "expected a whole number that is not negative")
+        .replace("expected u32", "expected a whole number from 0 to 4294967295")
+        .replace("expected u16", "expected a whole number from 0 to 65535")
+        .replace("expected u8", "expected a whole number from 0 to 255")
+        .replace("expected f64", "expected a number")
+        .replace("expected a boolean", "expected true or false");
+    (None, message)
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}

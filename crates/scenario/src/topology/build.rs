@@ -1,0 +1,224 @@
+//! From the few words of a scenario to every node, link and route.
+
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Rate};
+
+use super::{Link, Network, Node, NodeId, PortKind, routing};
+use crate::check::Checker;
+use crate::memory;
+use crate::spec::{Common, Spec, Topology};
+
+/// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
+const MAX_HOSTS: u64 = 1 << 17;
+/// Likewise, cables.
+const MAX_CABLES: u64 = 1 << 20;
+/// Cables between switches times leaves: the work and memory of finding all routes.
+const MAX_ROUTES: u64 = 1 << 27;
+
+/// A cable between two nodes, before it becomes two links.
+#[derive(Clone, Copy, Debug)]
+struct Cable {
+    ends: [NodeId; 2],
+    rate: Rate,
+    /// Propagation.
+    delay: Duration,
+    /// What the port at each end is.
+    kinds: [PortKind; 2],
+}
+
+/// Nodes and cables, before they are checked against overrides.
+#[derive(Debug, Default)]
+struct Plan {
+    hosts: u32,
+    switch_names: Vec<String>,
+    /// The cable of each host, in their order; then those between switches.
+    cables: Vec<Cable>,
+}
+
+/// The network that `spec` describes, unless something is wrong with it.
+pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
+    let common = spec.topology.common();
+    if !check_size(&spec.topology, checker) {
+        return None;
+    }
+    let mut plan = plan(&spec.topology, &common);
+    apply_overrides(&mut plan, common.links, checker);
+    let mut network = Network {
+        hosts: plan.hosts,
+        switches: plan.switch_names.len() as u32,
+        links: links(&plan, common.host_delay),
+        nodes: Vec::new(),
+        mtu: common.mtu,
+        framing: common.framing,
+    };
+    let routes = routing::all_shortest(&network);
+    let parts = memory::Parts::build(spec, &mut network.links, network.hosts, network.switches, checker)?;
+    let host = |_| parts.host_node();
+    network.nodes = (0..network.hosts).map(host).collect();
+    network.nodes.extend(routes.into_iter().enumerate().map(|(switch, routes)| Node {
+        routes,
+        ecmp_seed: Stream::new(seed, "ecmp", switch as u64).next_u64(),
+        ..parts.switch_node(switch)
+    }));
+    Some(network)
+}
+
+/// Refuse what is empty, and what no machine holds.
+fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
+    let before = checker.problems.len();
+    let mut positive = |key: &str, count: u32, least: u32| {
+        checker.require(count >= least, &format!("topology.{key}"), || {
+            format!("{count} is too few; at least {least}")
+        })
+    };
+    let (hosts, trunks, leaves) = match topology {
+        Topology::Star(t) => {
+            positive("hosts", t.hosts, 2);
+            (u64::from(t.hosts), 0, 1)
+        }
+        Topology::Dumbbell(t) => {
+            positive("left", t.left, 1);
+            positive("right", t.right, 1);
+            (u64::from(t.left) + u64::from(t.right), 1, 2)
+        }
+        Topology::LeafSpine(t) => {
+            positive("leaves", t.leaves, 1);
+            positive("spines", t.spines, 1);
+            positive("hosts_per_leaf", t.hosts_per_leaf, if t.leaves == 1 { 2 } else { 1 });
+            let leaves = u64::from(t.leaves);
+            (leaves * u64::from(t.hosts_per_leaf), leaves * u64::from(t.spines), leaves)
+        }
+    };
+    checker.require(hosts <= MAX_HOSTS, "topology", || {
+        format!("{hosts} hosts are too many; at most {MAX_HOSTS}")
+    });
+    checker.require(trunks <= MAX_CABLES && trunks.saturating_mul(leaves) <= MAX_ROUTES, "topology", || {
+        format!("{trunks} links between {leaves} leaves and their spines are too many to route")
+    });
+    checker.problems.len() == before
+}
+
+fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
+    let mut plan = Plan::default();
+    match topology {
+        Topology::Star(t) => {
+            plan.hosts = t.hosts;
+            plan.switch_names = vec!["switch0".to_owned()];
+            plan.attach_hosts(common, |_| 0);
+        }
+        Topology::Dumbbell(t) => {
+            plan.hosts = t.left + t.right;
+            plan.switch_names = vec!["left".to_owned(), "right".to_owned()];
+            plan.attach_hosts(common, |host| u32::from(host >= t.left));
+            plan.cables.push(Cable {
+                ends: [plan.switch(0), plan.switch(1)],
+                rate: t.bottleneck_rate.unwrap_or(t.rate).0,
+                delay: t.bottleneck_delay.unwrap_or(t.link_delay).0,
+                kinds: [PortKind::Bottleneck; 2],
+            });
+        }
+        Topology::LeafSpine(t) => {
+            plan.hosts = t.leaves * t.hosts_per_leaf;
+            let leaves = (0..t.leaves).map(|leaf| format!("leaf{leaf}"));
+            plan.switch_names = leaves.chain((0..t.spines).map(|spine| format!("spine{spine}"))).collect();
+            plan.attach_hosts(common, |host| host / t.hosts_per_leaf);
+            for (leaf, spine) in (0..t.leaves).flat_map(|leaf| (0..t.spines).map(move |spine| (leaf, spine)))
+            {
+                plan.cables.push(Cable {
+                    ends: [plan.switch(leaf), plan.switch(t.leaves + spine)],
+                    rate: t.uplink_rate.unwrap_or(t.rate).0,
+                    delay: t.uplink_delay.unwrap_or(t.link_delay).0,
+                    kinds: [PortKind::Up, PortKind::Down],
+                });
+            }
+        }
+    }
+    plan
+}
+
+impl Plan {
+    fn switch(&self, number: u32) -> NodeId {
+        NodeId(self.hosts + number)
+    }
+
+    fn attach_hosts(&mut self, common: &Common<'_>, switch_of: impl Fn(u32) -> u32) {
+        let cables = (0..self.hosts).map(|host| Cable {
+            ends: [NodeId(host), NodeId(self.hosts + switch_of(host))],
+            rate: common.rate,
+            delay: common.link_delay,
+            kinds: [PortKind::Nic, PortKind::ToHost],
+        });
+        self.cables = cables.collect();
+    }
+
+    fn name(&self, node: NodeId) -> String {
+        match node.0.checked_sub(self.hosts) {
+            Some(switch) => self.switch_names[switch as usize].clone(),
+            None => format!("host{}", node.0),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<NodeId> {
+        if let Some(number) = name.strip_prefix("host") {
+            return number.parse().ok().filter(|&host| host < self.hosts).map(NodeId);
+        }
+        self.switch_names.iter().position(|known| known == name).map(|switch| self.switch(switch as u32))
+    }
+}
+
+fn apply_overrides(plan: &mut Plan, overrides: &[crate::spec::LinkOverride], checker: &mut Checker<'_>) {
+    for (index, change) in overrides.iter().enumerate() {
+        let [a, b] = change.between.each_ref().map(|name| plan.find(name));
+        let cable = plan.cables.iter_mut().find(|cable| {
+            let [from, to] = cable.ends.map(Some);
+            (from, to) == (a, b) || (to, from) == (a, b)
+        });
+        let Some(cable) = cable else {
+            let example = &plan.cables[plan.cables.len() - 1];
+            let [from, to] = example.ends.map(|node| plan.name(node));
+            let message = format!("there is no link between these two; one is [\"{from}\", \"{to}\"]");
+            checker.refuse(&format!("topology.links[{index}].between"), message);
+            continue;
+        };
+        cable.rate = change.rate.map_or(cable.rate, |rate| rate.0);
+        cable.delay = change.delay.map_or(cable.delay, |delay| delay.0);
+    }
+}
+
+/// Both directions of every cable: those that leave hosts, then those of each switch in turn.
+fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
+    let switches = plan.switch_names.len();
+    let mut by_switch: Vec<Vec<Link>> = vec![Vec::new(); switches];
+    let mut links = Vec::with_capacity(2 * plan.cables.len());
+    for cable in &plan.cables {
+        for (from, to, kind) in
+            [(cable.ends[0], cable.ends[1], cable.kinds[0]), (cable.ends[1], cable.ends[0], cable.kinds[1])]
+        {
+            let at_host = matches!(kind, PortKind::Nic | PortKind::ToHost);
+            let link = Link {
+                from,
+                to,
+                rate: cable.rate,
+                delay: if at_host { cable.delay + host_delay } else { cable.delay },
+                kind,
+                pool: 0,
+                private: Bytes(0),
+                name: format!("{}->{}", plan.name(from), plan.name(to)),
+            };
+            match from.0.checked_sub(plan.hosts) {
+                Some(switch) => by_switch[switch as usize].push(link),
+                None => links.push(link),
+            }
+        }
+    }
+    links.extend(by_switch.into_iter().flatten());
+    links
+}
+
+impl Network {
+    /// The switch to which a host is attached, counted from the first switch.
+    pub(crate) fn switch_of(&self, host: HostId) -> usize {
+        (self.links[host.0 as usize].to.0 - self.hosts) as usize
+    }
+}

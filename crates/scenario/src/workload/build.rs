@@ -1,0 +1,382 @@
+//! From `[[workload]]` to generators: who, how much, how often, checked.
+
+use std::sync::Arc;
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::distribution::Sizes;
+use super::load::{Matrix, Segments};
+use super::schedule::{IncastConfig, LongLived};
+use super::{Generator, Incast, Poisson, Schedule, poisson, trace};
+use crate::check::Checker;
+use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, WarmUp, WhenBusy};
+use crate::hosts::HostSet;
+use crate::spec::{self, LoadOf, Spec, Workload};
+use crate::topology::Network;
+
+/// The traffic of an experiment.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) generators: Vec<Generator>,
+    pub(crate) connections: Vec<Connections>,
+    pub(crate) pairs: Vec<Pairs>,
+    pub(crate) datagram_sources: Vec<DatagramSource>,
+    /// Some workload has no end of its own.
+    pub(crate) endless: bool,
+}
+
+/// Connections, long-lived flows or flows of a round beyond this do not fit in memory.
+const MAX_OPEN: u64 = 1 << 22;
+/// Flows of a workload; their numbers have 32 bits.
+const MAX_FLOWS: u64 = u32::MAX as u64;
+/// Simulated time ends after 213 days.
+const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
+/// IPv4 and UDP headers (RFC 791 §3.1, RFC 768).
+const UDP_HEADERS: Bytes = Bytes(28);
+
+/// What is needed to build a workload.
+struct Builder<'a, 'c, 'd> {
+    network: &'a Network,
+    segments: Segments,
+    seed: u64,
+    end: Option<Instant>,
+    checker: &'c mut Checker<'d>,
+    traffic: Traffic,
+    /// What all Poisson workloads so far offer each link, as a share of its rate.
+    offered: Vec<f64>,
+}
+
+/// The traffic that `spec` describes; problems are noted.
+pub(crate) fn build(
+    spec: &mut Spec,
+    network: &Network,
+    segments: Segments,
+    seed: u64,
+    checker: &mut Checker<'_>,
+) -> Traffic {
+    let end = spec.stop.at.map(|at| Instant(at.0.0));
+    let offered = vec![0.0; network.links.len()];
+    let mut builder = Builder { network, segments, seed, end, checker, traffic: Traffic::default(), offered };
+    for (index, workload) in spec.workload.iter_mut().enumerate() {
+        let key = format!("workload[{index}]");
+        match workload {
+            Workload::Poisson(w) => builder.poisson(w, &key),
+            Workload::LongLived(w) => builder.long_lived(w, &key),
+            Workload::Incast(w) => builder.incast(w, &key),
+            Workload::Trace(w) => builder.trace(w, &key),
+            Workload::Udp(w) => builder.udp(w, &key),
+        };
+    }
+    builder.traffic
+}
+
+/// Senders and receivers between which there is at least one pair.
+type Sets = (Vec<HostId>, Vec<HostId>);
+
+impl Builder<'_, '_, '_> {
+    fn number(&self) -> u16 {
+        // More workloads than 16 bits count are refused before.
+        self.traffic.generators.len() as u16
+    }
+
+    fn add(&mut self, generator: Generator, connections: Connections, pairs: Pairs) {
+        self.traffic.generators.push(generator);
+        self.traffic.connections.push(connections);
+        self.traffic.pairs.push(pairs);
+    }
+
+    fn sets(&mut self, senders: &HostSet, receivers: &HostSet, key: &str) -> Option<Sets> {
+        let hosts = self.network.hosts;
+        let senders = self.checker.accept(&format!("{key}.senders"), senders.resolve(hosts));
+        let receivers = self.checker.accept(&format!("{key}.receivers"), receivers.resolve(hosts));
+        let (senders, receivers) = senders.zip(receivers)?;
+        if senders == receivers && senders.len() == 1 {
+            let message = format!("host {} would only send to itself", senders[0].0);
+            self.checker.refuse(&format!("{key}.receivers"), message);
+            return None;
+        }
+        Some((senders, receivers))
+    }
+
+    fn poisson(&mut self, w: &spec::Poisson, key: &str) -> Option<()> {
+        let sizes = Sizes::build(&w.sizes, |path| self.checker.read(&format!("{key}.sizes"), path));
+        let sizes = self.checker.accept(&format!("{key}.sizes"), sizes).flatten();
+        let sets = self.sets(&w.senders, &w.receivers, key);
+        let flows = w.flows.unwrap_or(1);
+        let counted = self.checker.require((1..=MAX_FLOWS).contains(&flows), &format!("{key}.flows"), || {
+            format!("{flows} flows; a number from 1 to {MAX_FLOWS}")
+        });
+        let ends = self.checker.require(w.flows.is_some() || self.end.is_some(), key, || {
+            "it never ends; give it a number of flows, or the run a stop.at".to_owned()
+        });
+        let (sizes, (senders, receivers)) = sizes.zip(sets)?;
+        let rate = self.flow_rate(w, &sizes, &senders, &receivers, key)?;
+        let connections = self.connections(&w.connections, || count_pairs(&senders, &receivers), key)?;
+        let mean_gap = 1e12 / rate;
+        let fits =
+            self.checker.require(mean_gap * flows as f64 <= LONGEST_RUN_PS, &format!("{key}.load"), || {
+                format!(
+                    "at {} {flows} flows take {:.0} days; at most 100",
+                    w.load,
+                    mean_gap * flows as f64 / 86_400e12
+                )
+            });
+        if !(counted && ends && fits) {
+            return None;
+        }
+        let config = poisson::Config {
+            seed: self.seed,
+            workload: self.number(),
+            class: w.class,
+            sizes: Arc::new(sizes),
+            senders: senders.clone().into(),
+            receivers: receivers.clone().into(),
+            mean_gap,
+            start: Instant(w.start.0.0),
+            flows: w.flows,
+            end: self.end.unwrap_or(Instant::MAX),
+        };
+        let pairs = Pairs::Product { senders, receivers };
+        self.add(Generator::Poisson(Poisson::new(config)), connections, pairs);
+        Some(())
+    }
+
+    /// Flows per second, unless some link is offered more than it carries.
+    fn flow_rate(
+        &mut self,
+        w: &spec::Poisson,
+        sizes: &Sizes,
+        senders: &[HostId],
+        receivers: &[HostId],
+        key: &str,
+    ) -> Option<f64> {
+        let at = format!("{key}.load");
+        let matrix = Matrix::new(self.network, senders, receivers)?;
+        let (capacity, crossing) = matrix.capacity(w.of);
+        let (what, remedy) = match w.of {
+            LoadOf::Receivers => ("links to the receivers", ""),
+            LoadOf::Senders => ("links of the senders", ""),
+            LoadOf::Uplinks => ("uplinks", " (a load of the receivers has of = \"receivers\")"),
+        };
+        self.checker.require(capacity > 0.0 && crossing > 0.0, &format!("{key}.of"), || {
+            format!("no flow crosses any of the {what}{remedy}")
+        });
+        let load = w.load;
+        let most = if w.overload { 1_000.0 } else { 1.0 };
+        self.checker.require(load > 0.0 && (load < most), &at, || match w.overload {
+            true => format!("{load} is not above 0 and below 1000"),
+            false => format!("{load} is not in (0, 1); a load of 1 or more needs overload = true"),
+        });
+        if !(capacity > 0.0 && crossing > 0.0 && load > 0.0 && load < most) {
+            return None;
+        }
+        let rate = load * capacity / (8.0 * self.segments.mean_bytes(sizes, w.counted) * crossing);
+        let wire = 8.0 * self.segments.mean_bytes(sizes, spec::Counted::Wire);
+        let offered = matrix
+            .shares()
+            .into_iter()
+            .zip(&self.network.links)
+            .map(|(share, link)| share * rate * wire / link.rate.0 as f64);
+        let mut worst = (0.0, 0);
+        for (number, more) in offered.enumerate() {
+            self.offered[number] += more;
+            if more > 0.0 && self.offered[number] > worst.0 {
+                worst = (self.offered[number], number);
+            }
+        }
+        let (share, link) = worst;
+        self.checker.require(share < 1.0 || w.overload, &at, || {
+            let link = &self.network.links[link];
+            format!(
+                "a load of {load} offers the link {} {:.4} times its {}, headers included; \
+                 less than 1, or overload = true",
+                link.name, share, link.rate
+            )
+        });
+        (share < 1.0 || w.overload).then_some(rate)
+    }
+
+    fn connections(
+        &mut self,
+        c: &spec::Connections,
+        pairs: impl Fn() -> u64,
+        key: &str,
+    ) -> Option<Connections> {
+        let spec::Connections::Persistent(c) = c else {
+            return Some(Connections::New);
+        };
+        let key = format!("{key}.connections");
+        let count = pairs().saturating_mul(u64::from(c.per_pair));
+        let fits = self.checker.require(count <= MAX_OPEN, &format!("{key}.per_pair"), || {
+            format!(
+                "{} for each of {} pairs are {count} connections; at most {MAX_OPEN}",
+                c.per_pair,
+                pairs()
+            )
+        });
+        let warm_up = c.warm_up.as_ref().map(|warm_up| {
+            self.checker.require(warm_up.from <= warm_up.to, &format!("{key}.warm_up.from"), || {
+                format!("{} is after to = {}", warm_up.from, warm_up.to)
+            });
+            self.checker.require(warm_up.bytes.0.0 > 0, &format!("{key}.warm_up.bytes"), || {
+                "nothing to send; above 0B".to_owned()
+            });
+            WarmUp { bytes: warm_up.bytes.0, from: Instant(warm_up.from.0.0), to: Instant(warm_up.to.0.0) }
+        });
+        let when_busy = match c.when_busy {
+            spec::WhenBusy::OpenAnother => WhenBusy::OpenAnother,
+            spec::WhenBusy::Queue => WhenBusy::Queue,
+        };
+        fits.then_some(Connections::Persistent { per_pair: c.per_pair, when_busy, warm_up })
+    }
+
+    fn long_lived(&mut self, w: &spec::LongLived, key: &str) -> Option<()> {
+        let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
+        self.checker.require(w.per_pair > 0, &format!("{key}.per_pair"), || "0 flows; at least 1".to_owned());
+        let pairs = Pairs::Product { senders, receivers };
+        self.bounded(pair_count(&pairs).saturating_mul(u64::from(w.per_pair)), key)?;
+        self.endless(key);
+        let config = LongLived {
+            seed: self.seed,
+            workload: self.number(),
+            class: w.class,
+            per_pair: w.per_pair,
+            start: Instant(w.start.0.0),
+            spread: w.spread.0,
+        };
+        let schedule = Schedule::long_lived(pairs.iter(), &config);
+        self.add(Generator::Schedule(schedule), Connections::New, pairs);
+        Some(())
+    }
+
+    fn incast(&mut self, w: &spec::Incast, key: &str) -> Option<()> {
+        let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
+        let answering = senders.iter().filter(|&&host| receivers != [host]).count() as u64;
+        let size = match (w.size, w.total) {
+            (Some(size), None) => size.0,
+            (None, Some(total)) => Bytes(total.0.0.div_ceil(answering)),
+            (Some(_), Some(_)) => {
+                return self.refuse(key, "size and total exclude each other; give one of them");
+            }
+            (None, None) => {
+                return self.refuse(key, "give the size that each sender sends, or the total of all");
+            }
+        };
+        if size.0 == 0 {
+            return self.refuse(key, "every flow would have 0 bytes; a size above 0B");
+        }
+        let pairs = Pairs::Product { senders, receivers };
+        self.bounded(pair_count(&pairs), key)?;
+        let connections = self.connections(&w.connections, || pair_count(&pairs), key)?;
+        if w.repeats == 0 {
+            return self.refuse(&format!("{key}.repeats"), "0 rounds; at least 1");
+        }
+        if w.repeats > 1 && w.period.is_none_or(|period| period <= w.spread || period.0 == Duration::ZERO) {
+            let message = format!("{} rounds need a period longer than spread = {}", w.repeats, w.spread);
+            return self.refuse(&format!("{key}.period"), &message);
+        }
+        let period = w.period.map_or(Duration::ZERO, |period| period.0);
+        if period.0 as f64 * f64::from(w.repeats) > LONGEST_RUN_PS {
+            return self.refuse(&format!("{key}.repeats"), "all rounds together take more than 100 days");
+        }
+        let config = IncastConfig {
+            seed: self.seed,
+            workload: self.number(),
+            class: w.class,
+            pairs: pairs.iter().collect(),
+            size,
+            start: Instant(w.start.0.0),
+            repeats: w.repeats,
+            period,
+            spread: w.spread.0,
+        };
+        self.add(Generator::Incast(Incast::new(config)), connections, pairs);
+        Some(())
+    }
+
+    fn trace(&mut self, w: &spec::Trace, key: &str) -> Option<()> {
+        let at = format!("{key}.path");
+        let text = self.checker.read(&at, &w.path)?;
+        let flows = trace::parse(&text, self.network.hosts, self.number(), w.class);
+        let flows = self.checker.accept(&at, flows.map_err(|message| format!("{}, {message}", w.path)))?;
+        let mut pairs: Vec<_> = flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let connections = self.connections(&w.connections, || pairs.len() as u64, key)?;
+        self.add(Generator::Schedule(Schedule::new(flows)), connections, Pairs::List(pairs));
+        Some(())
+    }
+
+    fn udp(&mut self, w: &mut spec::Udp, key: &str) -> Option<()> {
+        let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
+        let pairs = Pairs::Product { senders, receivers };
+        self.bounded(pair_count(&pairs), key)?;
+        self.endless(key);
+        let most = self.network.mtu.saturating_sub(UDP_HEADERS);
+        let payload = w.payload.get_or_insert(crate::quantity::Size(most)).0;
+        self.checker.require((1..=most.0).contains(&payload.0), &format!("{key}.payload"), || {
+            format!("{payload} is not from 1B to {most}, what an MTU of {} holds", self.network.mtu)
+        });
+        if let Some(stop) = w.stop {
+            self.checker.require(stop > w.start, &format!("{key}.stop"), || {
+                format!("{stop} is not after start = {}", w.start)
+            });
+        }
+        let pattern = match &w.pattern {
+            spec::Pattern::Constant(p) => DatagramPattern::Constant { rate: p.rate.0 },
+            spec::Pattern::Poisson(p) => DatagramPattern::Poisson { rate: p.rate.0 },
+            spec::Pattern::OnOff(p) => {
+                self.checker.require(p.on.0 > Duration::ZERO, &format!("{key}.pattern.on"), || {
+                    "a burst of no length; above 0s".to_owned()
+                });
+                DatagramPattern::OnOff { rate: p.rate.0, on: p.on.0, off: p.off.0 }
+            }
+        };
+        self.traffic.datagram_sources.extend(pairs.iter().map(|(source, destination)| DatagramSource {
+            source,
+            destination,
+            start: Instant(w.start.0.0),
+            stop: w.stop.map(|stop| Instant(stop.0.0)),
+            payload,
+            pattern,
+            class: w.class,
+        }));
+        Some(())
+    }
+
+    fn refuse(&mut self, key: &str, message: &str) -> Option<()> {
+        self.checker.refuse(key, message);
+        None
+    }
+
+    /// Refuse what does not fit in memory.
+    fn bounded(&mut self, count: u64, key: &str) -> Option<()> {
+        self.checker
+            .require(count <= MAX_OPEN, key, || {
+                format!("{count} flows at once are too many; at most {MAX_OPEN}")
+            })
+            .then_some(())
+    }
+
+    /// Note that this workload has no end of its own, and refuse a run that has none either.
+    fn endless(&mut self, key: &str) {
+        self.traffic.endless = true;
+        let ends = self.end.is_some();
+        self.checker.require(ends, key, || "it never ends; give the run a time: stop.at".to_owned());
+    }
+}
+
+/// How many ordered pairs of distinct hosts there are.
+fn count_pairs(senders: &[HostId], receivers: &[HostId]) -> u64 {
+    // Both are sorted.
+    let both = senders.iter().filter(|host| receivers.binary_search(host).is_ok()).count() as u64;
+    (senders.len() as u64).saturating_mul(receivers.len() as u64) - both
+}
+
+fn pair_count(pairs: &Pairs) -> u64 {
+    match pairs {
+        Pairs::Product { senders, receivers } => count_pairs(senders, receivers),
+        Pairs::List(pairs) => pairs.len() as u64,
+    }
+}

@@ -1,0 +1,121 @@
+//! From a load to a rate of flows, exactly; and what that rate means for every link.
+
+use shallows_core::Bytes;
+use shallows_core::packet::HostId;
+
+use super::distribution::Sizes;
+use crate::spec::{Counted, LoadOf};
+use crate::topology::{Network, PortKind};
+
+/// How a TCP flow becomes bytes on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segments {
+    /// Data in a full segment.
+    pub(crate) mss: Bytes,
+    /// Headers and framing of each segment.
+    pub(crate) overhead: Bytes,
+}
+
+impl Segments {
+    /// Mean bytes of a flow, as they count against capacity.
+    pub(crate) fn mean_bytes(&self, sizes: &Sizes, counted: Counted) -> f64 {
+        let (mss, overhead) = (self.mss.0 as f64, self.overhead.0 as f64);
+        match counted {
+            Counted::Payload => sizes.mean(),
+            Counted::FullSegments => sizes.mean() * ((mss + overhead) / mss),
+            Counted::Wire => sizes.mean() + overhead * sizes.mean_segments(self.mss),
+        }
+    }
+}
+
+/// Uniform traffic between all ordered pairs of distinct hosts of two sets.
+#[derive(Debug)]
+pub(crate) struct Matrix<'a> {
+    network: &'a Network,
+    senders: &'a [HostId],
+    receivers: &'a [HostId],
+    /// Hosts of each set, by the switch they are on.
+    senders_on: Vec<f64>,
+    receivers_on: Vec<f64>,
+    sends: Vec<bool>,
+    receives: Vec<bool>,
+    pairs: f64,
+}
+
+impl<'a> Matrix<'a> {
+    /// Traffic from `senders` to `receivers`; none if there is no pair.
+    pub(crate) fn new(network: &'a Network, senders: &'a [HostId], receivers: &'a [HostId]) -> Option<Self> {
+        let members = |set: &[HostId]| {
+            let mut member = vec![false; network.hosts as usize];
+            let mut on_switch = vec![0.0; network.switches as usize];
+            for &host in set {
+                member[host.0 as usize] = true;
+                on_switch[network.switch_of(host)] += 1.0;
+            }
+            (member, on_switch)
+        };
+        let ((sends, senders_on), (receives, receivers_on)) = (members(senders), members(receivers));
+        let both = sends.iter().zip(&receives).filter(|(sends, receives)| **sends && **receives).count();
+        let pairs = senders.len() as f64 * receivers.len() as f64 - both as f64;
+        let matrix = Self { network, senders, receivers, senders_on, receivers_on, sends, receives, pairs };
+        (pairs > 0.0).then_some(matrix)
+    }
+
+    /// Total capacity of the links named, in bit/s, and the share of flows that use one of them.
+    pub(crate) fn capacity(&self, of: LoadOf) -> (f64, f64) {
+        let links = &self.network.links;
+        // Both directions of a host's cable have one rate.
+        let of_hosts = |hosts: &[HostId]| hosts.iter().map(|host| links[host.0 as usize].rate.0 as f64).sum();
+        match of {
+            LoadOf::Senders => (of_hosts(self.senders), 1.0),
+            LoadOf::Receivers => (of_hosts(self.receivers), 1.0),
+            LoadOf::Uplinks => {
+                let up = links.iter().filter(|link| link.kind == PortKind::Up);
+                let crossing: f64 = (0..self.senders_on.len()).map(|switch| self.leaving(switch)).sum();
+                (up.map(|link| link.rate.0 as f64).sum(), crossing)
+            }
+        }
+    }
+
+    /// Share of flows that leave the hosts of a switch for those of another.
+    fn leaving(&self, switch: usize) -> f64 {
+        self.senders_on[switch] * (self.receivers.len() as f64 - self.receivers_on[switch]) / self.pairs
+    }
+
+    /// Share of flows that reach the hosts of a switch from those of another.
+    fn entering(&self, switch: usize) -> f64 {
+        self.receivers_on[switch] * (self.senders.len() as f64 - self.senders_on[switch]) / self.pairs
+    }
+
+    /// Share of all flows that each link carries on average; multipath spreads them evenly.
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let network = self.network;
+        let switch = |node: crate::topology::NodeId| (node.0 - network.hosts) as usize;
+        let mut out = vec![0.0; network.switches as usize];
+        let mut into = vec![0.0; network.switches as usize];
+        for link in network.links.iter().filter(|link| is_trunk(link.kind)) {
+            out[switch(link.from)] += 1.0;
+            into[switch(link.to)] += 1.0;
+        }
+        let others = |own: bool, count: usize| count as f64 - f64::from(u8::from(own));
+        let share = |link: &crate::topology::Link| match link.kind {
+            PortKind::Nic => {
+                let host = link.from.0 as usize;
+                f64::from(u8::from(self.sends[host])) * others(self.receives[host], self.receivers.len())
+                    / self.pairs
+            }
+            PortKind::ToHost => {
+                let host = link.to.0 as usize;
+                f64::from(u8::from(self.receives[host])) * others(self.sends[host], self.senders.len())
+                    / self.pairs
+            }
+            PortKind::Up | PortKind::Bottleneck => self.leaving(switch(link.from)) / out[switch(link.from)],
+            PortKind::Down => self.entering(switch(link.to)) / into[switch(link.to)],
+        };
+        network.links.iter().map(share).collect()
+    }
+}
+
+fn is_trunk(kind: PortKind) -> bool {
+    matches!(kind, PortKind::Up | PortKind::Down | PortKind::Bottleneck)
+}

@@ -1,0 +1,97 @@
+//! Flows that arrive at random times between random pairs.
+//!
+//! One Poisson process serves the whole workload. Times, pairs and sizes come from streams of their own, so that the
+//! *k*-th flow has the same pair and size at any load and under any scheme.
+
+use std::sync::Arc;
+
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+use shallows_core::{Duration, Instant};
+
+use super::distribution::Sizes;
+use super::{Flow, Next, Workload};
+
+/// What a Poisson workload is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) seed: u64,
+    /// Its place among the workloads that send flows.
+    pub(crate) workload: u16,
+    pub(crate) class: u8,
+    pub(crate) sizes: Arc<Sizes>,
+    pub(crate) senders: Arc<[HostId]>,
+    pub(crate) receivers: Arc<[HostId]>,
+    /// Mean time between arrivals, in picoseconds.
+    pub(crate) mean_gap: f64,
+    pub(crate) start: Instant,
+    /// How many flows, if that is bounded.
+    pub(crate) flows: Option<u64>,
+    /// Later than this nothing arrives.
+    pub(crate) end: Instant,
+}
+
+/// Poisson arrivals.
+#[derive(Clone, Debug)]
+pub(crate) struct Poisson {
+    config: Config,
+    sent: u64,
+    clock: Instant,
+    arrivals: Stream,
+    pairs: Stream,
+    sizes: Stream,
+}
+
+impl Poisson {
+    /// Arrivals from `config.start` on; some sender has a receiver other than itself.
+    pub(crate) fn new(config: Config) -> Self {
+        let stream = |purpose| Stream::new(config.seed, purpose, u64::from(config.workload));
+        Self {
+            sent: 0,
+            clock: config.start,
+            arrivals: stream("arrivals"),
+            pairs: stream("pairs"),
+            sizes: stream("sizes"),
+            config,
+        }
+    }
+
+    pub(super) fn expected_flows(&self) -> Option<u64> {
+        self.config.flows
+    }
+
+    /// A sender and a receiver, uniform over all ordered pairs of distinct hosts.
+    fn pair(&mut self) -> (HostId, HostId) {
+        loop {
+            let source = draw(&mut self.pairs, &self.config.senders);
+            let destination = draw(&mut self.pairs, &self.config.receivers);
+            if source != destination {
+                return (source, destination);
+            }
+        }
+    }
+}
+
+fn draw(stream: &mut Stream, hosts: &[HostId]) -> HostId {
+    hosts[stream.below(hosts.len() as u64) as usize]
+}
+
+impl Workload for Poisson {
+    fn next(&mut self, now: Instant) -> Next {
+        if self.config.flows.is_some_and(|flows| self.sent >= flows) {
+            return Next::Done;
+        }
+        let gap = Duration((self.arrivals.exponential() * self.config.mean_gap).round() as u64);
+        let at = Instant(self.clock.0.saturating_add(gap.0));
+        if at > self.config.end {
+            self.config.flows = Some(self.sent);
+            return Next::Done;
+        }
+        self.clock = at;
+        self.sent += 1;
+        let (source, destination) = self.pair();
+        let size = self.config.sizes.quantile(self.sizes.uniform());
+        let Config { workload, class, .. } = self.config;
+        Next::Flow(Flow { at: at.max(now), source, destination, size: Some(size), workload, class })
+    }
+}

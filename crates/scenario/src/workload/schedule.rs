@@ -1,0 +1,139 @@
+//! Flows whose times are known: long-lived ones, those of a trace, and rounds of incast.
+
+use std::sync::Arc;
+
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::{Flow, Next, Workload};
+
+/// Flows in order of their times.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    flows: Arc<[Flow]>,
+    sent: usize,
+}
+
+impl Schedule {
+    /// These flows, in order of their times.
+    pub(crate) fn new(flows: Vec<Flow>) -> Self {
+        debug_assert!(flows.is_sorted_by_key(|flow| flow.at));
+        Self { flows: flows.into(), sent: 0 }
+    }
+
+    /// Flows without end from every pair, each starting up to `spread` later than `start`.
+    pub(crate) fn long_lived(pairs: impl Iterator<Item = (HostId, HostId)>, config: &LongLived) -> Self {
+        let mut stream = Stream::new(config.seed, "starts", u64::from(config.workload));
+        let pairs = pairs.flat_map(|pair| std::iter::repeat_n(pair, config.per_pair as usize));
+        let mut flows: Vec<Flow> = pairs
+            .map(|(source, destination)| Flow {
+                at: config.start + delay(&mut stream, config.spread),
+                source,
+                destination,
+                size: None,
+                workload: config.workload,
+                class: config.class,
+            })
+            .collect();
+        flows.sort_by_key(|flow| flow.at);
+        Self::new(flows)
+    }
+
+    pub(super) fn expected_flows(&self) -> u64 {
+        self.flows.len() as u64
+    }
+}
+
+/// What a set of long-lived flows is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongLived {
+    pub(crate) seed: u64,
+    pub(crate) workload: u16,
+    pub(crate) class: u8,
+    pub(crate) per_pair: u32,
+    pub(crate) start: Instant,
+    pub(crate) spread: Duration,
+}
+
+impl Workload for Schedule {
+    fn next(&mut self, now: Instant) -> Next {
+        let Some(flow) = self.flows.get(self.sent) else {
+            return Next::Done;
+        };
+        self.sent += 1;
+        Next::Flow(Flow { at: flow.at.max(now), ..*flow })
+    }
+}
+
+/// Rounds in which every sender answers every receiver at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Incast {
+    config: IncastConfig,
+    round: u32,
+    /// The rest of the round, latest first.
+    pending: Vec<Flow>,
+    delays: Stream,
+}
+
+/// What an incast is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct IncastConfig {
+    pub(crate) seed: u64,
+    pub(crate) workload: u16,
+    pub(crate) class: u8,
+    pub(crate) pairs: Arc<[(HostId, HostId)]>,
+    /// What each sender sends to each receiver.
+    pub(crate) size: Bytes,
+    pub(crate) start: Instant,
+    pub(crate) repeats: u32,
+    pub(crate) period: Duration,
+    /// Less than `period`, so that rounds do not overlap.
+    pub(crate) spread: Duration,
+}
+
+impl Incast {
+    /// Rounds from `config.start` on.
+    pub(crate) fn new(config: IncastConfig) -> Self {
+        let delays = Stream::new(config.seed, "starts", u64::from(config.workload));
+        Self { config, round: 0, pending: Vec::new(), delays }
+    }
+
+    pub(super) fn expected_flows(&self) -> u64 {
+        self.config.pairs.len() as u64 * u64::from(self.config.repeats)
+    }
+
+    fn start_round(&mut self) {
+        let config = &self.config;
+        let start = config.start + config.period * u64::from(self.round);
+        self.pending.extend(config.pairs.iter().map(|&(source, destination)| Flow {
+            at: start + delay(&mut self.delays, config.spread),
+            source,
+            destination,
+            size: Some(config.size),
+            workload: config.workload,
+            class: config.class,
+        }));
+        // Stable, so that flows of equal times keep the order of their pairs.
+        self.pending.sort_by_key(|flow| flow.at);
+        self.pending.reverse();
+        self.round += 1;
+    }
+}
+
+impl Workload for Incast {
+    fn next(&mut self, now: Instant) -> Next {
+        if self.pending.is_empty() && self.round < self.config.repeats {
+            self.start_round();
+        }
+        match self.pending.pop() {
+            Some(flow) => Next::Flow(Flow { at: flow.at.max(now), ..flow }),
+            None => Next::Done,
+        }
+    }
+}
+
+/// Uniform from zero up to `spread`, both included.
+fn delay(stream: &mut Stream, spread: Duration) -> Duration {
+    if spread == Duration::ZERO { spread } else { Duration(stream.below(spread.0 + 1)) }
+}

@@ -1,0 +1,181 @@
+//! From text to experiment: what a scenario says, and what its load means.
+
+mod common;
+
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{Connections, DatagramPattern, FctEnd, Next, Stop, WarmUp, WhenBusy};
+
+#[test]
+fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
+    let e = load(BCC_F2, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((e.name.as_str(), e.seed), ("bcc-f2", 1));
+    assert_eq!((e.network.hosts, e.network.switches, e.network.links.len()), (32, 1, 64));
+    // 1 us of link and 19 us of host, four times: a base RTT of 80 us.
+    assert_eq!(e.network.base_rtt(), Duration::from_micros(80));
+    // 9000 bytes less 40 of headers; windows in segments of that.
+    assert_eq!(e.tcp.mss, Bytes(8_960));
+    assert_eq!(e.tcp.initial_window, Bytes(20 * 8_960));
+    assert_eq!(e.tcp.max_window, Bytes(125 * 8_960));
+    assert_eq!(e.tcp.rto.minimum, Duration::from_millis(5));
+    assert_eq!(e.fct, FctEnd::Sender);
+    assert_eq!(e.bins, [Bytes(102_400), Bytes(10_485_760)]);
+    assert_eq!(e.warm_up, Duration::from_secs(1));
+    assert_eq!(e.jitter, Duration::ZERO);
+    assert_eq!(e.stop, Stop { at: None, on_completion: true });
+    assert_eq!(e.expected_flows(), Some(100_000));
+    let switch = &e.network.nodes[32];
+    assert_eq!(switch.buffer.pools, [Bytes(3_145_728); 4]);
+    // The first eight ports, those of the receivers, share the first pool.
+    let pools: Vec<usize> = e.network.links[32..].iter().map(|link| link.pool).collect();
+    assert_eq!(pools, (0..32).map(|port| port / 8).collect::<Vec<_>>());
+    assert!(e.network.links[32..].iter().all(|link| link.private == Bytes(131_072)));
+    let warm_up =
+        WarmUp { bytes: Bytes(8_960), from: Instant(100_000_000_000), to: Instant(600_000_000_000) };
+    let connections =
+        Connections::Persistent { per_pair: 10, when_busy: WhenBusy::OpenAnother, warm_up: Some(warm_up) };
+    assert_eq!(e.connections, [connections]);
+    assert_eq!(e.pairs[0].iter().count(), 24 * 8);
+}
+
+#[test]
+fn every_kind_of_workload_is_built() {
+    let e = load(LEAF_SPINE, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(e.workloads().len(), 3, "udp sends no flows");
+    assert_eq!(e.stop, Stop { at: Some(Instant(50_000_000_000)), on_completion: false });
+    assert_eq!(e.expected_flows(), Some(1_000 + 3 + 320));
+    // An MTU of 9,000 less 28 bytes of headers.
+    assert_eq!(e.datagram_sources[0].payload, Bytes(8_972));
+    assert!(matches!(e.datagram_sources[0].pattern, DatagramPattern::OnOff { .. }));
+    // 9,038 bytes at 100 Gb/s.
+    assert_eq!(e.jitter, Duration::from_nanos(9_038 * 80 / 1_000) + Duration(9_038 * 80 % 1_000));
+    let e = load(DUMBBELL, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(e.name, "s", "named after its file");
+    assert_eq!(e.expected_flows(), None, "arrivals go on until the run ends");
+    let inputs: Vec<&str> = e.inputs().iter().map(|input| input.path.as_str()).collect();
+    assert_eq!(inputs, ["flows.csv", "sizes.cdf"]);
+}
+
+/// Wire bytes of a flow under an MTU of 9,000 with 40 bytes of headers.
+fn wire_bytes(size: u64) -> u64 {
+    size + 40 * size.div_ceil(8_960)
+}
+
+#[test]
+fn the_load_is_what_the_links_carry() {
+    // 8 links of 100 Gb/s at 50 %, every byte on the wire counted.
+    let sets = [("workload.0.load", "0.5"), ("workload.0.counted", "wire"), ("workload.0.flows", "400000")];
+    let e = load(BCC_F2, &sets).unwrap();
+    let mut workload = e.workloads().remove(0);
+    let (mut bytes, mut last, mut flows) = (0, Instant::ZERO, 0);
+    while let Next::Flow(flow) = workload.next(last) {
+        assert!(flow.at >= last && (8..32).contains(&flow.source.0) && flow.destination.0 < 8);
+        bytes += wire_bytes(flow.size.unwrap().0);
+        last = flow.at;
+        flows += 1;
+    }
+    assert_eq!(flows, 400_000);
+    let seconds = (last.0 - 1_000_000_000_000) as f64 / 1e12;
+    let load = bytes as f64 * 8.0 / seconds / 800e9;
+    // The standard deviation of a size is 2.4 means, that of a gap one: 2.6/√400,000 = 0.4 %; four of them.
+    assert!((load / 0.5 - 1.0).abs() < 0.0165, "{load}");
+}
+
+/// Mean time between arrivals, from a run of flows.
+fn mean_gap(text: &str, sets: &[(&str, &str)]) -> f64 {
+    let e = load(text, sets).unwrap_or_else(|error| panic!("{error}"));
+    let mut workload = e.workloads().remove(0);
+    let mut at = |_| match workload.next(Instant::ZERO) {
+        Next::Flow(flow) => flow.at.0 as f64,
+        other => panic!("{other:?}"),
+    };
+    let (first, last) = (at(0), (1..1_000).map(&mut at).last().unwrap());
+    (last - first) / 999.0
+}
+
+#[test]
+fn the_rate_follows_the_closed_form() {
+    // Under one seed the gaps are the same numbers times the mean gap, so that ratios are exact. Fixed flows of ten
+    // full segments: 89,600 bytes of data, 90,000 on the wire.
+    let fixed = |more: &[(&'static str, &'static str)]| {
+        let mut sets =
+            vec![("workload.0.sizes", "{ kind = 'fixed', size = '89600B' }"), ("workload.0.load", "0.5")];
+        sets.extend(more);
+        mean_gap(BCC_F2, &sets)
+    };
+    let wire = fixed(&[("workload.0.counted", "wire")]);
+    let near =
+        |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-6, "{found}, {expected}");
+    near(fixed(&[("workload.0.counted", "full-segments")]), wire);
+    near(fixed(&[("workload.0.counted", "payload")]), wire * 89_600.0 / 90_000.0);
+    near(fixed(&[("workload.0.counted", "wire"), ("workload.0.load", "0.25")]), wire * 2.0);
+    // 24 senders have three times the capacity of 8 receivers, but at a third of the load the same flows come.
+    let senders = [("workload.0.counted", "wire"), ("workload.0.of", "senders"), ("workload.0.load", "0.25")];
+    near(fixed(&senders), wire * 2.0 / 3.0);
+    // Mean gap = 90,000 B · 8 / (0.5 · 800 Gb/s) = 1.8 us; the mean of 999 exponential gaps is within 4/√999 of it.
+    assert!((wire / 1.8e6 - 1.0).abs() < 0.127, "{wire}");
+}
+
+#[test]
+fn a_load_of_the_uplinks_counts_only_flows_between_leaves() {
+    // 64 uplinks, one of 40 Gb/s: 6.34 Tb/s; 112 of 127 destinations are on other leaves. The 128 links to the
+    // receivers carry 12.8 Tb/s of all flows. Rates of 0.3 · 6.34 · 127/112 against 0.2 · 12.8; gaps are their inverse.
+    let uplinks = mean_gap(LEAF_SPINE, &[("workload.0.load", "0.3")]);
+    let receivers = mean_gap(LEAF_SPINE, &[("workload.0.load", "0.2"), ("workload.0.of", "receivers")]);
+    let expected = (0.2 * 12.8) / (0.3 * 6.34 * 127.0 / 112.0);
+    assert!((uplinks / receivers / expected - 1.0).abs() < 1e-6, "{}", uplinks / receivers);
+}
+
+#[test]
+fn flows_keep_pairs_and_sizes_at_every_load_and_under_every_scheme() {
+    let flows = |sets: &[(&str, &str)]| {
+        let mut workload = load(BCC_F2, sets).unwrap().workloads().remove(0);
+        let next = |_| match workload.next(Instant::ZERO) {
+            Next::Flow(flow) => (flow.source, flow.destination, flow.size),
+            other => panic!("{other:?}"),
+        };
+        (0..500).map(next).collect::<Vec<_>>()
+    };
+    let base = flows(&[]);
+    assert_eq!(base, flows(&[("workload.0.load", "0.4")]));
+    assert_eq!(base, flows(&[("switch.markers", "[]"), ("tcp.congestion", "reno")]));
+    assert_ne!(base, flows(&[("seed", "2")]));
+}
+
+#[test]
+fn workloads_start_afresh_each_time() {
+    let e = load(LEAF_SPINE, &[]).unwrap();
+    for (mut once, mut again) in e.workloads().into_iter().zip(e.workloads()) {
+        for _ in 0..100 {
+            assert_eq!(once.next(Instant::ZERO), again.next(Instant::ZERO));
+        }
+    }
+}
+
+#[test]
+fn an_incast_repeats_with_its_period_and_spread() {
+    let e = load(LEAF_SPINE, &[]).unwrap();
+    let mut workload = e.workloads().remove(2);
+    for round in 0..10 {
+        let mut last = Instant::ZERO;
+        let mut senders = Vec::new();
+        for _ in 0..32 {
+            let Next::Flow(flow) = workload.next(Instant::ZERO) else { panic!("{} of 32", senders.len()) };
+            let since = flow.at.0 - round * 2_000_000_000;
+            assert!(since <= 10_000_000 && flow.at >= last);
+            // 1 MB in 32 parts.
+            assert_eq!((flow.size, flow.destination.0, flow.workload), (Some(Bytes(31_250)), 0, 2));
+            (last, _) = (flow.at, senders.push(flow.source.0));
+        }
+        senders.sort_unstable();
+        assert_eq!(senders, (16..48).collect::<Vec<_>>());
+    }
+    assert_eq!(workload.next(Instant::ZERO), Next::Done);
+}
+
+#[test]
+fn the_seed_of_the_caller_replaces_that_of_the_file() {
+    let base = std::path::Path::new(".");
+    let e = shallows_scenario::load(BCC_F2, "s.toml", base, &[], Some(99)).unwrap();
+    assert_eq!((e.seed, e.resolved()["seed"].as_u64()), (99, Some(99)));
+}
