@@ -136,7 +136,7 @@ impl Sender {
         }
         let ece = segment.flags.contains(Flags::ECE) && config.congestion.ecn_mode() != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
-        let reduce = ece && !lost && number >= self.reduce_from;
+        let reduce = ece && number >= self.reduce_from;
         may_grow &= !reduce && !lost;
         self.congestion.on_ack(&Ack { number, acked: Bytes(acked), next: self.next, ece, may_grow });
         if lost {
@@ -160,7 +160,6 @@ impl Sender {
         let data = self.outstanding();
         let repeated = self.recovery.get_or_insert_default().on_timeout(config, data);
         self.disordered = true;
-        self.timed_end = 0;
         let congestion = if repeated { Congestion::RepeatedTimeout } else { Congestion::Timeout };
         self.reduce(config, congestion, Bytes(data.next - data.una));
         // RFC 6298 §5.5 and §5.6.

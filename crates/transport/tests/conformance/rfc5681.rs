@@ -1,6 +1,7 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, reno};
+use crate::script::{Listening, MSS, RTT, Scripted, ack, reno};
+use shallows_core::packet::Segment;
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase};
 use shallows_transport::{Config, DelayedAck};
@@ -80,6 +81,45 @@ fn congestion_avoidance_adds_a_segment_once_a_window_was_acknowledged() {
 }
 
 #[test]
+fn bytes_beyond_a_window_count_for_the_next_segment() {
+    let mut script = avoiding(reno());
+    let una = script.sender.acked();
+    // Four of five segments, then three at once: one more, and two of six are counted.
+    script.ack(una + 4 * MSS, &[]);
+    script.ack(una + 7 * MSS, &[]);
+    assert_eq!(script.cwnd(), 6 * MSS);
+    script.ack(una + 11 * MSS, &[]);
+    assert_eq!(script.cwnd(), 7 * MSS);
+}
+
+#[test]
+fn a_reduction_starts_the_count_anew() {
+    let mut script = avoiding(reno());
+    let una = script.sender.acked();
+    script.ack(una + 4 * MSS, &[]);
+    // Five segments are in flight: ssthresh = 2.5 segments.
+    script.ack(una + 4 * MSS, &[(una + 5 * MSS, una + 8 * MSS)]);
+    assert_eq!(script.cwnd(), 2_500);
+    let outstanding = script.sender.sent();
+    script.ack(outstanding, &[]);
+    script.ack(outstanding + 2 * MSS, &[]);
+    assert_eq!(script.cwnd(), 2_500, "2,000 bytes of 2,500");
+}
+
+#[test]
+fn congestion_avoidance_per_acknowledgement_adds_at_least_a_byte() {
+    // 1000² / 2,000,000 is less than one.
+    let config = Config { initial_window: Bytes(4_000 * MSS), avoidance: Avoidance::PerAck, ..reno() };
+    let mut script = Scripted::started(config, 10_000 * MSS);
+    script.ack(0, &[(MSS, 4_000 * MSS)]);
+    assert_eq!(script.cwnd(), 2_000 * MSS);
+    let outstanding = script.sender.sent();
+    script.ack(outstanding, &[]);
+    script.ack(outstanding + MSS, &[]);
+    assert_eq!(script.cwnd(), 2_000 * MSS + 1);
+}
+
+#[test]
 fn congestion_avoidance_per_acknowledgement_adds_mss_squared_over_cwnd() {
     let mut script = avoiding(Config { avoidance: Avoidance::PerAck, ..reno() });
     let una = script.sender.acked();
@@ -97,6 +137,23 @@ fn cwnd_stays_within_its_maximum() {
     script.ack(2 * MSS, &[]);
     assert_eq!(script.cwnd(), 11_500);
     assert_eq!(script.sender.sent() - script.sender.acked(), 11 * MSS, "only full segments fit");
+}
+
+#[test]
+fn cwnd_stays_within_its_maximum_when_a_loss_sets_it() {
+    // ssthresh is two segments at least (Eq. 4), the maximum is one; three slivers of it prove a loss.
+    let config = Config { initial_window: Bytes(MSS), max_window: Bytes(MSS), ..reno() };
+    let mut script = Scripted::started(config, 100 * MSS);
+    script.ack(0, &[(100, 200), (300, 400), (500, 600)]);
+    assert!(script.sender.in_fast_recovery());
+    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 2 * MSS));
+}
+
+#[test]
+fn an_acknowledgement_that_reveals_a_loss_does_not_grow_the_window() {
+    let mut script = Scripted::started(Config { loss_base: LossBase::Cwnd, ..reno() }, 100 * MSS);
+    script.ack(MSS, &[(2 * MSS, 6 * MSS)]);
+    assert_eq!(script.cwnd(), 5 * MSS, "half of ten segments, not of eleven");
 }
 
 #[test]
@@ -207,6 +264,23 @@ fn a_window_below_the_initial_one_is_not_raised_by_idleness() {
 }
 
 #[test]
+fn a_connection_with_data_outstanding_is_not_idle() {
+    let mut script = Scripted::started(reno(), 20 * MSS);
+    for number in 1..=10 {
+        script.ack(number * MSS, &[]);
+    }
+    assert_eq!((script.cwnd(), script.sender.sent()), (20 * MSS, 20 * MSS));
+    // Acknowledgements keep the timer from firing while nothing is sent for longer than a timeout.
+    for number in 11..=14 {
+        script.wait(Duration::from_millis(900));
+        script.ack(number * MSS, &[]);
+    }
+    let cwnd = script.cwnd();
+    script.write(MSS);
+    assert_eq!(script.cwnd(), cwnd);
+}
+
+#[test]
 fn a_short_last_segment_goes_at_once() {
     let mut script = Scripted::new(reno());
     script.sender.write(&script.config, script.now, 2 * MSS + 1);
@@ -220,9 +294,25 @@ fn a_short_last_segment_goes_at_once() {
 fn the_receivers_window_holds_the_sender_back() {
     let mut script = Scripted::started(Config { receive_window: Bytes(3_500), ..reno() }, 100 * MSS);
     assert_eq!(script.sender.sent(), 3 * MSS);
-    let mut ack = crate::script::ack(MSS, &[]);
-    ack.window = 4_000;
-    assert_eq!(script.receive(ack), [3 * MSS, 4 * MSS]);
+    let offer = |number, window| Segment { window, ..ack(number, &[]) };
+    assert_eq!(script.receive(offer(MSS, 4_000)), [3 * MSS, 4 * MSS]);
+    assert_eq!(script.receive(offer(2 * MSS, 4_999)), [5 * MSS]);
+}
+
+#[test]
+fn a_window_that_was_offered_is_not_taken_back() {
+    // RFC 9293 §3.8.6: the first acknowledgement offers up to segment 9, the next, a smaller window, up to 3.
+    let config = Config { initial_window: Bytes(4 * MSS), receive_window: Bytes(9 * MSS), ..reno() };
+    let mut script = Scripted::started(config, 100 * MSS);
+    assert_eq!(script.receive(Segment { window: 1_000, ..ack(2 * MSS, &[]) }), [4 * MSS, 5 * MSS, 6 * MSS]);
+}
+
+#[test]
+fn a_closed_window_is_probed_with_a_segment() {
+    let mut script = Scripted::started(Config { receive_window: Bytes(2 * MSS), ..reno() }, 100 * MSS);
+    // In place of RFC 9293 §3.8.6.1's persist timer.
+    let closed = Segment { window: 0, ..ack(2 * MSS, &[]) };
+    assert_eq!(script.receive(closed), [2 * MSS], "one, not cwnd");
 }
 
 #[test]
@@ -241,6 +331,18 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
     assert_eq!(receiving.receiver.on_timer(&receiving.config, receiving.now), None, "too early");
     let ack = receiving.receiver.on_timer(&receiving.config, deadline).unwrap();
     assert_eq!((ack.ack, receiving.receiver.deadline()), (3 * MSS, None));
+}
+
+#[test]
+fn a_later_segment_does_not_put_off_a_delayed_acknowledgement() {
+    let delayed_ack = DelayedAck { segments: 3, timeout: Duration::from_millis(1) };
+    let mut receiving = Listening::new(Config { delayed_ack, ..reno() });
+    receiving.data(0);
+    let deadline = receiving.receiver.deadline();
+    receiving.now = receiving.now + RTT;
+    assert_eq!(receiving.data(1), []);
+    assert_eq!(receiving.receiver.deadline(), deadline);
+    assert_eq!(receiving.data(2).len(), 1);
 }
 
 #[test]

@@ -152,6 +152,16 @@ fn without_timestamps_a_retransmission_gives_no_sample_and_the_back_off_stays() 
 }
 
 #[test]
+fn without_timestamps_a_fast_retransmission_ends_the_measurement() {
+    let mut script = Scripted::started(Config { timestamps: false, rto: FREE, ..reno() }, 10 * MSS);
+    // Segment 0 is being timed, and sent again.
+    script.ack(0, &[(MSS, 4 * MSS)]);
+    script.wait(RTT);
+    script.ack(10 * MSS, &[]);
+    assert_eq!(script.sender.srtt(), None);
+}
+
+#[test]
 fn a_receiver_echoes_the_timestamp_of_the_first_segment_it_had_not_acknowledged() {
     // RFC 7323 §4.3 (A): with delayed acknowledgements; (B): above a gap; (C): filling it.
     let mut receiving =

@@ -69,6 +69,34 @@ fn duplicates_without_news_do_not_count() {
 }
 
 #[test]
+fn three_duplicates_count_even_if_their_segments_are_small() {
+    // §5 step 1: segments of 100 bytes in one block; `IsLost` would want more than 2,000 bytes.
+    let small = || {
+        let mut script = Scripted::new(reno());
+        for _ in 0..10 {
+            script.write(100);
+        }
+        script
+    };
+    let mut script = small();
+    script.ack(0, &[(100, 200)]);
+    script.ack(0, &[(100, 300)]);
+    assert!(!script.sender.in_fast_recovery());
+    assert_eq!(script.ack(0, &[(100, 400)])[0], 0);
+    assert!(script.sender.in_fast_recovery());
+    // §5: an acknowledgement of new data starts the count anew.
+    let mut script = small();
+    script.ack(0, &[(100, 200)]);
+    script.ack(0, &[(100, 300)]);
+    script.ack(300, &[]);
+    script.ack(300, &[(400, 500)]);
+    script.ack(300, &[(400, 600)]);
+    assert!(!script.sender.in_fast_recovery());
+    script.ack(300, &[(400, 700)]);
+    assert!(script.sender.in_fast_recovery());
+}
+
+#[test]
 fn a_higher_duplicate_threshold_tolerates_more_reordering() {
     let config = Config { duplicate_threshold: 5, ..reno() };
     let mut script = Scripted::started(config, 1_000 * MSS);
@@ -113,6 +141,16 @@ fn recovery_follows_the_pipe() {
 }
 
 #[test]
+fn recovery_sends_when_there_is_room_for_a_full_segment() {
+    let mut script = sent(10);
+    ack(&mut script, 0, &[(1, 4)]);
+    // §5 step C: cwnd 5; pipe = 3.5 segments + segment 0 again.
+    assert_eq!(script.ack(0, &[(MSS, 6_500)]), []);
+    assert_eq!(script.pipe(), 4_500);
+    assert_eq!(script.ack(0, &[(MSS, 7_000)]), [10 * MSS]);
+}
+
+#[test]
 fn new_data_goes_before_holes_that_may_not_be_lost() {
     // Segment 0 is lost, and above the hole at 11 there are only two segments.
     let mut script = sent(14);
@@ -145,6 +183,17 @@ fn the_rescue_retransmission_waits_until_the_first_one_has_arrived_and_comes_onc
     assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
     assert_eq!(ack(&mut script, 10, &[]), []);
     assert_eq!(script.sender.stats().timeouts, 0);
+}
+
+#[test]
+fn the_rescue_retransmission_waits_for_more_than_the_first_one() {
+    let mut script = sent_all(11);
+    script.ack(MSS, &[]);
+    // Segments 1, 2 and 10 are lost, and 1 is sent again when §4 NextSeg rule 4 is first asked.
+    assert_eq!(ack(&mut script, 1, &[(3, 10)]), [1, 2]);
+    // HighACK = RescueRxt: not yet.
+    assert_eq!(ack(&mut script, 2, &[(3, 10)]), []);
+    assert_eq!(ack(&mut script, 10, &[]), [10]);
 }
 
 #[test]
@@ -247,9 +296,13 @@ fn a_receiver_that_reneges_gets_everything_again() {
 }
 
 #[test]
-fn acknowledgements_of_what_was_never_sent_are_ignored() {
+fn acknowledgements_that_make_no_sense_are_ignored() {
     let mut script = sent(10);
     assert_eq!(ack(&mut script, 11, &[]), []);
     assert_eq!(ack(&mut script, 0, &[(11, 12)]), []);
+    // Nor is a block that begins where the acknowledgement ends of any meaning.
+    for above in 1..=5 {
+        assert_eq!(ack(&mut script, 0, &[(0, above)]), []);
+    }
     assert_eq!((script.sender.acked(), script.pipe()), (0, 10 * MSS));
 }
