@@ -55,5 +55,6 @@ $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
 	@rustc --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 95) }' || \
 		{ echo "missing: Rust 1.95 or later ($$(rustc --version)). Get it with: rustup update stable"; exit 1; }
 	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	# What it depends on is there already, pinned.
+	PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
 	@touch $@

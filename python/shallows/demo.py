@@ -55,8 +55,8 @@ def demo(*, full: bool, out: str) -> int:
 
 def _incast() -> Demo:
     question = (
-        "Sixteen servers answer one request at the same moment. How far may their answers fill the switch's "
-        "shared buffer before it marks packets?"
+        "Forty servers answer one request at the same moment, through a port that two long flows keep busy. "
+        "How far may these fill the switch's shared buffer before it marks packets?"
     )
     return Demo(question, example("incast"), describe_incast, has_figure=False)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shallows import figures, tables
 from shallows.about import label
 from shallows.errors import ShallowsError
-from shallows.quantity import digits
+from shallows.quantity import digits, parse_size
 from shallows.results import Run
 from shallows.svg import Line, chart
 
@@ -99,10 +99,10 @@ def _completion_chart(run: Run) -> str:
     import polars as pl
 
     done = run.flows.filter((pl.col("counted") == 1) & pl.col("fct_us").is_not_null())
-    edges = [0, *run.summary.get("bins", [100_000, 10_000_000]), None]
-    names = list(run.summary["fct_us"])[1:]
+    edges = [0, *map(parse_size, run.scenario["measure"]["bins"]), None]
+    names = tables.bins(run.summary)[1:]
     lines = []
-    for name, low, high in zip(names, edges, edges[1:], strict=False):
+    for name, low, high in zip(names, edges[:-1], edges[1:], strict=True):
         within = pl.col("size_bytes") > low
         within &= pl.col("size_bytes") <= high if high is not None else True
         lines.append(Line(name.replace("_", " "), _distribution(done.filter(within)["fct_us"])))

@@ -12,6 +12,19 @@ def size(count: float) -> str:
     return f"{scaled(count, ('', 'K', 'M', 'G', 'T'))}B"
 
 
+def parse_size(text: str) -> int:
+    """Bytes of a size as resolved scenarios print it.
+
+    >>> parse_size("100KB"), parse_size("3MiB"), parse_size("131073B")
+    (100000, 3145728, 131073)
+    """
+    number = text.rstrip("KMGTiB")
+    prefix, binary = text[len(number) : len(number) + 1], "i" in text
+    power = " KMGT".find(prefix) if prefix != "B" else 0
+    unit: int = (1024 if binary else 1000) ** power
+    return int(number) * unit
+
+
 def rate(bits: float) -> str:
     """Bits per second with a decimal prefix.
 

@@ -1,11 +1,16 @@
 """Results as tables, for the terminal and for reports."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from shallows.quantity import count, digits, duration, percent, rate, size
 from shallows.results import Run
+
+RESULTS = ["mean µs", "max µs", "small p99 µs", "large mean µs", "loss", "timeouts", "hops/s"]
+"""Columns of a sweep's results."""
+
+NOTHING = "–"
 
 
 @dataclass(frozen=True)
@@ -21,17 +26,57 @@ class Table:
 
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
     """Where each kind of port starts to mark, where it marks everything, and what its buffer allows."""
-    return Table(title, ["port"], [[str(curve)] for curve in curves])
+    curves = list(curves)
+    busy = sorted({limit["busy_ports"] for curve in curves for limit in curve["limits"]})
+    columns = ["ports", "marker", "marks above", "packets", "µs", "× BDP"]
+    columns += [f"{ports} busy" for ports in busy]
+    rows = [[*_marker(curve), *_limits(curve, busy), _fires(curve)] for curve in curves]
+    if not rows:
+        return Table(title, ["no marker anywhere: full buffers drop"], [])
+    base = digits(curves[0]["base_rtt_us"])
+    note = (
+        f"BDP: the port's rate times the round-trip time without queues, {base} µs. "
+        "N busy: how far the backlog can grow while N ports of the pool are busy."
+    )
+    return Table(title, [*columns, "can mark"], rows, names=2, note=note)
+
+
+def _marker(curve: dict[str, Any]) -> list[str]:
+    low, high = curve["kmin"], curve["kmax"]
+    where = f"{curve['ports']} × {curve['port']}, {rate(curve['rate_bps'])}"
+    marker = f"{curve['kind']}, {curve['scope']}, {curve['at']}"
+    if curve["kind"] == "red":
+        marker += f", up to {percent(curve['pmax'])}"
+    return [where, marker, _range(size, low["bytes"], high["bytes"])] + [
+        _range(digits, low[unit], high[unit]) for unit in ("packets", "us", "bdp")
+    ]
+
+
+def _range(show: Callable[[float], str], low: float, high: float) -> str:
+    return show(low) if low == high else f"{show(low)} – {show(high)}"
+
+
+def _limits(curve: dict[str, Any], busy: list[int]) -> list[str]:
+    limits = {limit["busy_ports"]: size(limit["limit_bytes"]) for limit in curve["limits"]}
+    return [limits.get(ports, "–") for ports in busy]
+
+
+def _fires(curve: dict[str, Any]) -> str:
+    able = [limit["busy_ports"] for limit in curve["limits"] if limit["can_fire"]]
+    if len(able) == len(curve["limits"]):
+        return "yes"
+    return f"up to {max(able)} busy" if able else "never"
 
 
 def completion(summary: dict[str, Any]) -> Table:
     """Flow completion times and slowdowns by size."""
     rows = []
-    for name, times in summary["fct_us"].items():
+    for name in bins(summary):
+        times = summary["fct_us"][name]
         slow = summary["slowdown"].get(name, {})
         numbers = [times[key] for key in ("mean", "p50", "p95", "p99", "max")]
         numbers += [slow.get(key) for key in ("mean", "p99")]
-        rows.append([_bin(name, summary), f"{times['count']:,}", *map(digits, numbers)])
+        rows.append([name.replace("_", " "), f"{times['count']:,}", *map(digits, numbers)])
     columns = [
         "flows",
         "count",
@@ -46,14 +91,16 @@ def completion(summary: dict[str, Any]) -> Table:
     return Table("Flow completion times", columns, rows)
 
 
-def _bin(name: str, summary: dict[str, Any]) -> str:
-    edges = summary.get("bins", [])
-    if len(edges) != 2:
-        return name.replace("_", " ")
-    low, high = map(size, edges)
-    return {"small": f"small (≤ {low})", "medium": f"medium (≤ {high})", "large": f"large (> {high})"}.get(
-        name, name
-    )
+def bins(summary: dict[str, Any]) -> list[str]:
+    """Names of the size bins from small to large, after that of all flows together."""
+    named = ["all", "small", "medium", "large"]
+
+    def place(name: str) -> int:
+        # Other bins are called after their edges in bytes: `0_to_1000`, `1000_to_5000`, `above_5000`.
+        edges = [int(part) for part in name.split("_") if part.isdecimal()]
+        return named.index(name) if name in named else len(named) + max(edges) + (name[0] == "a")
+
+    return sorted(summary["fct_us"], key=place)
 
 
 def network(summary: dict[str, Any]) -> Table:
@@ -88,8 +135,15 @@ def points(runs: Iterable[Run]) -> Table:
     runs = list(runs)
     axes = list(dict.fromkeys(axis for run in runs for axis in run.labels))
     rows = [[*(_label(run.labels.get(axis)) for axis in axes), *_main_results(run.summary)] for run in runs]
-    results = ["mean µs", "small p99 µs", "large mean µs", "loss", "timeouts", "hops/s"]
-    return Table("Results", [*map(axis_name, axes), *results], rows, names=len(axes))
+    columns = [*map(axis_name, axes), *RESULTS]
+    empty = {index for index in range(len(columns)) if all(row[index] == NOTHING for row in rows)}
+    kept = [index for index in range(len(columns)) if index not in empty]
+    return Table(
+        "Results",
+        [columns[index] for index in kept],
+        [[row[index] for index in kept] for row in rows],
+        names=len(axes),
+    )
 
 
 def axis_name(axis: str) -> str:
@@ -102,19 +156,17 @@ def axis_name(axis: str) -> str:
 
 
 def _label(value: object) -> str:
-    return "–" if value is None else str(value)
+    return NOTHING if value is None else str(value)
 
 
 def _main_results(summary: dict[str, Any]) -> list[str]:
     times = summary["fct_us"]
     return [
         digits(times["all"]["mean"]),
+        digits(times["all"]["max"]),
         digits(times.get("small", {}).get("p99")),
         digits(times.get("large", {}).get("mean")),
         percent(summary["loss_rate"]),
         f"{summary['timeouts']:,}",
         count(summary["engine"]["packet_hops_per_s"]),
     ]
-
-
-__all__ = ["Table", "axis_name", "completion", "engine", "marking_curves", "network", "points", "rate"]

@@ -1,11 +1,15 @@
 """What the documents tell a user to type works as written."""
 
+import doctest
+import importlib
+import pkgutil
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+import shallows
 from shallows.cli import _parser
 from shallows.running import Source
 from shallows.sweep import plan
@@ -36,3 +40,22 @@ def test_there_are_commands_in_the_readme() -> None:
 def test_every_sweep_of_the_experiments_can_be_planned(path: Path, tmp_path: Path) -> None:
     _, points = plan(Source.read(path), tmp_path)
     assert len(points) >= 2
+
+
+def modules() -> list[str]:
+    """Every module of the package, and the package itself."""
+    inside = pkgutil.iter_modules(shallows.__path__, "shallows.")
+    return ["shallows", *(module.name for module in inside if module.name != "shallows._core")]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings_print_what_they_say(name: str, tmp_path: Path) -> None:
+    # Examples write into `folder`.
+    found = doctest.testmod(importlib.import_module(name), extraglobs={"folder": tmp_path})
+    assert found.failed == 0
+
+
+def test_the_public_functions_have_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for public in (shallows.run, shallows.Run, shallows.example):
+        assert any(test.examples for test in finder.find(public, public.__name__))

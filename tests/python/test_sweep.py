@@ -119,7 +119,7 @@ def test_a_point_that_fails_stops_no_other(sweep: Path, tmp_path: Path) -> None:
     points[1].source = replace(points[1].source, text="name = 3")
     outcomes = run_points(points, 2, lambda *_: None)
     assert [outcome.run is None for outcome in outcomes] == [False, True] + [False] * 6
-    assert "name" in str(outcomes[1].error)
+    assert "workload is not a list" in str(outcomes[1].error)
 
 
 def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, endless: Path) -> None:
@@ -142,7 +142,7 @@ class Killer:
     def __call__(self, *_: object) -> None:
         """Kill it as soon as it has begun."""
         for partial in self.folder.parent.glob(f".{self.folder.name}.*.partial"):
-            # What it was writing stays until the next run of this point; the process is gone after the first time.
+            # What it was writing stays until this point runs again; the process is gone after the first time.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(partial.name.rsplit(".", 2)[1]), signal.SIGKILL)
 
