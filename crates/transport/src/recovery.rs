@@ -93,15 +93,17 @@ impl Recovery {
             self.phase = Phase::Open;
             self.first_due = false;
         }
-        let begins = news && self.phase == Phase::Open && self.detects_loss(config, data);
+        let duplicate = news && self.phase == Phase::Open;
+        if duplicate {
+            // RFC 6675 §5 step 3.1.
+            self.high_rxt = data.una;
+        }
+        let begins = duplicate && self.detects_loss(config, data);
         if begins {
             // RFC 6675 §5 step 4.
             self.phase = Phase::Recovery;
             self.recovery_point = data.next;
             self.first_due = true;
-        }
-        if begins || self.phase == Phase::Open {
-            self.high_rxt = data.una;
         }
         self.high_rxt = self.high_rxt.max(data.una);
         self.set_pipe(config, data);
@@ -117,7 +119,6 @@ impl Recovery {
             self.scoreboard.clear();
         }
         self.phase = Phase::Timeout;
-        self.first_due = false;
         self.recovery_point = data.next;
         self.high_rxt = data.una;
         self.dup_acks = 0;
@@ -205,8 +206,9 @@ impl Recovery {
         if unsent.end - data.una <= allowance.cwnd {
             return Some(unsent);
         }
-        // RFC 6675 §5 step 3.3: what was selectively acknowledged has left the network.
-        if !config.limited_transmit || self.pipe + config.mss.0 > allowance.cwnd {
+        // RFC 6675 §5 step 3.3: on duplicates, what was selectively acknowledged has left the network.
+        let limited_transmit = config.limited_transmit && self.dup_acks > 0;
+        if !limited_transmit || self.pipe + config.mss.0 > allowance.cwnd {
             return None;
         }
         self.limited += unsent.len();

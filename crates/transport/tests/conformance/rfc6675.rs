@@ -276,6 +276,35 @@ fn after_a_timeout_no_recovery_begins_before_what_was_outstanding_is_acknowledge
 }
 
 #[test]
+fn what_was_sent_again_in_one_recovery_is_not_in_the_pipe_after_it() {
+    // Segments 0 and 10 of twelve are lost; rule 3 sends 10 again, which lies beyond the recovery point.
+    let mut script = Scripted::started(reno(), 12 * MSS);
+    assert_eq!(ack(&mut script, 0, &[(1, 10)]), [0, 10, 11]);
+    assert_eq!(ack(&mut script, 0, &[(11, 12), (1, 10)]), [10]);
+    ack(&mut script, 10, &[(11, 12)]);
+    assert!(!script.sender.in_fast_recovery());
+    // Without a duplicate, FlightSize counts: cwnd is 5, and segments 10 to 14 are outstanding.
+    assert_eq!(script.write(10 * MSS), [12 * MSS, 13 * MSS, 14 * MSS]);
+    // With one, pipe does, and §5 step 3.1 forgets what was sent again: 10, 13 and 14 are in the network.
+    assert_eq!(ack(&mut script, 10, &[(11, 13)]), [15, 16]);
+}
+
+#[test]
+fn a_first_retransmission_that_became_needless_is_not_sent_later() {
+    let mut script = sent(10);
+    let hand_over = |script: &mut Scripted, number: u64, sacked: &[(u64, u64)]| {
+        script.sender.on_ack(&script.config, script.now, &crate::script::ack(number, sacked));
+    };
+    // The recovery begins and ends before anything is sent.
+    hand_over(&mut script, 0, &[(MSS, 4 * MSS)]);
+    hand_over(&mut script, 10 * MSS, &[]);
+    let first = script.sender.sent();
+    script.transmits();
+    hand_over(&mut script, first, &[(first + MSS, first + 2 * MSS)]);
+    assert!(script.transmits().iter().all(|transmit| !transmit.retransmission));
+}
+
+#[test]
 fn a_timeout_ends_recovery() {
     let mut script = sent(20);
     ack(&mut script, 0, &[(1, 10)]);
