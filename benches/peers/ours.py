@@ -18,7 +18,7 @@ SCENARIOS = ROOT / "benches" / "scenarios"
 COMMAND = ROOT / ".venv" / "bin" / "shallows"
 
 # Where a scenario with a `trace` workload names its flow list.
-TRACE_KEY = "workload.file"
+TRACE_KEY = "workload.0.path"
 
 
 def require() -> None:
