@@ -290,6 +290,17 @@ fn what_was_sent_again_in_one_recovery_is_not_in_the_pipe_after_it() {
 }
 
 #[test]
+fn without_a_duplicate_the_pipe_sends_nothing_beyond_cwnd() {
+    let mut script = Scripted::started(reno(), 13 * MSS);
+    assert_eq!(ack(&mut script, 0, &[(1, 10)]), [0, 10, 11, 12]);
+    assert_eq!(ack(&mut script, 0, &[(11, 13), (1, 10)]), [10]);
+    ack(&mut script, 10, &[(11, 13)]);
+    assert!(!script.sender.in_fast_recovery());
+    // RFC 5681: 10 to 14 are outstanding, which is cwnd, although only three of them are in the network.
+    assert_eq!(script.write(10 * MSS), [13 * MSS, 14 * MSS]);
+}
+
+#[test]
 fn a_first_retransmission_that_became_needless_is_not_sent_later() {
     let mut script = sent(10);
     let hand_over = |script: &mut Scripted, number: u64, sacked: &[(u64, u64)]| {
