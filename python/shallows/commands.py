@@ -12,9 +12,9 @@ from shallows.console import RunStatus, Status, bar, console, print_table, print
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, finished_hash, refuse_existing
 from shallows.quantity import duration
-from shallows.results import Run
+from shallows.results import Run, describe
 from shallows.running import Source, default_folder, execute
-from shallows.sweep import Outcome, describe, inside_sweep, plan, run_points, write_index
+from shallows.sweep import Outcome, inside_sweep, plan, run_points, write_index
 
 if TYPE_CHECKING:
     from rich.console import Console

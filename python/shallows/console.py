@@ -78,7 +78,7 @@ class Status:
     def show(self, live: str, line: str) -> None:
         """Show the state: `live` on a terminal (may have several lines), `line` in a log."""
         if self.live:
-            self.live.update(Text(live), refresh=True)
+            self.live.update(Text(live, no_wrap=True, overflow="ellipsis"), refresh=True)
         elif time.monotonic() - self.last >= LINE_EVERY_S:
             self.last = time.monotonic()
             print(line, file=sys.stderr, flush=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 from shallows.quantity import digits
-from shallows.results import Run
-from shallows.tables import axis_name
+from shallows.results import Run, axis_name, describe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,10 +95,7 @@ def _draw_panel(plot: "Axes", runs: Sequence[Run], axis: str, metric: Metric) ->
 
 
 def _series(run: Run, axis: str) -> str:
-    rest = {name: value for name, value in run.labels.items() if name not in {axis, "seed"}}
-    return ", ".join(
-        str(value) if name == "scheme" else f"{axis_name(name)} {value}" for name, value in rest.items()
-    )
+    return describe({name: value for name, value in run.labels.items() if name not in {axis, "seed"}})
 
 
 def _milliseconds(microseconds: float | None) -> float | None:

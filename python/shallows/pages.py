@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from shallows import figures, tables
 from shallows.about import label
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, parse_size
-from shallows.results import Run
+from shallows.results import Run, describe
 from shallows.svg import Line, chart
 
 if TYPE_CHECKING:
@@ -58,20 +59,24 @@ def write_sweep(runs: Sequence[Run], folder: Path, text: str = "") -> Path:
     for run in curves.values():
         title = "Marking curves: " + (run.labels.get("scheme") or first.summary["name"])
         shown.append(tables.marking_curves(run.summary["marking_curves"], title))
-    warnings = dict.fromkeys(warning for run in runs for warning in run.summary["warnings"])
     page = _render(
         title=first.summary["name"],
         subtitle=f"{len(runs)} runs",
         text=text,
         facts=_describe_scenario(first.scenario),
-        warnings=list(warnings) if len(warnings) <= 8 else [],
+        warnings=_count_warnings(runs),
         tables=shown,
         charts=_sweep_charts(runs),
-        links=[(run.path.name, f"{run.path.name}/report.html") for run in runs],
+        links=[(describe(run.labels) or run.path.name, f"{run.path.name}/report.html") for run in runs],
         commands=[_command("sweep", first.environment)],
         scenario=(first.path / "scenario.toml").read_text(encoding="utf-8"),
     )
     return _write(folder, page)
+
+
+def _count_warnings(runs: Sequence[Run]) -> list[str]:
+    counts = Counter(warning for run in runs for warning in run.summary["warnings"])
+    return [f"{number} of {len(runs)} runs: {warning}" for warning, number in counts.most_common()]
 
 
 def _sweep_charts(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -143,13 +148,19 @@ def _queue_chart(queues: "pl.DataFrame") -> str:
 def _describe_scenario(scenario: dict[str, Any]) -> list[tuple[str, str]]:
     """The settings of each section in one line, as the scenario file would say them."""
     facts = []
-    for section, content in scenario.items():
-        if section == "name":
-            continue
-        for number, part in enumerate(content if isinstance(content, list) else [content]):
-            name = f"{section} {number + 1}" if isinstance(content, list) and len(content) > 1 else section
+    for section in sorted(scenario.keys() - {"name"}, key=_place):
+        content = scenario[section]
+        parts = content if isinstance(content, list) else [content]
+        for number, part in enumerate(parts):
+            name = f"{section} {number + 1}" if len(parts) > 1 else section
             facts.append((name, _in_words(part)))
-    return facts
+    return [(name, words) for name, words in facts if words]
+
+
+def _place(section: str) -> int:
+    """Where a section stands: as a packet meets them."""
+    order = ["topology", "switch", "host", "tcp", "workload", "measure", "stop", "seed"]
+    return order.index(section) if section in order else len(order)
 
 
 def _in_words(value: object) -> str:

@@ -100,3 +100,23 @@ class Run:
         return ShallowsError(
             f"{self.path / name} cannot be read: {reason}", "the folder is damaged: run its scenario again"
         )
+
+
+def describe(labels: dict[str, Any]) -> str:
+    """A run's place in its sweep, in words.
+
+    >>> describe({"scheme": "reno", "workload.0.load": 0.4})
+    'reno, load 0.4'
+    """
+    return ", ".join(
+        str(value) if axis == "scheme" else f"{axis_name(axis)} {value}" for axis, value in labels.items()
+    )
+
+
+def axis_name(axis: str) -> str:
+    """What an axis is called in tables and figures: the last word of its key.
+
+    >>> axis_name("workload.0.load")
+    'load'
+    """
+    return axis.rsplit(".", 1)[-1].replace("_", " ")

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.results import Run
+from shallows.results import Run, describe
 from shallows.running import Source, default_folder, execute, is_reusable, toml_value
 
 
@@ -124,15 +124,6 @@ def _refuse_duplicates(points: list[Point]) -> None:
                 f"{describe(other.source.labels)}, and {describe(point.source.labels)}",
                 "remove one of them, or check what its keys change",
             )
-
-
-def describe(labels: dict[str, Any]) -> str:
-    """A point's place in its sweep, in words.
-
-    >>> describe({"scheme": "reno", "workload.0.load": 0.4})
-    'scheme reno, workload.0.load 0.4'
-    """
-    return ", ".join(f"{axis} {value}" for axis, value in labels.items())
 
 
 def run_points(points: list[Point], jobs: int | None, on_update: OnUpdate) -> list[Outcome]:

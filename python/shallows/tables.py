@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallows.quantity import count, digits, duration, percent, rate, size
-from shallows.results import Run
+from shallows.results import Run, axis_name
 
 RESULTS = ["mean µs", "max µs", "small p99 µs", "large mean µs", "loss", "timeouts", "hops/s"]
 """Columns of a sweep's results."""
@@ -25,40 +25,42 @@ class Table:
 
 
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
-    """Where each kind of port starts to mark, where it marks everything, and what its buffer allows."""
+    """Where each kind of port starts to mark, where it marks everything, and what its buffer allows.
+
+    One column for each marker of each kind of port: there are few of them, and terminals are narrow.
+    """
     curves = list(curves)
-    busy = sorted({limit["busy_ports"] for curve in curves for limit in curve["limits"]})
-    columns = ["ports", "marker", "marks above", "packets", "µs", "× BDP"]
-    columns += [f"{ports} busy" for ports in busy]
-    rows = [[*_marker(curve), *_limits(curve, busy), _fires(curve)] for curve in curves]
-    if not rows:
+    if not curves:
         return Table(title, ["no marker anywhere: full buffers drop"], [])
-    base = digits(curves[0]["base_rtt_us"])
-    note = (
-        f"BDP: the port's rate times the round-trip time without queues, {base} µs. "
-        "N busy: how far the backlog can grow while N ports of the pool are busy."
-    )
-    return Table(title, [*columns, "can mark"], rows, names=2, note=note)
-
-
-def _marker(curve: dict[str, Any]) -> list[str]:
-    low, high = curve["kmin"], curve["kmax"]
-    where = f"{curve['ports']} × {curve['port']}, {rate(curve['rate_bps'])}"
-    marker = f"{curve['kind']}, {curve['scope']}, {curve['at']}"
-    if curve["kind"] == "red":
-        marker += f", up to {percent(curve['pmax'])}"
-    return [where, marker, _range(size, low["bytes"], high["bytes"])] + [
-        _range(digits, low[unit], high[unit]) for unit in ("packets", "us", "bdp")
+    rows = [
+        ["link", *(rate(curve["rate_bps"]) for curve in curves)],
+        ["marker", *(f"{curve['kind']}, by {curve['scope']}" for curve in curves)],
+        ["decides at", *(curve["at"] for curve in curves)],
+        ["marks above", *(_range(curve, "bytes", size) for curve in curves)],
+        ["  in packets", *(_range(curve, "packets", digits) for curve in curves)],
+        ["  in µs at link rate", *(_range(curve, "us", digits) for curve in curves)],
+        ["  in BDP", *(_range(curve, "bdp", digits) for curve in curves)],
     ]
+    if any(curve["kind"] == "red" for curve in curves):
+        rows.append(["  with probability up to", *(percent(curve["pmax"]) for curve in curves)])
+    for busy in sorted({limit["busy_ports"] for curve in curves for limit in curve["limits"]}):
+        ports = f"backlog limit, {busy} {'port' if busy == 1 else 'ports'} busy"
+        rows.append([ports, *(_limit(curve, busy) for curve in curves)])
+    rows.append(["can mark", *map(_fires, curves)])
+    columns = ["", *(f"{curve['ports']} × {curve['port']}" for curve in curves)]
+    base = digits(curves[0]["base_rtt_us"])
+    note = f"BDP: the link's rate times the round-trip time without queues, {base} µs."
+    return Table(title, columns, rows, note=note)
 
 
-def _range(show: Callable[[float], str], low: float, high: float) -> str:
+def _range(curve: dict[str, Any], unit: str, show: Callable[[float], str]) -> str:
+    low, high = curve["kmin"][unit], curve["kmax"][unit]
     return show(low) if low == high else f"{show(low)} – {show(high)}"
 
 
-def _limits(curve: dict[str, Any], busy: list[int]) -> list[str]:
+def _limit(curve: dict[str, Any], busy: int) -> str:
     limits = {limit["busy_ports"]: size(limit["limit_bytes"]) for limit in curve["limits"]}
-    return [limits.get(ports, "–") for ports in busy]
+    return limits.get(busy, NOTHING)
 
 
 def _fires(curve: dict[str, Any]) -> str:
@@ -144,15 +146,6 @@ def points(runs: Iterable[Run]) -> Table:
         [[row[index] for index in kept] for row in rows],
         names=len(axes),
     )
-
-
-def axis_name(axis: str) -> str:
-    """What an axis is called in tables and figures: the last word of its key.
-
-    >>> axis_name("workload.0.load")
-    'load'
-    """
-    return axis.rsplit(".", 1)[-1].replace("_", " ")
 
 
 def _label(value: object) -> str:

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use shallows_scenario::Experiment;
 use shallows_sim::Simulation;
 
-use crate::defect::{DefectError, ScenarioError, guard};
+use crate::defect::{ScenarioError, guard};
 use crate::simulation::PySimulation;
 
 /// What can run: a checked scenario with every default filled in.
@@ -45,27 +45,26 @@ impl PyExperiment {
 
     /// Hash of all that the results depend on: resolved scenario, input files, seed, engine sources.
     #[getter]
-    fn hash(&self) -> String {
-        let inputs: Vec<String> =
-            self.0.inputs().iter().map(|input| input.content_hash.to_string()).collect();
-        let identity = json!([self.0.resolved(), inputs, self.0.seed, env!("SHALLOWS_SOURCE_HASH")]);
-        Sha256::digest(identity.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+    fn hash(&self) -> PyResult<String> {
+        let identity = guard(|| {
+            json!([self.0.resolved(), self.0.inputs(), self.0.seed, env!("SHALLOWS_SOURCE_HASH")]).to_string()
+        })?;
+        Ok(Sha256::digest(identity).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The scenario with every default spelled out, as JSON.
-    fn resolved(&self) -> String {
-        format!("{:#}", self.0.resolved())
+    fn resolved(&self) -> PyResult<String> {
+        guard(|| format!("{:#}", self.0.resolved()))
     }
 
     /// Where each kind of port starts to mark and to drop, as a JSON list.
     fn marking_curves(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0.marking_curves())
-            .map_err(|error| DefectError::new_err(error.to_string()))
+        guard(|| json!(self.0.marking_curves()).to_string())
     }
 
     /// What the reader of the results should know before the run.
-    fn warnings(&self) -> Vec<String> {
-        self.0.warnings()
+    fn warnings(&self) -> PyResult<Vec<String>> {
+        guard(|| self.0.warnings())
     }
 
     /// A run of this experiment, at its beginning.

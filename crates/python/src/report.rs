@@ -26,8 +26,8 @@ impl PyReport {
     }
 
     /// What the reader of the results should know: features that never fired, losses that mislead.
-    fn warnings(&self) -> Vec<String> {
-        self.0.warnings()
+    fn warnings(&self) -> PyResult<Vec<String>> {
+        guard(|| self.0.warnings())
     }
 
     /// Whether there is a table of queue samples.
