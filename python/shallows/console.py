@@ -36,7 +36,7 @@ def print_table(table: Table, to: Console) -> None:
     drawn = RichTable(box=None, pad_edge=False, header_style="dim")
     for index, column in enumerate(table.columns):
         name = index < table.names
-        drawn.add_column(Text(column), justify="left" if name else "right", no_wrap=not name)
+        drawn.add_column(Text(column), justify="left" if name else "right", no_wrap=True)
     for row in table.rows:
         drawn.add_row(*map(Text, row))
     to.print(Text(f"\n{table.title}", style="bold"))

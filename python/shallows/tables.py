@@ -34,28 +34,33 @@ def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curve
         return Table(title, ["no marker anywhere: full buffers drop"], [])
     rows = [
         ["link", *(rate(curve["rate_bps"]) for curve in curves)],
-        ["marker", *(f"{curve['kind']}, by {curve['scope']}" for curve in curves)],
+        ["marker", *(f"{curve['kind']}, {curve['scope']}" for curve in curves)],
         ["decides at", *(curve["at"] for curve in curves)],
         ["marks above", *(_range(curve, "bytes", size) for curve in curves)],
         ["  in packets", *(_range(curve, "packets", digits) for curve in curves)],
-        ["  in µs at link rate", *(_range(curve, "us", digits) for curve in curves)],
+        ["  in µs", *(_range(curve, "us", digits) for curve in curves)],
         ["  in BDP", *(_range(curve, "bdp", digits) for curve in curves)],
     ]
     if any(curve["kind"] == "red" for curve in curves):
-        rows.append(["  with probability up to", *(percent(curve["pmax"]) for curve in curves)])
+        rows.append(["  probability up to", *(percent(curve["pmax"]) for curve in curves)])
     for busy in sorted({limit["busy_ports"] for curve in curves for limit in curve["limits"]}):
-        ports = f"backlog limit, {busy} {'port' if busy == 1 else 'ports'} busy"
-        rows.append([ports, *(_limit(curve, busy) for curve in curves)])
+        rows.append([f"limit, {busy} busy", *(_limit(curve, busy) for curve in curves)])
     rows.append(["can mark", *map(_fires, curves)])
     columns = ["", *(f"{curve['ports']} × {curve['port']}" for curve in curves)]
     base = digits(curves[0]["base_rtt_us"])
-    note = f"BDP: the link's rate times the round-trip time without queues, {base} µs."
+    note = (
+        f"BDP: the link's rate times the round-trip time without queues, {base} µs. "
+        "Limit: how far the backlog can grow while so many ports of the pool are busy."
+    )
     return Table(title, columns, rows, note=note)
 
 
 def _range(curve: dict[str, Any], unit: str, show: Callable[[float], str]) -> str:
-    low, high = curve["kmin"][unit], curve["kmax"][unit]
-    return show(low) if low == high else f"{show(low)} – {show(high)}"
+    low, high = show(curve["kmin"][unit]), show(curve["kmax"][unit])
+    number, _, prefix = low.partition(" ")
+    if low == high:
+        return low
+    return f"{number}–{high}" if high.endswith(f" {prefix}") else f"{low}–{high}"
 
 
 def _limit(curve: dict[str, Any], busy: int) -> str:
