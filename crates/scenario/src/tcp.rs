@@ -2,10 +2,10 @@
 
 use shallows_core::Bytes;
 use shallows_transport::congestion::{self, dctcp, reno};
-use shallows_transport::{Config, EctPolicy, RtoConfig, SackAfterTimeout};
+use shallows_transport::{Config, EctPolicy, RestartAfterIdle, RtoConfig, SackAfterTimeout};
 
 use crate::check::Checker;
-use crate::quantity::Window;
+use crate::quantity::{MAX_PACKET, Window};
 use crate::spec::{self, Congestion, Spec, Tcp};
 
 /// IP and TCP headers without options (RFC 791 §3.1, RFC 9293 §3.1).
@@ -14,8 +14,6 @@ const HEADERS: Bytes = Bytes(40);
 const TIMESTAMPS: Bytes = Bytes(12);
 /// Three SACK blocks, padded (RFC 2018 §3): the most that an acknowledgement adds.
 const SACK: Bytes = Bytes(28);
-/// Sizes of packets are 16 bits wide, as in IP (RFC 791 §3.1).
-const MAX_PACKET: Bytes = Bytes(65_535);
 /// A receive window is 32 bits wide (RFC 7323 §2.3 allows a quarter of it).
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
 
@@ -35,8 +33,8 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config
             "{mtu} is too small; at least {least}: {headers} of headers, {SACK} of SACK blocks, one of data"
         )
     });
-    let short = checker.require(mtu.0.saturating_add(framing.0) <= MAX_PACKET.0, "topology.mtu", || {
-        format!("{mtu} and {framing} of framing are more than {MAX_PACKET}")
+    let short = checker.require((mtu + framing).0 <= MAX_PACKET, "topology.mtu", || {
+        format!("{mtu} and {framing} of framing are more than {MAX_PACKET} bytes")
     });
     if !fits || !short {
         return None;
@@ -85,7 +83,12 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             spec::SackAfterTimeout::Kept => SackAfterTimeout::Kept,
             spec::SackAfterTimeout::Forgotten => SackAfterTimeout::Forgotten,
         },
-        restart_after_idle: tcp.restart_after_idle,
+        restart_after_idle: match tcp.restart_after_idle {
+            spec::RestartAfterIdle::Off => RestartAfterIdle::Off,
+            spec::RestartAfterIdle::Reduce => RestartAfterIdle::Reduce,
+            spec::RestartAfterIdle::Reset => RestartAfterIdle::Reset,
+        },
+        handshake: tcp.handshake,
         timestamps: tcp.timestamps,
         delayed_ack: shallows_transport::DelayedAck {
             segments: tcp.delayed_ack.segments,

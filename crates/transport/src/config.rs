@@ -36,8 +36,10 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Whether what was selectively acknowledged is believed after a timeout.
     pub sack_after_timeout: SackAfterTimeout,
-    /// Whether data written after an idle RTO starts from the initial window again (RFC 5681 §4.1).
-    pub restart_after_idle: bool,
+    /// What data written after an idle RTO finds of the window.
+    pub restart_after_idle: RestartAfterIdle,
+    /// Whether a connection opens with SYN and SYN-ACK, or is open from the start.
+    pub handshake: bool,
     /// Whether every acknowledgement of new data gives an RTT sample (RFC 7323); otherwise one timed segment at
     /// a time does (RFC 6298 §3).
     pub timestamps: bool,
@@ -77,6 +79,18 @@ pub enum SackAfterTimeout {
     Forgotten,
 }
 
+/// What becomes of cwnd when nothing was sent for an RTO (RFC 5681 §4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestartAfterIdle {
+    /// It stays.
+    Off,
+    /// It becomes the initial window if it was larger.
+    #[default]
+    Reduce,
+    /// It becomes the initial window, even if it was smaller (ns-2's `slow_start_restart_`).
+    Reset,
+}
+
 impl Config {
     /// What the RFCs prescribe for segments of `mss` bytes under `congestion`.
     pub fn new(mss: Bytes, congestion: congestion::Config) -> Self {
@@ -100,7 +114,8 @@ impl Config {
             duplicate_threshold: 3,
             limited_transmit: true,
             sack_after_timeout: SackAfterTimeout::default(),
-            restart_after_idle: true,
+            restart_after_idle: RestartAfterIdle::default(),
+            handshake: false,
             timestamps: true,
             // RFC 5681 §4.2 demands less than 500 ms; 40 ms is Linux's least.
             delayed_ack: DelayedAck { segments: 2, timeout: Duration::from_millis(40) },

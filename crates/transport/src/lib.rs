@@ -3,7 +3,7 @@
 //! Every call is handed the time and a segment and returns a decision; no clock, no socket, no queue. A
 //! connection carries data one way, from a [`Sender`] at one host to a [`Receiver`] at the other, and what all
 //! connections of a run have in common is one [`Config`] that each call borrows. The driver owns the network
-//! and the timers. Not modelled: handshake, FIN, urgent data, Nagle's algorithm, and a receiving application that
+//! and the timers. Not modelled: FIN, urgent data, Nagle's algorithm, and a receiving application that
 //! is slower than the network.
 
 mod config;
@@ -15,7 +15,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-pub use config::{Config, DelayedAck, EctPolicy, SackAfterTimeout};
+pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout};
 pub use receiver::{Acks, Receiver};
 pub use rtt::RtoConfig;
 pub use sender::{Sender, Stats, Transmit};

@@ -60,7 +60,7 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, ce: bool) -> Acks {
         if segment.len == 0 {
-            return Acks::default();
+            return self.open(config, segment);
         }
         let (prior, flipped) = self.observe_ecn(config, segment.flags, ce);
         if segment.seq <= self.last_ack_sent {
@@ -75,6 +75,19 @@ impl Receiver {
             return Acks { first: prior, second: None };
         }
         Acks { first: prior, second: Some(self.acknowledge(config)) }
+    }
+
+    /// A segment without data: a SYN is answered, anything else says nothing.
+    #[cold]
+    fn open(&self, config: &Config, segment: &Segment) -> Acks {
+        let answer = Segment {
+            ack: self.next,
+            timestamp: segment.timestamp,
+            window: config.receive_window.0 as u32,
+            flags: Flags::ACK.with(Flags::SYN),
+            ..Segment::default()
+        };
+        Acks { first: segment.flags.contains(Flags::SYN).then_some(answer), second: None }
     }
 
     /// The deadline has come. Returns the delayed acknowledgement, unless it went meanwhile.

@@ -65,6 +65,11 @@ impl RttEstimator {
         self.rto = self.rto.saturating_double(1).min(config.maximum);
     }
 
+    /// A SYN was lost: RFC 6298 §5.7.
+    pub(crate) fn fall_back(&mut self, config: &RtoConfig) {
+        self.rto = self.rto.max(Duration::from_secs(3)).min(config.maximum);
+    }
+
     #[inline]
     pub(crate) fn rto(&self) -> Duration {
         self.rto

@@ -7,7 +7,7 @@
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::config::Config;
+use crate::config::{Config, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
 use crate::recovery::{Allowance, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
@@ -62,6 +62,18 @@ pub struct Sender {
     disordered: bool,
     /// The window was reduced and the receiver does not know yet.
     cwr_due: bool,
+    opening: Opening,
+}
+
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// A SYN is to be sent.
+    Due,
+    /// It was sent.
+    Sent,
+    /// It was answered, or none was needed.
+    Done,
 }
 
 impl Sender {
@@ -85,17 +97,20 @@ impl Sender {
             stats: Stats::default(),
             disordered: false,
             cwr_due: false,
+            opening: if config.handshake { Opening::Due } else { Opening::Done },
         }
     }
 
     /// The application appends `bytes`. Afterwards [`Self::poll_transmit`] may have something to send.
     pub fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         // RFC 5681 §4.1: cwnd says nothing about a network that was not used for an RTO.
-        if config.restart_after_idle
-            && self.is_idle()
-            && self.next > 0
-            && now.saturating_since(self.last_sent) > self.rtt.rto()
-        {
+        let idle = self.is_idle() && self.next > 0 && now.saturating_since(self.last_sent) > self.rtt.rto();
+        let restart = match config.restart_after_idle {
+            RestartAfterIdle::Off => false,
+            RestartAfterIdle::Reduce => self.cwnd() > config.initial_window,
+            RestartAfterIdle::Reset => true,
+        };
+        if idle && restart {
             self.congestion.on_restart(config.initial_window);
         }
         self.written += bytes;
@@ -104,6 +119,9 @@ impl Sender {
     /// The next segment to be sent now; to be called until it returns `None`, after every other call.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        if self.opening != Opening::Done {
+            return self.poll_opening(config, now);
+        }
         if self.disordered {
             return self.poll_in_disorder(config, now);
         }
@@ -117,6 +135,9 @@ impl Sender {
     /// An acknowledgement arrived.
     #[inline]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+        if self.opening != Opening::Done {
+            return self.on_syn_ack(config, now, segment);
+        }
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
         if number < self.una || number > self.next {
@@ -157,6 +178,12 @@ impl Sender {
             return;
         }
         self.stats.timeouts += 1;
+        if self.opening != Opening::Done {
+            self.opening = Opening::Due;
+            self.rtt.back_off(&config.rto);
+            self.deadline = now + self.rtt.rto();
+            return;
+        }
         let data = self.outstanding();
         let repeated = self.recovery.get_or_insert_default().on_timeout(config, data);
         self.disordered = true;
@@ -248,6 +275,40 @@ impl Sender {
         let len = (self.written - self.next).min(config.mss.0);
         // With nothing outstanding a segment goes as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
+    }
+
+    #[cold]
+    fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        if self.opening != Opening::Due || self.written == 0 {
+            return None;
+        }
+        self.opening = Opening::Sent;
+        if self.deadline == Instant::MAX {
+            self.deadline = now + self.rtt.rto();
+        }
+        self.timed_at = now;
+        self.stats.segments_sent += 1;
+        let segment = Segment { timestamp: now, flags: Flags::SYN, ..Segment::default() };
+        // RFC 3168 §6.1.1: no ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP: ECT.
+        let retransmission = self.stats.timeouts > 0;
+        Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
+    }
+
+    #[cold]
+    fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+        if self.opening != Opening::Sent || !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.opening = Opening::Done;
+        self.deadline = Instant::MAX;
+        self.limit = self.limit.max(u64::from(segment.window));
+        if self.stats.timeouts > 0 {
+            // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
+            self.congestion.on_restart(config.mss);
+            self.rtt.fall_back(&config.rto);
+        } else {
+            self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
+        }
     }
 
     #[cold]

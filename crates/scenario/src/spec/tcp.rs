@@ -48,9 +48,12 @@ pub(crate) struct Tcp {
     /// What becomes of selective acknowledgements when the timer fires. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
-    /// Whether data written after an idle RTO starts from the initial window again (RFC 5681 §4.1). Default true.
-    #[serde(default = "yes")]
-    pub(crate) restart_after_idle: bool,
+    /// What becomes of the window when nothing was sent for an RTO. Default `"reduce"` (RFC 5681 §4.1).
+    #[serde(default)]
+    pub(crate) restart_after_idle: RestartAfterIdle,
+    /// Whether a connection opens with SYN and SYN-ACK. Default false, as in the papers' simulators.
+    #[serde(default)]
+    pub(crate) handshake: bool,
     /// Whether packets carry timestamps (RFC 7323), 12 bytes each, which give an RTT sample per acknowledgement; without
     /// them one timed segment per round trip does. Default true.
     #[serde(default = "yes")]
@@ -161,6 +164,19 @@ pub(crate) enum LossBase {
     Cwnd,
 }
 
+/// What becomes of the window when nothing was sent for an RTO (RFC 5681 §4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RestartAfterIdle {
+    /// It stays.
+    Off,
+    /// It becomes the initial window if it was larger.
+    #[default]
+    Reduce,
+    /// It becomes the initial window, even if it was smaller (ns-2's `slow_start_restart_`).
+    Reset,
+}
+
 /// What becomes of selective acknowledgements when the retransmission timer fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -227,7 +243,8 @@ impl Default for Tcp {
             duplicate_threshold: three(),
             limited_transmit: true,
             sack_after_timeout: SackAfterTimeout::default(),
-            restart_after_idle: true,
+            restart_after_idle: RestartAfterIdle::default(),
+            handshake: false,
             timestamps: true,
             delayed_ack: DelayedAck::default(),
             ect: None,

@@ -49,9 +49,9 @@ fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -
     let times = |size: Bytes| path.iter().map(move |link| link.rate.transmission_time(size));
     let propagation: Duration = path.iter().map(|link| link.delay).sum();
     let mut slowest = Duration::ZERO;
-    for bottleneck in 0..path.len() {
+    for (bottleneck, link) in path.iter().enumerate() {
         let before: Duration = times(first).take(bottleneck).sum();
-        let at = path[bottleneck].rate.transmission_time(first) * (segments - 1);
+        let at = link.rate.transmission_time(first) * (segments - 1);
         let after: Duration = times(last).skip(bottleneck).sum();
         slowest = slowest.max(before + at + after);
     }

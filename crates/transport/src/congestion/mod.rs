@@ -61,7 +61,7 @@ pub trait CongestionControl {
 
     /// Data is about to be sent after an idle RTO (RFC 5681 §4.1).
     fn on_restart(&mut self, restart_window: Bytes) {
-        self.window_mut().restart(restart_window.0);
+        self.window_mut().restart(restart_window);
     }
 
     /// cwnd and ssthresh.

@@ -118,9 +118,9 @@ impl Window {
         self.cwnd = u64::from(self.mss);
     }
 
-    /// Leave at most `restart_window` (RFC 5681 §4.1).
-    pub(crate) fn restart(&mut self, restart_window: u64) {
-        self.cwnd = self.cwnd.min(restart_window);
+    /// Start from `restart_window` again, in slow start unless ssthresh says otherwise (RFC 5681 §4.1).
+    pub(crate) fn restart(&mut self, restart_window: Bytes) {
+        self.cwnd = restart_window.0;
     }
 
     fn loss_base(&self, flight_size: Bytes) -> u64 {

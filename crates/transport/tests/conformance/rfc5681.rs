@@ -1,10 +1,10 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
 use crate::script::{Listening, MSS, RTT, Scripted, ack, reno};
-use shallows_core::packet::Segment;
+use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase};
-use shallows_transport::{Config, DelayedAck};
+use shallows_transport::{Config, DelayedAck, Receiver, RestartAfterIdle};
 
 /// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
 ///
@@ -230,9 +230,9 @@ fn without_limited_transmit_the_first_two_duplicates_send_nothing() {
 fn the_window_starts_over_after_an_idle_timeout() {
     // §4.1; the timer's minimum is one second.
     for (idle, restart, cwnd) in [
-        (Duration::from_millis(1_001), true, 10 * MSS),
-        (Duration::from_millis(999), true, 20 * MSS),
-        (Duration::from_millis(1_001), false, 20 * MSS),
+        (Duration::from_millis(1_001), RestartAfterIdle::Reduce, 10 * MSS),
+        (Duration::from_millis(999), RestartAfterIdle::Reduce, 20 * MSS),
+        (Duration::from_millis(1_001), RestartAfterIdle::Off, 20 * MSS),
     ] {
         let mut script = Scripted::started(Config { restart_after_idle: restart, ..reno() }, 10 * MSS);
         for index in 1..=10 {
@@ -240,7 +240,7 @@ fn the_window_starts_over_after_an_idle_timeout() {
         }
         script.wait(idle);
         script.write(MSS);
-        assert_eq!(script.cwnd(), cwnd, "idle for {idle}, restart {restart}");
+        assert_eq!(script.cwnd(), cwnd, "idle for {idle}, restart {restart:?}");
     }
 }
 
@@ -261,6 +261,62 @@ fn a_window_below_the_initial_one_is_not_raised_by_idleness() {
     script.wait(Duration::from_secs(10));
     script.write(MSS);
     assert_eq!(script.cwnd(), cwnd);
+}
+
+#[test]
+fn a_window_below_the_initial_one_is_raised_where_ns_2_is_followed() {
+    // Not §4.1: ns-2's CLOSE_CWND_INIT sets the window to the initial one whatever it was.
+    let mut script = avoiding(Config { restart_after_idle: RestartAfterIdle::Reset, ..reno() });
+    let rest = script.sender.written();
+    while script.sender.acked() < rest {
+        let sent = script.sender.sent();
+        script.ack(sent, &[]);
+    }
+    script.write(MSS);
+    script.time_out();
+    script.ack(rest + MSS, &[]);
+    assert!(script.cwnd() < 10 * MSS);
+    script.wait(Duration::from_secs(10));
+    script.write(MSS);
+    assert_eq!(script.cwnd(), 10 * MSS);
+}
+
+#[test]
+fn a_connection_with_a_handshake_sends_data_only_after_the_answer() {
+    // RFC 9293 §3.5; the round trip of the SYN is the first sample (RFC 6298 §2.2: SRTT = R).
+    let mut script = Scripted::new(Config { handshake: true, ..reno() });
+    script.sender.write(&script.config, script.now, 3 * MSS);
+    let sent = script.sender.poll_transmit(&script.config, script.now).unwrap();
+    assert_eq!((sent.segment.flags, sent.segment.len), (Flags::SYN, 0));
+    assert_eq!(script.sender.poll_transmit(&script.config, script.now), None);
+    script.now = script.now + RTT;
+    script.sender.on_ack(&script.config, script.now, &ack(0, &[]));
+    assert_eq!(script.sender.poll_transmit(&script.config, script.now), None, "that was no answer to a SYN");
+    let mut receiver = Receiver::new(&script.config);
+    let answers: Vec<_> = receiver.on_data(&script.config, script.now, &sent.segment, false).collect();
+    assert_eq!(answers.len(), 1);
+    assert!(answers[0].flags.contains(Flags::SYN.with(Flags::ACK)));
+    script.sender.on_ack(&script.config, script.now, &answers[0]);
+    assert_eq!(script.sender.srtt(), Some(RTT));
+    let data = script.sender.poll_transmit(&script.config, script.now).unwrap();
+    assert_eq!((data.segment.seq, data.segment.end()), (0, MSS));
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_and_leaves_one_segment_of_window() {
+    // RFC 5681 §3.1: the initial window after a lost SYN is one segment. RFC 6298 §5.5 and §5.7: the timer doubles,
+    // and starts at three seconds when data is sent.
+    let mut script = Scripted::new(Config { handshake: true, ..reno() });
+    script.sender.write(&script.config, script.now, 3 * MSS);
+    assert!(script.sender.poll_transmit(&script.config, script.now).is_some());
+    script.now = script.sender.deadline().unwrap();
+    script.sender.on_timer(&script.config, script.now);
+    let again = script.sender.poll_transmit(&script.config, script.now).unwrap();
+    assert_eq!((again.segment.flags, again.retransmission), (Flags::SYN, true));
+    assert_eq!(script.sender.deadline(), Some(script.now + Duration::from_secs(2)));
+    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
+    script.sender.on_ack(&script.config, script.now, &answer);
+    assert_eq!((script.cwnd(), script.sender.rto()), (MSS, Duration::from_secs(3)));
 }
 
 #[test]

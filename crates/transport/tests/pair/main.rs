@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::{self, Avoidance, LossBase, dctcp, reno};
-use shallows_transport::{Config, DelayedAck, Receiver, RtoConfig, SackAfterTimeout, Sender};
+use shallows_transport::{
+    Config, DelayedAck, Receiver, RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender,
+};
 
 const MSS: u64 = 1_000;
 
@@ -45,10 +47,10 @@ prop_compose! {
         (initial, more) in (1u64..20, 0u64..60),
         receive_window in 1u64..100,
         (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
-        switches in prop::array::uniform6(any::<bool>()),
+        switches in prop::array::uniform7(any::<bool>()),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
-        let [limited_transmit, restart_after_idle, timestamps, per_ack, forgotten, of_cwnd] = switches;
+        let [limited_transmit, reset, handshake, timestamps, per_ack, forgotten, of_cwnd] = switches;
         Config {
             initial_window: Bytes(initial * MSS),
             max_window: Bytes((initial + more) * MSS),
@@ -56,7 +58,8 @@ prop_compose! {
             slow_start_limit,
             duplicate_threshold,
             limited_transmit,
-            restart_after_idle,
+            restart_after_idle: if reset { RestartAfterIdle::Reset } else { RestartAfterIdle::Reduce },
+            handshake,
             timestamps,
             avoidance: if per_ack { Avoidance::PerAck } else { Avoidance::ByteCounting },
             loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
@@ -109,12 +112,13 @@ proptest! {
             maximum: Duration::from_millis(2),
             ..config.rto
         };
+        let syns = u64::from(config.handshake);
         let mut pair = Pair::new(Config { rto, ..config }, 0, Impairments::default());
         pair.write(bytes);
         pair.finish();
         let stats = pair.sender.stats();
         prop_assert_eq!((stats.timeouts, stats.retransmits, stats.fast_recoveries), (0, 0, 0));
-        prop_assert_eq!(stats.segments_sent, bytes.div_ceil(MSS));
+        prop_assert_eq!(stats.segments_sent, bytes.div_ceil(MSS) + syns);
     }
 
     #[test]

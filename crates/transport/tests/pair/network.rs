@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use shallows_core::packet::{Ecn, Segment};
+use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, Receiver, Sender};
@@ -133,7 +133,8 @@ impl Pair {
     fn pump(&mut self) {
         while let Some(transmit) = self.sender.poll_transmit(&self.config, self.now) {
             let segment = transmit.segment;
-            assert!(segment.len > 0 && u64::from(segment.len) <= self.config.mss.0);
+            let is_syn = segment.flags == Flags::SYN;
+            assert!((segment.len > 0) != is_syn && u64::from(segment.len) <= self.config.mss.0);
             self.send(Packet::Data { segment, ce: false }, transmit.ecn);
         }
     }
