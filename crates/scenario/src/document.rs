@@ -70,21 +70,26 @@ impl<'a> Document<'a> {
         }
         let table = toml::from_str(text).map_err(|error| vec![syntax_problem(text, file, &error)])?;
         let mut document = Self { file, text, spans, table, overrides: Vec::new() };
-        let problems: Vec<Problem> =
-            overrides.iter().filter_map(|(key, value)| document.set(key, value).err()).collect();
+        let problems: Vec<Problem> = overrides
+            .iter()
+            .filter_map(|(key, value)| document.set(key, value).err())
+            .map(|problem| *problem)
+            .collect();
         if problems.is_empty() { Ok(document) } else { Err(problems) }
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Box<Problem>> {
         let option = format!("{key}={value}");
-        let refuse = |message: String| Problem {
-            message,
-            key: String::new(),
-            file: self.file.to_owned(),
-            line: 0,
-            column: 0,
-            source_line: String::new(),
-            set: Some(option.clone()),
+        let refuse = |message: String| {
+            Box::new(Problem {
+                message,
+                key: String::new(),
+                file: self.file.to_owned(),
+                line: 0,
+                column: 0,
+                source_line: String::new(),
+                set: Some(option.clone()),
+            })
         };
         let path = parse_path(key)
             .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
@@ -96,10 +101,15 @@ impl<'a> Document<'a> {
 
     /// A problem with the value at `path`: pointing at the file, or at the option that set the value.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
-        let option = self.overrides.iter().rev().find(|(set, _)| path.starts_with(set));
-        let (line, column, source_line) = match option {
-            Some(_) => (0, 0, String::new()),
-            None => self.locate(path).map_or((0, 0, String::new()), |offset| position(self.text, offset)),
+        let place = self.locate(path);
+        let in_file = matches!(place, Some((_, depth)) if depth == path.len());
+        // An override is to blame for what it set, and for the tables that it made on the way.
+        let blamed =
+            |(set, _): &&(Path, String)| path.starts_with(set) || (!in_file && set.starts_with(path));
+        let option = self.overrides.iter().rev().find(blamed);
+        let (line, column, source_line) = match (option, place) {
+            (None, Some((offset, _))) => position(self.text, offset),
+            _ => (0, 0, String::new()),
         };
         Problem {
             message,
@@ -112,19 +122,19 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Where the key at `path` stands, or the nearest table around it that the file has.
-    fn locate(&self, path: &[Step]) -> Option<usize> {
-        let mut offset = None;
+    /// Where the key at `path` stands, or the nearest table around it that the file has, and how many steps led there.
+    fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
+        let mut found = None;
         let mut table = Some(self.spans.get_ref());
         let mut array = None;
-        for step in path {
+        for (depth, step) in (1..).zip(path) {
             let value = match step {
                 Step::Key(name) => {
                     let Some((key, value)) = table.and_then(|table| table.get_key_value(name.as_str()))
                     else {
                         break;
                     };
-                    offset = Some(key.span().start);
+                    found = Some((key.span().start, depth));
                     value
                 }
                 Step::Index(index) => {
@@ -132,7 +142,7 @@ impl<'a> Document<'a> {
                     else {
                         break;
                     };
-                    offset = Some(value.span().start);
+                    found = Some((value.span().start, depth));
                     value
                 }
             };
@@ -142,7 +152,7 @@ impl<'a> Document<'a> {
                 _ => (None, None),
             };
         }
-        offset
+        found
     }
 }
 
@@ -199,12 +209,14 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
         }
         Some((Step::Key(_), _)) => {
             // A model named by its kind alone gets its parameters beside it.
-            if let Value::String(kind) = place {
+            if let Value::String(kind) = place
+                && kind.starts_with(|first: char| first.is_ascii_alphabetic())
+            {
                 *place = Value::Table(Table::from_iter([("kind".to_owned(), Value::String(kind.clone()))]));
             }
             match place {
                 Value::Table(table) => insert(table, path, value),
-                _ => Err(format!("{name} has no keys; it is {}", place.type_str())),
+                _ => Err(format!("{name} has no keys; it is {place}")),
             }
         }
         Some((Step::Index(index), rest)) => match place {

@@ -22,23 +22,9 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Check `[switch]` and `[host.nic]`, and give every link its place in the memory it leaves from.
-    pub(crate) fn build(
-        spec: &Spec,
-        links: &mut [Link],
-        hosts: u32,
-        switches: u32,
-        checker: &mut Checker<'_>,
-    ) -> Option<Self> {
+    /// Give every link its place in the memory it leaves from; the scenario has passed [`check`].
+    pub(crate) fn build(spec: &Spec, links: &mut [Link], hosts: u32, switches: u32) -> Self {
         let packet = full_packet(spec);
-        let before = checker.problems.len();
-        check_buffer(&spec.switch.buffer, packet, checker);
-        check_limit("host.nic.limit", spec.host.nic.limit, packet, checker);
-        let switch_markers = markers("switch.markers", &spec.switch.markers, packet, checker);
-        let nic_markers = markers("host.nic.markers", &spec.host.nic.markers, packet, checker);
-        if checker.problems.len() > before {
-            return None;
-        }
         let ports = place(&spec.switch.buffer, links, hosts, switches);
         let per_pool = ports_per_pool(&spec.switch.buffer);
         let most_ports = ports.iter().copied().max().unwrap_or(1);
@@ -46,14 +32,14 @@ impl Parts {
             spec::EgressDrop::Slot => EgressDrop::Slot,
             spec::EgressDrop::Free => EgressDrop::Free,
         };
-        Some(Self {
+        Self {
             nic: partition(spec.host.nic.limit, packet, 1),
-            nic_markers,
+            nic_markers: markers(&spec.host.nic.markers, packet),
             switch: switch_config(&spec.switch.buffer, packet, most_ports),
             pools: ports.iter().map(|count| count.div_ceil(per_pool.min(*count).max(1))).collect(),
-            switch_markers,
+            switch_markers: markers(&spec.switch.markers, packet),
             egress_drop,
-        })
+        }
     }
 
     /// A host without routes.
@@ -78,6 +64,17 @@ impl Parts {
             ecmp_seed: 0,
         }
     }
+}
+
+/// Check `[switch]` and `[host.nic]`; says whether they are sound.
+pub(crate) fn check(spec: &Spec, checker: &mut Checker<'_>) -> bool {
+    let packet = full_packet(spec);
+    let before = checker.problems.len();
+    check_buffer(&spec.switch.buffer, packet, checker);
+    check_limit("host.nic.limit", spec.host.nic.limit, packet, checker);
+    check_markers("switch.markers", &spec.switch.markers, packet, checker);
+    check_markers("host.nic.markers", &spec.host.nic.markers, packet, checker);
+    checker.problems.len() == before
 }
 
 /// Size of a full packet on a link.
@@ -197,30 +194,35 @@ fn check_limit(key: &str, limit: Amount, packet: Bytes, checker: &mut Checker<'_
     });
 }
 
-/// The markers of a port; `drop-tail` is none.
-fn markers(key: &str, markers: &[Marker], packet: Bytes, checker: &mut Checker<'_>) -> Vec<aqm::Config> {
-    let mut built = Vec::new();
+fn check_markers(key: &str, markers: &[Marker], packet: Bytes, checker: &mut Checker<'_>) {
     for (index, marker) in markers.iter().enumerate() {
-        match marker {
-            Marker::DropTail(_) => {}
-            Marker::Threshold(m) => built.push(aqm::Config::Threshold {
-                gauge: gauge(m.scope, m.at, m.counts_packet),
-                threshold: in_bytes(m.k, packet),
-            }),
-            Marker::Red(m) => {
-                let (kmin, kmax) = (in_bytes(m.kmin, packet), in_bytes(m.kmax, packet));
-                checker.require(kmin <= kmax, &format!("{key}[{index}].kmin"), || {
-                    format!("{} is above kmax = {}", m.kmin, m.kmax)
-                });
-                checker.require(m.pmax > 0.0 && m.pmax <= 1.0, &format!("{key}[{index}].pmax"), || {
-                    format!("{} is not a probability above 0 and at most 1", m.pmax)
-                });
-                let gauge = gauge(m.scope, m.at, m.counts_packet);
-                built.push(aqm::Config::Red { gauge, kmin, kmax, pmax: m.pmax });
-            }
-        }
+        let Marker::Red(red) = marker else { continue };
+        let ordered = in_bytes(red.kmin, packet) <= in_bytes(red.kmax, packet);
+        checker.require(ordered, &format!("{key}[{index}].kmin"), || {
+            format!("{} is above kmax = {}", red.kmin, red.kmax)
+        });
+        checker.require(red.pmax > 0.0 && red.pmax <= 1.0, &format!("{key}[{index}].pmax"), || {
+            format!("{} is not a probability above 0 and at most 1", red.pmax)
+        });
     }
-    built
+}
+
+/// The markers of a port; `drop-tail` is none.
+fn markers(markers: &[Marker], packet: Bytes) -> Vec<aqm::Config> {
+    let build = |marker: &Marker| match marker {
+        Marker::DropTail(_) => None,
+        Marker::Threshold(m) => Some(aqm::Config::Threshold {
+            gauge: gauge(m.scope, m.at, m.counts_packet),
+            threshold: in_bytes(m.k, packet),
+        }),
+        Marker::Red(m) => Some(aqm::Config::Red {
+            gauge: gauge(m.scope, m.at, m.counts_packet),
+            kmin: in_bytes(m.kmin, packet),
+            kmax: in_bytes(m.kmax, packet),
+            pmax: m.pmax,
+        }),
+    };
+    markers.iter().filter_map(build).collect()
 }
 
 fn gauge(scope: spec::Scope, at: spec::Point, counts_packet: bool) -> Gauge {

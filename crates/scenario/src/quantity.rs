@@ -39,9 +39,10 @@ pub(crate) enum Window {
 }
 
 /// `"off"`, `"auto"`, or a span of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Jitter {
     Off,
+    #[default]
     Auto,
     Upto(Duration),
 }
@@ -50,6 +51,8 @@ pub(crate) enum Jitter {
 const MAX_SIZE: Bytes = Bytes(1 << 50);
 /// Likewise: one day. Simulated time ends after 213.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
+/// Sizes of packets are 16 bits wide, as in IP (RFC 791 §3.1).
+pub(crate) const MAX_PACKET: u64 = 65_535;
 /// Slower links could keep a packet longer than simulated time lasts.
 const MIN_RATE: Rate = Rate(1_000_000);
 const MAX_RATE: Rate = Rate(100_000_000_000_000);
@@ -277,21 +280,26 @@ impl<'de> Deserialize<'de> for PacketSize {
             type Value = PacketSize;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number of bytes, or a size such as \"9KB\"")
+                f.write_str("a whole number of bytes from 0 to 65535, or a size such as \"9KB\"")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PacketSize, E> {
-                text.parse().map(|size: Size| PacketSize(size.0)).map_err(E::custom)
+                let size: Size = text.parse().map_err(E::custom)?;
+                packet_size(size.0.0)
+                    .ok_or_else(|| E::custom(format!("{size} is above {MAX_PACKET}, the largest packet")))
             }
 
             fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<PacketSize, E> {
-                u64::try_from(bytes)
-                    .map(|bytes| PacketSize(Bytes(bytes)))
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+                let size = u64::try_from(bytes).ok().and_then(packet_size);
+                size.ok_or_else(|| E::invalid_value(de::Unexpected::Signed(bytes), &self))
             }
         }
         deserializer.deserialize_any(Visitor)
     }
+}
+
+fn packet_size(bytes: u64) -> Option<PacketSize> {
+    (bytes <= MAX_PACKET).then_some(PacketSize(Bytes(bytes)))
 }
 
 impl JsonSchema for PacketSize {
@@ -302,7 +310,7 @@ impl JsonSchema for PacketSize {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "a whole number of bytes, or a size such as \"9KB\"",
-            "anyOf": [{ "type": "integer", "minimum": 0 }, generator.subschema_for::<Size>()]
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": MAX_PACKET }, generator.subschema_for::<Size>()]
         })
     }
 }

@@ -40,39 +40,35 @@ pub(crate) use tagged;
 
 /// The kind that `value` names, one of `known`, and the table without it.
 pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Result<(String, Table), E> {
+    let expected = quoted(known);
     let (kind, rest) = match value {
         // Sizes of flows come from a file as often as from a name.
         Value::String(path) if known.contains(&"file") && path.contains('.') => {
-            ("file".to_owned(), Table::from_iter([("path".to_owned(), Value::String(path))]))
+            ("file".to_owned(), Some(Table::from_iter([("path".to_owned(), Value::String(path))])))
         }
-        Value::String(kind) => (kind, Table::new()),
+        Value::String(kind) => (kind, None),
         Value::Table(mut table) => match table.remove("kind") {
-            Some(Value::String(kind)) => (kind, table),
+            Some(Value::String(kind)) => (kind, Some(table)),
             Some(other) => {
-                let message = format!("kind is {}; expected one of {}", other.type_str(), quoted(known));
+                let message = format!("found {}; expected one of {expected}", other.type_str());
                 return Err(fenced(&[Step::Key("kind".to_owned())], &message));
             }
             None => {
-                return Err(E::custom(format!(
-                    "no kind of {what} is given; expected kind = one of {}",
-                    quoted(known)
-                )));
+                return Err(E::custom(format!("the key \"kind\" is missing; expected one of {expected}")));
             }
         },
         other => {
-            let found = other.type_str();
-            return Err(E::custom(format!(
-                "found {found}; expected a {what}: a table with kind = one of {}",
-                quoted(known)
-            )));
+            let message =
+                format!("found {}; expected a table with kind = one of {expected}", other.type_str());
+            return Err(E::custom(message));
         }
     };
     if known.contains(&kind.as_str()) {
-        return Ok((kind, rest));
+        return Ok((kind, rest.unwrap_or_default()));
     }
-    let hint = nearest(&kind, known.iter().copied())
-        .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
-    Err(E::custom(format!("unknown {what} \"{kind}\"{hint}; expected one of {}", quoted(known))))
+    let message =
+        format!("unknown {what} \"{kind}\"{}; expected one of {}", hint(&kind, known), quoted(known));
+    Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
 
 /// Read the rest of the table, keeping the place of an error.
@@ -140,10 +136,9 @@ fn reword(message: &str) -> (Option<String>, String) {
         }
         let found = known.remove(0);
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
-        let hint = nearest(&found, list.iter().copied())
-            .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
         let allowed = if list.is_empty() { "there are none here".to_owned() } else { list.join(", ") };
-        return (Some(found), format!("unknown key{hint} (known keys: {allowed})"));
+        let message = format!("unknown key{}; known here: {allowed}", hint(&found, &list));
+        return (Some(found), message);
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
         return (None, format!("the key \"{}\" is missing", names(rest).concat()));
@@ -153,8 +148,7 @@ fn reword(message: &str) -> (Option<String>, String) {
         if !known.is_empty() {
             let found = known.remove(0);
             let list: Vec<&str> = known.iter().map(String::as_str).collect();
-            let hint = nearest(&found, list.iter().copied())
-                .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+            let hint = hint(&found, &list);
             return (None, format!("\"{found}\" is unknown{hint}; expected one of {}", quoted(&list)));
         }
     }
@@ -170,4 +164,10 @@ fn reword(message: &str) -> (Option<String>, String) {
 
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// The name that was probably meant, as an aside.
+fn hint(found: &str, known: &[&str]) -> String {
+    let meant = nearest(found, known.iter().copied());
+    meant.map_or(String::new(), |name| format!(" (did you mean \"{name}\"?)"))
 }

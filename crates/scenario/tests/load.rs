@@ -89,7 +89,7 @@ fn mean_gap(text: &str, sets: &[(&str, &str)]) -> f64 {
         Next::Flow(flow) => flow.at.0 as f64,
         other => panic!("{other:?}"),
     };
-    let (first, last) = (at(0), (1..1_000).map(&mut at).last().unwrap());
+    let (first, last) = (at(0), (1..1_000).map(&mut at).last().expect("a thousand flows"));
     (last - first) / 999.0
 }
 

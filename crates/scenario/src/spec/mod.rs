@@ -71,8 +71,7 @@ pub(crate) struct Host {
     pub(crate) nic: Nic,
     /// Each packet leaves its host up to this much later than it could, uniformly, in order; without it deterministic
     /// simulators lock flows out of a full buffer. `"auto"` (default) is the time of one MTU on the host's link.
-    #[serde(default = "auto")]
-    #[schemars(with = "Jitter")]
+    #[serde(default)]
     pub(crate) jitter: Jitter,
 }
 
@@ -129,18 +128,8 @@ impl Default for Measure {
     }
 }
 
-impl Default for Jitter {
-    fn default() -> Self {
-        Self::Auto
-    }
-}
-
 fn one() -> u64 {
     1
-}
-
-fn auto() -> Jitter {
-    Jitter::Auto
 }
 
 fn thousand_packets() -> Amount {

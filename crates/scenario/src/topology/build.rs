@@ -39,7 +39,8 @@ struct Plan {
 /// The network that `spec` describes, unless something is wrong with it.
 pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
     let common = spec.topology.common();
-    if !check_size(&spec.topology, checker) {
+    let sound = memory::check(spec, checker);
+    if !check_size(&spec.topology, checker) || !sound {
         return None;
     }
     let mut plan = plan(&spec.topology, &common);
@@ -53,7 +54,7 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
         framing: common.framing,
     };
     let routes = routing::all_shortest(&network);
-    let parts = memory::Parts::build(spec, &mut network.links, network.hosts, network.switches, checker)?;
+    let parts = memory::Parts::build(spec, &mut network.links, network.hosts, network.switches);
     let host = |_| parts.host_node();
     network.nodes = (0..network.hosts).map(host).collect();
     network.nodes.extend(routes.into_iter().enumerate().map(|(switch, routes)| Node {
@@ -72,30 +73,32 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             format!("{count} is too few; at least {least}")
         })
     };
-    let (hosts, trunks, leaves) = match topology {
+    let (key, hosts, trunks, leaves) = match topology {
         Topology::Star(t) => {
             positive("hosts", t.hosts, 2);
-            (u64::from(t.hosts), 0, 1)
+            ("hosts", u64::from(t.hosts), 0, 1)
         }
         Topology::Dumbbell(t) => {
             positive("left", t.left, 1);
             positive("right", t.right, 1);
-            (u64::from(t.left) + u64::from(t.right), 1, 2)
+            ("left", u64::from(t.left) + u64::from(t.right), 1, 2)
         }
         Topology::LeafSpine(t) => {
             positive("leaves", t.leaves, 1);
             positive("spines", t.spines, 1);
             positive("hosts_per_leaf", t.hosts_per_leaf, if t.leaves == 1 { 2 } else { 1 });
             let leaves = u64::from(t.leaves);
-            (leaves * u64::from(t.hosts_per_leaf), leaves * u64::from(t.spines), leaves)
+            ("hosts_per_leaf", leaves * u64::from(t.hosts_per_leaf), leaves * u64::from(t.spines), leaves)
         }
     };
-    checker.require(hosts <= MAX_HOSTS, "topology", || {
+    checker.require(hosts <= MAX_HOSTS, &format!("topology.{key}"), || {
         format!("{hosts} hosts are too many; at most {MAX_HOSTS}")
     });
-    checker.require(trunks <= MAX_CABLES && trunks.saturating_mul(leaves) <= MAX_ROUTES, "topology", || {
-        format!("{trunks} links between {leaves} leaves and their spines are too many to route")
-    });
+    checker.require(
+        trunks <= MAX_CABLES && trunks.saturating_mul(leaves) <= MAX_ROUTES,
+        "topology.leaves",
+        || format!("{trunks} links between {leaves} leaves and their spines are too many to route"),
+    );
     checker.problems.len() == before
 }
 

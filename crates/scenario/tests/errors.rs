@@ -1,0 +1,294 @@
+//! Bad input: each mistake is refused with its place, what was found and what is allowed.
+
+mod common;
+
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
+
+/// The whole message for `text` changed by `sets`.
+fn message(text: &str, sets: &[(&str, &str)]) -> String {
+    load(text, sets).err().unwrap_or_else(|| panic!("accepted: {sets:?}")).to_string()
+}
+
+/// The message for BCC-F2 in which a line is replaced by others.
+fn replaced(from: &str, to: &str) -> String {
+    assert!(BCC_F2.contains(from), "{from}");
+    message(&BCC_F2.replacen(from, to, 1), &[])
+}
+
+#[test]
+fn an_unknown_key_is_shown_in_its_line_with_the_nearest_one() {
+    assert_eq!(
+        replaced("alpha = 4\n", "alfa = 4\n"),
+        "s.toml:19:1: switch.buffer.alfa: unknown key (did you mean \"alpha\"?); known here: alpha, pool, \
+         ports_per_pool, private, private_rule, counts\n   |\n19 | alfa = 4\n   | ^"
+    );
+    let unknown = message(&format!("colour = 'red'\n{BCC_F2}"), &[]);
+    assert!(
+        unknown.starts_with("s.toml:1:1: colour: unknown key; known here: name, seed, stop,"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_wrong_unit_inside_a_list_of_tagged_tables_is_shown_at_its_key() {
+    let found = replaced(
+        "markers = [{ kind = \"threshold\", k = \"720KB\"",
+        "markers = [{ kind = \"threshold\", k = \"720kb\"",
+    );
+    assert_eq!(
+        found,
+        "s.toml:15:34: switch.markers[0].k: \"720kb\" is not a size such as \"720KB\": the unit is missing or unknown \
+         (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\"\n   |\n\
+         15 | markers = [{ kind = \"threshold\", k = \"720kb\", at = \"dequeue\", counts_packet = true }]\n   \
+         |                                  ^"
+    );
+}
+
+#[test]
+fn an_unknown_kind_is_refused_with_the_known_ones() {
+    for (from, to, expected) in [
+        (
+            "kind = \"star\"",
+            "kind = \"leafspine\"",
+            "s.toml:6:1: topology.kind: unknown topology \"leafspine\" (did you mean \"leaf-spine\"?); expected one of \
+             \"star\", \"dumbbell\", \"leaf-spine\"",
+        ),
+        (
+            "kind = \"threshold\", k = \"720KB\", at = \"dequeue\"",
+            "k = \"720KB\", at = \"dequeue\"",
+            "s.toml:15:12: switch.markers[0]: the key \"kind\" is missing; expected one of \"drop-tail\", \"threshold\", \"red\"",
+        ),
+        (
+            "egress_drop = \"slot\"",
+            "egress_drop = \"slots\"",
+            "s.toml:14:1: switch.egress_drop: \"slots\" is unknown (did you mean \"slot\"?); expected one of \"slot\", \"free\"",
+        ),
+    ] {
+        let found = replaced(from, to);
+        assert_eq!(found.lines().next(), Some(expected));
+    }
+}
+
+/// A key of BCC-F2, an impossible value for it, and what is said of that.
+const IMPOSSIBLE: &[(&str, &str, &str)] = &[
+    ("topology.hosts", "0", "topology.hosts: 0 is too few; at least 2"),
+    (
+        "topology.hosts",
+        "-1",
+        "topology.hosts: invalid value: integer `-1`, expected a whole number from 0 to 4294967295",
+    ),
+    ("topology.hosts", "4000000000", "topology.hosts: 4000000000 hosts are too many; at most 131072"),
+    (
+        "topology.mtu",
+        "50",
+        "topology.mtu: 50B is too small; at least 69B: 40B of headers, 28B of SACK blocks, one of data",
+    ),
+    (
+        "topology.mtu",
+        "70000",
+        "topology.mtu: invalid value: integer `70000`, expected a whole number of bytes from 0 to 65535, or a size such as \"9KB\"",
+    ),
+    ("topology.mtu", "70KB", "topology.mtu: 70KB is above 65535, the largest packet"),
+    ("topology.framing", "60000", "topology.mtu: 9KB and 60KB of framing are more than 65535 bytes"),
+    ("topology.rate", "0bps", "topology.rate: \"0bps\" is not between 1Mbps and 100Tbps"),
+    (
+        "switch.buffer.private",
+        "4MiB",
+        "switch.buffer.private: 4MiB for each port is more than the whole pool, 3MiB",
+    ),
+    ("switch.buffer.alpha", "0", "switch.buffer.alpha: 0 is not above 0 and at most 1024"),
+    ("switch.buffer.alpha", "nan", "switch.buffer.alpha: NaN is not above 0 and at most 1024"),
+    ("switch.buffer.pool", "8KB", "switch.buffer.pool: 8KB does not hold one packet of 9KB"),
+    ("switch.buffer.ports_per_pool", "0", "switch.buffer.ports_per_pool: 0 ports; at least 1"),
+    ("host.nic.limit", "0p", "host.nic.limit: 0p does not hold one packet of 9KB"),
+    ("tcp.congestion.g", "0", "tcp.congestion.g: 0 is not above 0 and at most 1"),
+    ("tcp.initial_window", "0", "tcp.initial_window: 0B is less than one segment, 8.96KB"),
+    ("tcp.initial_window", "126", "tcp.initial_window: 1128.96KB is above max_window = 1.12MB"),
+    ("tcp.rto.max", "1ms", "tcp.rto.min: 5ms is above max = 1ms"),
+    ("tcp.delayed_ack.segments", "0", "tcp.delayed_ack.segments: 0 is too few; at least 1"),
+    ("measure.bins", "['2KB', '1KB']", "measure.bins: the edges must ascend, such as [\"100KB\", \"10MB\"]"),
+    ("measure.sample_queues", "0s", "measure.sample_queues: the interval is too short; at least 1ns"),
+    (
+        "workload",
+        "[]",
+        "workload: nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"trace\" or \"udp\"",
+    ),
+    (
+        "workload.0.load",
+        "1.2",
+        "workload[0].load: 1.2 is not in (0, 1); a load of 1 or more needs overload = true",
+    ),
+    (
+        "workload.0.load",
+        "nan",
+        "workload[0].load: NaN is not in (0, 1); a load of 1 or more needs overload = true",
+    ),
+    (
+        "workload.0.load",
+        "-0.5",
+        "workload[0].load: -0.5 is not in (0, 1); a load of 1 or more needs overload = true",
+    ),
+    // 1,711,250.5 B · 9000/8960 · 8 at 800 bit/s: 17,189 s for each flow.
+    ("workload.0.load", "1e-9", "workload[0].load: at 0.000000001 100000 flows take 19895 days; at most 100"),
+    ("workload.0.flows", "0", "workload[0].flows: 0 flows; a number from 1 to 4294967295"),
+    ("workload.0.senders", "", "workload[0].senders: no host at all; name at least one"),
+    (
+        "workload.0.receivers",
+        "0..40",
+        "workload[0].receivers: hosts 0..40 not in the network, whose hosts are 0..32",
+    ),
+    (
+        "workload.0.of",
+        "uplinks",
+        "workload[0].of: no flow crosses any of the uplinks (a load of the receivers has of = \"receivers\")",
+    ),
+    (
+        "workload.0.sizes",
+        "{ kind = 'uniform', from = '2KB', to = '1KB' }",
+        "workload[0].sizes: no size lies from 2KB to 1KB; from must be above 0B and at most to",
+    ),
+    (
+        "workload.0.connections.per_pair",
+        "30000",
+        "workload[0].connections.per_pair: 30000 for each of 192 pairs are 5760000 connections; at most 4194304",
+    ),
+];
+
+#[test]
+fn each_impossible_value_is_refused_with_what_is_allowed() {
+    for &(key, value, expected) in IMPOSSIBLE {
+        let found = message(BCC_F2, &[(key, value)]);
+        // Where another key makes the value impossible, that one is shown in the file.
+        let told = found.strip_prefix(&format!("--set {key}={value}: ")).unwrap_or(&found);
+        assert!(told.lines().next().is_some_and(|line| line.ends_with(expected)), "{key} = {value}: {found}");
+    }
+}
+
+#[test]
+fn markers_that_make_no_curve_are_refused() {
+    let red = |kmin: &str, kmax: &str, pmax: &str| {
+        let marker = format!("[{{ kind = 'red', kmin = '{kmin}', kmax = '{kmax}', pmax = {pmax} }}]");
+        let found = message(BCC_F2, &[("switch.markers", &marker)]);
+        found.split_once(": ").map(|(_, rest)| rest.to_owned()).unwrap_or_default()
+    };
+    assert_eq!(red("2KB", "1KB", "0.1"), "switch.markers[0].kmin: 2KB is above kmax = 1KB");
+    assert_eq!(
+        red("1KB", "2KB", "0"),
+        "switch.markers[0].pmax: 0 is not a probability above 0 and at most 1"
+    );
+    assert_eq!(
+        red("1KB", "2KB", "1.5"),
+        "switch.markers[0].pmax: 1.5 is not a probability above 0 and at most 1"
+    );
+}
+
+#[test]
+fn a_host_that_only_sends_to_itself_is_refused() {
+    let sets = [("workload.0.senders", "3"), ("workload.0.receivers", "3")];
+    assert_eq!(
+        message(BCC_F2, &sets),
+        "--set workload.0.receivers=3: workload[0].receivers: host 3 would only send to itself"
+    );
+}
+
+#[test]
+fn a_link_that_is_offered_too_much_is_named_with_the_numbers() {
+    // 90 % in payload is 90 % · 9000/8960 of full packets on the wire, still below 1; 99.8 % is above.
+    assert!(load(BCC_F2, &[("workload.0.counted", "payload")]).is_ok());
+    let sets = [("workload.0.counted", "payload"), ("workload.0.load", "0.998")];
+    assert_eq!(
+        message(BCC_F2, &sets),
+        "--set workload.0.load=0.998: workload[0].load: a load of 0.998 offers the link switch0->host0 1.0025 times its \
+         100Gbps, headers included; less than 1, or overload = true"
+    );
+    let overload = [("workload.0.load", "1.2"), ("workload.0.overload", "true")];
+    assert!(load(BCC_F2, &overload).is_ok());
+}
+
+#[test]
+fn runs_without_an_end_are_refused() {
+    let no_flows = BCC_F2.replacen("flows = 100_000\n", "", 1);
+    assert_eq!(
+        message(&no_flows, &[]).lines().next(),
+        Some("s.toml:44:1: workload[0]: it never ends; give it a number of flows, or the run a stop.at")
+    );
+    let no_stop = DUMBBELL.replacen("stop.at = \"10ms\"", "", 1);
+    let found = message(&no_stop, &[]);
+    assert!(found.contains("workload[0]: it never ends; give the run a time: stop.at"), "{found}");
+    assert!(found.contains("workload[2]: it never ends; give it a number of flows"), "all at once: {found}");
+}
+
+#[test]
+fn missing_files_and_bad_ones_are_refused_with_their_line() {
+    let found = message(DUMBBELL, &[("workload.1.path", "nowhere.csv")]);
+    assert!(
+        found.starts_with(
+            "--set workload.1.path=nowhere.csv: workload[1].path: cannot read \"nowhere.csv\": No such file"
+        ),
+        "{found}"
+    );
+    let found = message(DUMBBELL, &[("workload.2.sizes", "nowhere.cdf")]);
+    assert!(found.contains("workload[2].sizes: cannot read \"nowhere.cdf\": No such file"), "{found}");
+    assert!(message(DUMBBELL, &[("workload.1.path", ".")]).ends_with("is not a file"));
+    // A trace where a distribution should be, and the other way round.
+    assert_eq!(
+        message(DUMBBELL, &[("workload.2.sizes", "flows.csv")]),
+        "--set workload.2.sizes=flows.csv: workload[2].sizes: flows.csv, line 1: \
+         \"start_ns,source,destination,bytes\" is not a value and a share"
+    );
+    assert_eq!(
+        message(DUMBBELL, &[("workload.1.path", "sizes.cdf")]),
+        "--set workload.1.path=sizes.cdf: workload[1].path: sizes.cdf, line 1: found \"# bytes, percent\"; \
+         the first line is \"start_ns,source,destination,bytes\""
+    );
+}
+
+#[test]
+fn several_mistakes_are_reported_at_once() {
+    let sets = [("topology.hosts", "0"), ("switch.buffer.alpha", "0"), ("tcp.congestion.g", "2")];
+    let problems = load(BCC_F2, &sets).unwrap_err().problems;
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(keys, ["tcp.congestion.g", "switch.buffer.alpha", "topology.hosts"]);
+    assert!(problems.iter().all(|problem| problem.set.is_some() && problem.line == 0));
+}
+
+#[test]
+fn what_an_option_gets_wrong_is_said_of_the_option() {
+    for (key, value, expected) in [
+        (
+            "switch.bufer.alpha",
+            "1",
+            "switch.bufer: unknown key (did you mean \"buffer\"?); known here: buffer, markers, egress_drop",
+        ),
+        ("workload.3.load", "1", "workload[3] does not exist; workload has 1 entries"),
+        ("topology.rate.x", "1", "rate has no keys; it is \"100Gbps\""),
+        ("a..b", "1", "the key is not of the form section.key or section[0].key"),
+        ("seed.x", "1", "seed has no keys; it is 1"),
+    ] {
+        let found = message(BCC_F2, &[(key, value)]);
+        assert_eq!(found, format!("--set {key}={value}: {expected}"));
+    }
+}
+
+#[test]
+fn text_that_is_not_toml_is_refused_at_its_place() {
+    assert_eq!(
+        replaced("load = 0.9", "load = 0.9\nload = 0.8"),
+        "s.toml:47:1: duplicate key\n   |\n47 | load = 0.8\n   | ^"
+    );
+    assert_eq!(
+        message("seed = ", &[]).lines().next(),
+        Some("s.toml:1:8: string values must be quoted, expected literal string")
+    );
+    assert_eq!(message("", &[]), "s.toml: the key \"topology\" is missing");
+}
+
+#[test]
+fn a_link_override_names_two_neighbours() {
+    let found = message(LEAF_SPINE, &[("topology.links.0.between", "['leaf0', 'leaf1']")]);
+    assert_eq!(
+        found,
+        "--set topology.links.0.between=['leaf0', 'leaf1']: topology.links[0].between: there is no link between these \
+         two; one is [\"leaf7\", \"spine7\"]"
+    );
+}

@@ -1,0 +1,200 @@
+//! Networks: their links, pools and routes; and the marking curves that follow from them.
+
+mod common;
+
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_scenario::{Network, PortKind};
+
+/// How many links of each path there are from one host to another; every path must be as long as every other.
+fn hops(network: &Network, from: u32, to: u32) -> (usize, usize) {
+    let mut frontier = vec![from];
+    for length in 1..10 {
+        let nodes: Vec<u32> = frontier.iter().map(|&link| network.links[link as usize].to.0).collect();
+        if nodes.iter().all(|&node| node == to) {
+            return (length, frontier.len());
+        }
+        let next = |&node: &u32| {
+            assert!(node >= network.hosts, "hosts do not forward");
+            network.nodes[node as usize].routes.next_hops(HostId(to)).to_vec()
+        };
+        frontier = nodes.iter().flat_map(next).collect();
+        assert!(frontier.iter().zip(1..).all(|(&link, _)| (link as usize) < network.links.len()));
+    }
+    panic!("host {to} is not reached from {from}");
+}
+
+#[test]
+fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
+    let network = load(LEAF_SPINE, &[]).unwrap().network;
+    assert_eq!((network.hosts, network.switches), (128, 16));
+    assert_eq!(network.links.len(), 2 * (128 + 64));
+    for (from, to) in [(0, 1), (0, 15), (127, 112)] {
+        assert_eq!(hops(&network, from, to), (2, 1), "same leaf");
+    }
+    for (from, to) in [(0, 16), (0, 127), (127, 0), (40, 80)] {
+        assert_eq!(hops(&network, from, to), (4, 8), "over any of eight spines");
+    }
+}
+
+#[test]
+fn every_switch_leads_its_packets_out_of_its_own_ports() {
+    for text in [LEAF_SPINE, DUMBBELL, BCC_F2] {
+        let network = load(text, &[]).unwrap().network;
+        for (number, node) in network.nodes.iter().enumerate().skip(network.hosts as usize) {
+            for host in 0..network.hosts {
+                let links = node.routes.next_hops(HostId(host));
+                assert!(links.iter().all(|&link| network.links[link as usize].from.0 as usize == number));
+            }
+        }
+        for host in 0..network.hosts {
+            assert_eq!(network.links[host as usize].from.0, host, "link h leaves host h");
+        }
+    }
+}
+
+#[test]
+fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
+    // FACTS of BCC's leaf-spine: 24 ports are three pools of eight, the eight uplinks in one of them.
+    let network = load(LEAF_SPINE, &[]).unwrap().network;
+    let leaf0: Vec<_> = network.links.iter().filter(|link| link.name.starts_with("leaf0->")).collect();
+    assert_eq!(leaf0.len(), 24);
+    assert!(leaf0.iter().all(|link| (link.pool == 2) == (link.kind == PortKind::Up)));
+    assert_eq!(network.nodes[128].buffer.pools.len(), 3);
+    assert_eq!(network.nodes[136].buffer.pools.len(), 1, "a spine has eight ports");
+}
+
+#[test]
+fn links_and_delays_are_as_the_scenario_says() {
+    let network = load(LEAF_SPINE, &[]).unwrap().network;
+    let link = |name: &str| network.links.iter().find(|link| link.name == name).unwrap();
+    for name in ["leaf0->spine3", "spine3->leaf0"] {
+        assert_eq!(link(name).rate, Rate::from_gbps(40), "overridden in both directions");
+    }
+    assert_eq!(link("leaf0->spine4").rate, Rate::from_gbps(100));
+    assert_eq!(link("host5->leaf0").delay, Duration::from_micros(19));
+    assert_eq!(link("leaf0->host5").delay, Duration::from_micros(19));
+    assert_eq!(link("leaf0->spine4").delay, Duration::from_micros(1));
+    // 19 + 1 + 1 + 19 us, there and back.
+    assert_eq!(network.base_rtt(), Duration::from_micros(80));
+    let network = load(DUMBBELL, &[]).unwrap().network;
+    let names: Vec<&str> = network.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "host0->left",
+            "host1->left",
+            "host2->right",
+            "host3->right",
+            "left->host0",
+            "left->host1",
+            "left->right",
+            "right->host2",
+            "right->host3",
+            "right->left"
+        ]
+    );
+    assert_eq!(network.links[6].rate, Rate::from_gbps(10));
+    assert_eq!(network.links[6].delay, Duration::from_micros(20));
+    assert_eq!(hops(&network, 0, 3), (3, 1));
+}
+
+#[test]
+fn a_fabric_of_ten_thousand_hosts_is_built() {
+    let sets = [
+        ("topology.leaves", "320"),
+        ("topology.spines", "32"),
+        ("topology.hosts_per_leaf", "32"),
+        ("workload.0.load", "0.1"),
+        ("topology.links", "[]"),
+    ];
+    let network = load(LEAF_SPINE, &sets).unwrap().network;
+    assert_eq!(network.links.len(), 2 * (10_240 + 10_240));
+    assert_eq!(hops(&network, 0, 10_239), (4, 32));
+    assert_eq!(hops(&network, 10_239, 10_208), (2, 1));
+}
+
+#[test]
+fn the_marking_curve_of_bcc_f2_is_the_papers() {
+    let curves = load(BCC_F2, &[("switch.buffer.private_rule", "exact"), ("switch.buffer.counts", "shared")])
+        .unwrap()
+        .marking_curves();
+    let curve = curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap();
+    assert_eq!((curve.ports, curve.rate_bps, curve.base_rtt_us), (32, 100_000_000_000, 80.0));
+    // 720,000 B are 80 packets of 9000, 57.6 us at 100 Gb/s, 0.72 of the 1 MB that 80 us hold.
+    assert_eq!((curve.kmin.bytes, curve.kmin.packets), (720_000, 80.0));
+    assert!((curve.kmin.us - 57.6).abs() < 1e-9 && (curve.kmin.bdp - 0.72).abs() < 1e-9);
+    // αB/(1 + αM) of 3 MiB at α = 4, and 128 KiB: 2,516,582; 740,171; 381,300 and 131,072 more.
+    let limits: Vec<(usize, u64, bool)> =
+        curve.limits.iter().map(|limit| (limit.busy_ports, limit.limit_bytes, limit.can_fire)).collect();
+    assert_eq!(
+        limits,
+        [(1, 2_516_582 + 131_072, true), (4, 740_171 + 131_072, true), (8, 381_300 + 131_072, false)]
+    );
+    assert!(curve.can_fire && curve.reason.is_none());
+    let nic = curves.iter().find(|curve| curve.port == PortKind::Nic).unwrap();
+    assert_eq!(nic.limits.len(), 1);
+    assert_eq!(nic.limits[0].limit_bytes, 1_111 * 9_000);
+}
+
+#[test]
+fn a_threshold_that_counts_private_bytes_is_bounded_by_its_fixed_point() {
+    // Four ports: q = α(B − M(q − p)); with q − p = (αB − p)/(1 + αM) both sides agree to a few bytes of rounding.
+    let curves = load(BCC_F2, &[("switch.buffer.private_rule", "exact")]).unwrap().marking_curves();
+    let limit =
+        curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap().limits[1].limit_bytes as f64;
+    let right = 4.0 * (3_145_728.0 - 4.0 * (limit - 131_072.0));
+    assert!((limit - right).abs() < 20.0, "{limit} against {right}");
+}
+
+#[test]
+fn a_marker_that_cannot_fire_is_named_with_the_reason() {
+    let e = load(BCC_F2, &[("switch.markers.0.k", "4MB")]).unwrap();
+    let warnings = e.warnings();
+    assert_eq!(
+        warnings,
+        [
+            "the threshold marker of to-host ports (switch0->host0) cannot fire: its threshold, 4MB, is not below the \
+          2523.782KB that can ever wait"
+        ]
+    );
+    let pool = load(BCC_F2, &[("switch.markers.0.scope", "pool"), ("switch.markers.0.k", "3MB")]).unwrap();
+    // Eight busy ports fill the pool up to 8 · 4/(1 + 32) of 3 MiB, less their private bytes' part: just above 3 MB.
+    assert!(pool.warnings().is_empty(), "{:?}", pool.warnings());
+}
+
+#[test]
+fn settings_that_defeat_each_other_are_warned_of() {
+    for (sets, expected) in [
+        (
+            &[("switch.markers", "[]")][..],
+            "connections use ECN, but no switch marks: only drops will slow them down",
+        ),
+        (
+            &[("tcp.congestion", "reno")],
+            "connections do not use ECN: markers drop their packets instead of marking them",
+        ),
+        (
+            &[("tcp.ect", "rfc3168")],
+            "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)",
+        ),
+        (
+            &[("switch.markers.0.k", "0B")],
+            "to-host ports (switch0->host0) mark every packet that meets any other: K = 0B",
+        ),
+    ] {
+        assert_eq!(load(BCC_F2, sets).unwrap().warnings(), [expected]);
+    }
+    assert!(load(BCC_F2, &[]).unwrap().warnings().is_empty());
+}
+
+#[test]
+fn limits_in_packets_count_full_ones_with_framing() {
+    let e =
+        load(LEAF_SPINE, &[("switch.buffer", "{ kind = 'static-partition', per_port = '100p' }")]).unwrap();
+    let curve = e.marking_curves().remove(0);
+    assert_eq!(curve.kmin.bytes, 22 * 9_038);
+    assert_eq!(curve.limits[0].limit_bytes, 100 * 9_038);
+    assert_eq!(e.network.links[130].private, Bytes(0));
+}

@@ -1,0 +1,25 @@
+//! No scenario makes a panic, and what is accepted can be asked everything.
+//!
+//! `cargo +nightly fuzz run scenario`, begun from the scenarios of `crates/scenario/tests` and `experiments`. The same
+//! property runs in `cargo test` over damaged scenarios (`crates/scenario/tests/robust.rs`).
+
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    // A large network is sound, and too slow to try a thousand times a second.
+    let small = !text.contains("0000");
+    match shallows_scenario::load(text, "fuzz.toml", Path::new("/nonexistent"), &[], None) {
+        Err(error) => assert!(!error.to_string().is_empty()),
+        Ok(experiment) if small => {
+            experiment.resolved();
+            experiment.warnings();
+            experiment.workloads();
+        }
+        Ok(_) => {}
+    }
+});
