@@ -28,6 +28,7 @@ test: $(VENV)/.built $(VENV)/.dev
 
 bench: build
 	$(BIN)/python benches/peers.py
+	$(BIN)/python benches/micro.py
 
 clean:
 	rm -rf $(VENV) target

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import shallows as sh
-from shallows import demo, figures, folder
+from shallows import demo, figures, folder, running
 from shallows.about import build
 from shared import SMALL
 
@@ -82,6 +82,32 @@ def test_a_folder_appears_only_when_it_is_complete(tmp_path: Path) -> None:
         assert not final.exists()
         finished.commit()
     assert [path.name for path in final.parent.iterdir()] == ["one"]
+
+
+class Broken:
+    """An experiment whose simulation finds a defect."""
+
+    name, seed, hash = "broken", 42, "0" * 64
+
+    def simulate(self) -> "Broken":
+        """Begin."""
+        return self
+
+    def advance(self, _: int) -> str:
+        """Fail as an assertion of the engine does."""
+        raise sh.DefectError("panicked at crates/sim/src/world.rs:1:1: backlog is negative")
+
+
+def test_a_defect_of_the_engine_says_so_and_leaves_nothing(scenario: Path, tmp_path: Path) -> None:
+    with pytest.raises(sh.DefectError) as raised:
+        running.execute(running.Source.read(scenario), Broken(), tmp_path / "run")  # type: ignore[arg-type]
+    message = str(raised.value)
+    assert message.startswith("panicked at crates/sim/src/world.rs:1:1: backlog is negative")
+    assert (
+        "This is a defect of Shallows. Please report it with the scenario, seed 42 and version 0.1.0"
+        in message
+    )
+    assert [path.name for path in tmp_path.iterdir()] == [scenario.name]
 
 
 def test_what_killed_processes_left_is_removed_and_what_living_ones_write_is_not(tmp_path: Path) -> None:
