@@ -15,5 +15,5 @@ mod simulation;
 mod traffic;
 mod world;
 
-pub use report::Report;
+pub use report::{FlowOutcome, Report};
 pub use simulation::{Progress, Simulation};

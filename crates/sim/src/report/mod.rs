@@ -7,6 +7,7 @@ mod statistics;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, FctEnd, Network, PortKind};
 use shallows_switch::port::{Counters, DropReason};
@@ -30,7 +31,58 @@ pub struct Report {
     pub(crate) events: u64,
 }
 
+/// What became of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowOutcome {
+    /// When it arrived.
+    pub arrival: Instant,
+    /// Who sent it.
+    pub source: HostId,
+    /// To whom.
+    pub destination: HostId,
+    /// Application bytes; `None` for a flow that lasts as long as the run.
+    pub size: Option<Bytes>,
+    /// Bytes that reached the receiver in order.
+    pub delivered: Bytes,
+    /// From its arrival to where the scenario says that a flow ends, if it got there.
+    pub completion_time: Option<Duration>,
+    /// Expiries of its retransmission timer.
+    pub timeouts: u32,
+    /// Segments sent again.
+    pub retransmits: u32,
+}
+
 impl Report {
+    /// What became of each flow, in order of arrival.
+    pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
+        self.flows.iter().map(|flow| FlowOutcome {
+            arrival: flow.arrival,
+            source: flow.source,
+            destination: flow.destination,
+            size: flow.size,
+            delivered: flow.delivered,
+            completion_time: flow.completion_time(self.end_of_flows()),
+            timeouts: flow.timeouts,
+            retransmits: flow.retransmits,
+        })
+    }
+
+    /// What passed the port that feeds the link of this `name`, such as `switch0->host1`, if there is one.
+    pub fn port(&self, name: &str) -> Option<&Counters> {
+        self.link(name).map(|link| &self.ports[link])
+    }
+
+    /// Samples of the bytes that waited at the port of this `name`; empty ones that follow an empty one are left out.
+    pub fn backlog(&self, name: &str) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
+        let port = self.link(name).map(|link| Entity::Port(link as u32));
+        let rows = self.samples.iter().filter(move |row| Some(row.entity) == port);
+        rows.map(|row| (row.at, Bytes(row.bytes)))
+    }
+
+    fn link(&self, name: &str) -> Option<usize> {
+        self.experiment.network.links.iter().position(|link| link.name == name)
+    }
+
     /// The document `summary.json`, less what depends on the machine (wall clock, memory).
     pub fn summary(&self) -> Value {
         let edges: Vec<u64> = self.experiment.bins.iter().map(|edge| edge.0).collect();
