@@ -35,7 +35,7 @@ clean:
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/shallows/_core*.so
 
-# Stamps: a second `make build` has nothing to do.
+# Stamps: a second `make build` has nothing to do. What maturin's pip would look up is there already, pinned.
 
 $(VENV)/.python: requirements.txt requirements-build.txt
 	@command -v $(PYTHON) >/dev/null || { echo "missing: python3. Get it with: apt-get install python3 python3-venv"; exit 1; }
@@ -56,6 +56,6 @@ $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
 	@rustc --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 95) }' || \
 		{ echo "missing: Rust 1.95 or later ($$(rustc --version)). Get it with: rustup update stable"; exit 1; }
 	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
-	# What it depends on is there already, pinned.
+	@touch $@.new # as old as the sources that are built, should one change meanwhile
 	PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
-	@touch $@
+	@mv $@.new $@
