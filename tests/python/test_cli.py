@@ -92,7 +92,10 @@ def test_unwritable_output_is_refused_before_the_run(shell: Shell, endless: Path
             ["run", "none.toml"],
             ["shallows: none.toml cannot be read: No such file or directory", "shallows demo"],
         ),
-        (["run", "small.toml", "--set", "swich.markers=[]"], ["swich: unknown key; did you mean", "switch"]),
+        (
+            ["run", "small.toml", "--set", "swich.markers=[]"],
+            ["--set swich.markers=[]: swich: unknown key", 'did you mean "switch"?'],
+        ),
         (
             ["run", "small.toml", "--set", "nonsense"],
             ["'nonsense' is not KEY=VALUE, such as workload.0.load=0.6"],
