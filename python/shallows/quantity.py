@@ -15,14 +15,14 @@ def size(count: float) -> str:
 def parse_size(text: str) -> int:
     """Bytes of a size as resolved scenarios print it.
 
-    >>> parse_size("100KB"), parse_size("3MiB"), parse_size("131073B")
-    (100000, 3145728, 131073)
+    >>> parse_size("100KB"), parse_size("3MiB"), parse_size("131073B"), parse_size("102.399KB")
+    (100000, 3145728, 131073, 102399)
     """
     number = text.rstrip("KMGTiB")
     prefix, binary = text[len(number) : len(number) + 1], "i" in text
     power = " KMGT".find(prefix) if prefix != "B" else 0
     unit: int = (1024 if binary else 1000) ** power
-    return int(number) * unit
+    return round(float(number) * unit)
 
 
 def rate(bits: float) -> str:
