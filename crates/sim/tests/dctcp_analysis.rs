@@ -1,0 +1,204 @@
+//! The sawtooth of DCTCP's queue against the fluid analysis of Alizadeh et al. (SIGCOMM '10) §3.3, as in their Fig. 12.
+//!
+//! *N* flows start together; with W* = (C·RTT + K)/N the queue swings between K + N and K + N − A, where
+//! A = ½·√(2N(C·RTT + K)), with a period of ½·√(2(C·RTT + K)/N) round trips, and α is about √(2/W*). C counts packets on
+//! the wire per second. Each window grows by one packet per round trip, so round trips here are those that packets see:
+//! the base RTT and the mean queueing delay.
+//!
+//! As in the paper's ns-2 runs an acknowledgement comes for each packet and grows the window by 1/cwnd. RFC 5681's byte
+//! counting, our default, adds whole segments and begins to count anew after each cut: the last test shows what that does.
+
+mod common;
+
+use shallows_sim::Report;
+
+/// 10 Gb/s behind faster access links, so that packets wait at one port only. An RTT of 100 us: four times 24.65 us, and
+/// 0.12 us and 1.2 us to send 1,500 bytes. K = 40 packets.
+const SCENARIO: &str = r#"
+stop.at = "100ms"
+
+[topology]
+kind = "star"
+hosts = 41
+rate = "100Gbps"
+link_delay = "24.65us"
+links = [{ between = ["host40", "switch0"], rate = "10Gbps" }]
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+markers = [{ kind = "threshold", k = "40p" }]
+
+[host]
+jitter = "off"
+
+[tcp]
+congestion = { kind = "dctcp", g = 0.0625 }
+avoidance = "per-ack"
+timestamps = false
+delayed_ack = { segments = 1 }
+
+[measure]
+sample_queues = "2us"
+
+[[workload]]
+kind = "long-lived"
+senders = "0..2"
+receivers = 40
+"#;
+
+const K: f64 = 40.0;
+/// 10 Gb/s in packets of 1,500 bytes.
+const C: f64 = 10e9 / 12_000.0;
+const RTT: f64 = 100e-6;
+
+/// What the analysis says of *N* flows.
+#[derive(Clone, Copy, Debug)]
+struct Analysis {
+    flows: f64,
+    window: f64,
+    amplitude: f64,
+    period: f64,
+}
+
+impl Analysis {
+    fn of(flows: u32) -> Self {
+        let n = f64::from(flows);
+        let capacity = C * RTT + K;
+        Self {
+            flows: n,
+            window: capacity / n,
+            amplitude: 0.5 * (2.0 * n * capacity).sqrt(),
+            period: 0.5 * (2.0 * capacity / n).sqrt(),
+        }
+    }
+
+    /// The root of α²(1 − α/4) = (2W* + 1)/(W* + 1)², for which the paper writes √(2/W*) where α is small.
+    fn alpha(&self) -> f64 {
+        let right = (2.0 * self.window + 1.0) / ((self.window + 1.0) * (self.window + 1.0));
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..50 {
+            let alpha: f64 = (low + high) / 2.0;
+            if alpha * alpha * (1.0 - alpha / 4.0) < right { low = alpha } else { high = alpha }
+        }
+        low
+    }
+}
+
+/// What the queue did after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled. In packets.
+#[derive(Clone, Copy, Debug)]
+struct Sawtooth {
+    max: f64,
+    min: f64,
+    /// Mean over cycles of the highest less the lowest.
+    amplitude: f64,
+    /// In round trips.
+    period: f64,
+    /// Marked packets by all, which is the mean of alpha.
+    marked: f64,
+}
+
+fn simulate(flows: u32, sets: &[(&str, &str)]) -> Sawtooth {
+    let senders = format!("0..{flows}");
+    let sets = [&[("workload.0.senders", senders.as_str())], sets].concat();
+    let whole = common::run(SCENARIO, &sets);
+    let half = common::run(SCENARIO, &[sets.as_slice(), &[("stop.at", "50ms")]].concat());
+    let counts = |report: &Report| {
+        let port = report.port("switch0->host40").unwrap();
+        assert_eq!(port.dropped_total(), 0);
+        (port.marked as f64, port.sent as f64)
+    };
+    let ((marked, sent), (marked_before, sent_before)) = (counts(&whole), counts(&half));
+    let mut seen = measure(&whole, &Analysis::of(flows));
+    seen.marked = (marked - marked_before) / (sent - sent_before);
+    println!("{flows} flows: {seen:.2?}, {:.2?}", Analysis::of(flows));
+    seen
+}
+
+/// A cycle begins when the queue, having fallen through the lower quarter of the predicted swing, rises into the upper.
+fn measure(report: &Report, analysis: &Analysis) -> Sawtooth {
+    let samples: Vec<(f64, f64)> = report
+        .backlog("switch0->host40")
+        .map(|(at, bytes)| (at.as_secs_f64(), bytes.0 as f64 / 1_500.0))
+        .filter(|(at, _)| *at >= 0.05)
+        .collect();
+    let top = K + analysis.flows;
+    let (upper, lower) = (top - 0.25 * analysis.amplitude, top - 0.75 * analysis.amplitude);
+    let (mut starts, mut armed) = (vec![], false);
+    for (place, &(_, queue)) in samples.iter().enumerate() {
+        if queue <= lower {
+            armed = true;
+        } else if queue >= upper && armed {
+            armed = false;
+            starts.push(place);
+        }
+    }
+    let extremes = |part: &[(f64, f64)]| {
+        part.iter()
+            .fold((f64::MAX, 0.0), |(min, max): (f64, f64), (_, queue)| (min.min(*queue), max.max(*queue)))
+    };
+    let cycles = starts.len().saturating_sub(1);
+    assert!(cycles >= 20, "the queue swings over the middle half of the prediction: {cycles} cycles");
+    let swings: Vec<f64> = starts
+        .windows(2)
+        .map(|pair| extremes(&samples[pair[0]..pair[1]]))
+        .map(|(min, max)| max - min)
+        .collect();
+    let (min, max) = extremes(&samples);
+    let mean = samples.iter().map(|(_, queue)| queue).sum::<f64>() / samples.len() as f64;
+    let span = samples[starts[cycles]].0 - samples[starts[0]].0;
+    Sawtooth {
+        max,
+        min,
+        amplitude: swings.iter().sum::<f64>() / cycles as f64,
+        period: span / cycles as f64 / (RTT + mean / C),
+        marked: 0.0,
+    }
+}
+
+fn within(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{what}: {found:.3}, expected {expected:.3}");
+}
+
+#[test]
+fn two_synchronised_flows_swing_as_predicted() {
+    // W* = 61.7, A = 11.1 packets, 5.55 round trips, alpha = 0.18.
+    let (analysis, seen) = (Analysis::of(2), simulate(2, &[]));
+    assert!((seen.max - (K + 2.0)).abs() <= 3.0, "maximum {}", seen.max);
+    within("amplitude", seen.amplitude, analysis.amplitude, 0.25);
+    within("period", seen.period, analysis.period, 0.25);
+    within("alpha", seen.marked, (2.0 / analysis.window).sqrt(), 0.1);
+}
+
+#[test]
+fn ten_flows_swing_no_more_than_predicted() {
+    // W* = 12.3, A = 24.8 packets, alpha = 0.40.
+    let (analysis, seen) = (Analysis::of(10), simulate(10, &[]));
+    assert!((seen.max - (K + 10.0)).abs() <= 3.0, "maximum {}", seen.max);
+    within("amplitude", seen.amplitude, analysis.amplitude, 0.15);
+    within("alpha", seen.marked, analysis.alpha(), 0.1);
+}
+
+#[test]
+fn forty_flows_swing_at_most_a_little_more_than_predicted() {
+    // W* = 3.1 packets, where a fluid is a bold picture: √(2/W*) = 0.81, the exact root is 0.72; A = 49.7 or 59.
+    let (analysis, seen) = (Analysis::of(40), simulate(40, &[]));
+    assert!((seen.max - (K + 40.0)).abs() <= 3.0, "maximum {}", seen.max);
+    assert!(seen.min > 0.0, "the port never idles: K + N − A = 30 packets");
+    assert!(seen.amplitude <= 1.15 * analysis.amplitude, "amplitude {}", seen.amplitude);
+    within("alpha", seen.marked, analysis.alpha(), 0.1);
+}
+
+#[test]
+fn byte_counting_swings_by_whole_segments() {
+    // For large windows that changes little: growth begins a round trip later, with the first whole segment.
+    let (analysis, seen) = (Analysis::of(2), simulate(2, &[("tcp.avoidance", "byte-counting")]));
+    assert!((seen.max - (K + 2.0)).abs() <= 3.0, "maximum {}", seen.max);
+    within("amplitude", seen.amplitude, analysis.amplitude, 0.25);
+    within("period", seen.period, analysis.period, 0.25);
+    let (analysis, seen) = (Analysis::of(10), simulate(10, &[("tcp.avoidance", "byte-counting")]));
+    assert!(seen.amplitude <= 1.15 * analysis.amplitude, "amplitude {}", seen.amplitude);
+    // With W* = 3.1 windows alternate between 2 and 4 segments, all at once: at most 2N = 80 packets, above the
+    // prediction of 49.7 for windows that are fluid.
+    let (analysis, seen) = (Analysis::of(40), simulate(40, &[("tcp.avoidance", "byte-counting")]));
+    assert!(seen.amplitude <= 80.0 && seen.amplitude > analysis.amplitude, "amplitude {}", seen.amplitude);
+}
