@@ -20,6 +20,7 @@ macro_rules! tagged {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
         #[serde(tag = "kind")]
+        #[schemars(transform = $crate::tagged::allow_name)]
         pub(crate) enum $name {
             $($(#[$doc])* #[serde(rename = $kind)] $variant($type)),+
         }
@@ -91,6 +92,19 @@ pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, (Path, String
         }
         (path, message)
     })
+}
+
+/// Let the schema of a tagged enum take the name of a kind for the table with nothing else.
+pub(crate) fn allow_name(schema: &mut schemars::Schema) {
+    let Some(serde_json::Value::Array(kinds)) = schema.get_mut("oneOf") else { return };
+    let names: Vec<serde_json::Value> =
+        kinds.iter().map(|kind| kind["properties"]["kind"]["const"].clone()).collect();
+    let file = names.iter().any(|name| name == "file");
+    kinds.push(serde_json::json!({ "type": "string", "enum": names }));
+    if file {
+        kinds
+            .push(serde_json::json!({ "type": "string", "pattern": r"\.", "description": "name of a file" }));
+    }
 }
 
 fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {

@@ -179,3 +179,57 @@ fn the_seed_of_the_caller_replaces_that_of_the_file() {
     let e = shallows_scenario::load(BCC_F2, "s.toml", base, &[], Some(99)).unwrap();
     assert_eq!((e.seed, e.resolved()["seed"].as_u64()), (99, Some(99)));
 }
+
+#[test]
+fn the_example_of_the_reference_page_is_a_scenario() {
+    let page = include_str!("../../../docs/scenario.md");
+    let example = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).expect("it has one");
+    let e = load(example, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(e.expected_flows(), Some(16));
+    assert!(e.warnings().is_empty());
+}
+
+#[test]
+fn the_schema_describes_every_key_and_knows_every_kind() {
+    let schema = shallows_scenario::schema();
+    let text = schema.to_string();
+    for kind in [
+        "leaf-spine",
+        "dynamic-threshold",
+        "dctcp",
+        "poisson",
+        "hadoop-packets",
+        "on-off",
+        "persistent",
+        "red",
+    ] {
+        assert!(text.contains(&format!("\"const\":\"{kind}\"")), "{kind}");
+    }
+    let mut undescribed = Vec::new();
+    let mut open = 0;
+    visit(&schema, &mut |object| {
+        let Some(properties) = object.get("properties").and_then(|properties| properties.as_object()) else {
+            return;
+        };
+        open += usize::from(object.get("additionalProperties") != Some(&serde_json::Value::Bool(false)));
+        let silent = properties
+            .iter()
+            .filter(|(key, property)| *key != "kind" && property.get("description").is_none());
+        undescribed.extend(silent.map(|(key, _)| key.clone()));
+    });
+    assert!(undescribed.is_empty(), "{undescribed:?}");
+    assert_eq!(open, 0, "unknown keys are errors everywhere");
+    assert!(text.contains("\"enum\":[\"reno\",\"dctcp\"]"), "a kind alone will do");
+}
+
+/// Show `see` every object of a document.
+fn visit(value: &serde_json::Value, see: &mut impl FnMut(&serde_json::Map<String, serde_json::Value>)) {
+    match value {
+        serde_json::Value::Object(object) => {
+            see(object);
+            object.values().for_each(|value| visit(value, see));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|value| visit(value, see)),
+        _ => {}
+    }
+}
