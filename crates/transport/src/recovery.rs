@@ -70,6 +70,11 @@ impl Recovery {
         self.pipe
     }
 
+    /// How much of what is outstanding was selectively acknowledged.
+    pub(crate) fn sacked(&self, data: Outstanding) -> u64 {
+        self.scoreboard.sacked_between(data.una, data.next)
+    }
+
     /// New data that limited transmit sent, which FlightSize shall not hold (RFC 5681 §3.2 step 2).
     pub(crate) fn limited(&self) -> u64 {
         self.limited

@@ -104,13 +104,17 @@ impl Sender {
     /// The application appends `bytes`. Afterwards [`Self::poll_transmit`] may have something to send.
     pub fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         // RFC 5681 §4.1: cwnd says nothing about a network that was not used for an RTO.
-        let idle = self.is_idle() && self.next > 0 && now.saturating_since(self.last_sent) > self.rtt.rto();
+        let idle = if self.is_idle() && self.next > 0 {
+            now.saturating_since(self.last_sent)
+        } else {
+            Duration::ZERO
+        };
         let restart = match config.restart_after_idle {
             RestartAfterIdle::Off => false,
-            RestartAfterIdle::Reduce => self.cwnd() > config.initial_window,
-            RestartAfterIdle::Reset => true,
+            RestartAfterIdle::Reduce => idle > self.rtt.rto() && self.cwnd() > config.initial_window,
+            RestartAfterIdle::Reset => idle > self.rtt.unbounded(&config.rto),
         };
-        if idle && restart {
+        if restart {
             self.congestion.on_restart(config.initial_window);
         }
         self.written += bytes;
@@ -185,10 +189,14 @@ impl Sender {
             return;
         }
         let data = self.outstanding();
-        let repeated = self.recovery.get_or_insert_default().on_timeout(config, data);
+        let recovery = self.recovery.get_or_insert_default();
+        // RFC 5681 Eq. 4. While a hole stands, new data goes on beyond it (RFC 6675 §5 step C): what has arrived there
+        // says nothing about what the network holds, however long it is not covered by an acknowledgement number.
+        let flight_size = Bytes(data.next - data.una - recovery.sacked(data));
+        let repeated = recovery.on_timeout(config, data);
         self.disordered = true;
         let congestion = if repeated { Congestion::RepeatedTimeout } else { Congestion::Timeout };
-        self.reduce(config, congestion, Bytes(data.next - data.una));
+        self.reduce(config, congestion, flight_size);
         // RFC 6298 §5.5 and §5.6.
         self.rtt.back_off(&config.rto);
         self.deadline = now + self.rtt.rto();

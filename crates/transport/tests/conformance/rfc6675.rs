@@ -316,6 +316,19 @@ fn a_first_retransmission_that_became_needless_is_not_sent_later() {
 }
 
 #[test]
+fn a_timeout_halves_what_was_not_sacked() {
+    // Segment 0 is lost twice. Meanwhile each duplicate lets a new segment go, a hundred beyond the window of ten.
+    let mut script = sent(10);
+    for above in 2..=110 {
+        ack(&mut script, 0, &[(1, above)]);
+    }
+    let in_network = script.sender.sent() - 109 * MSS;
+    assert!(script.sender.sent() > 100 * MSS && in_network <= 6 * MSS);
+    script.time_out();
+    assert_eq!(script.ssthresh(), in_network / 2, "not half of more than a hundred segments");
+}
+
+#[test]
 fn a_timeout_ends_recovery() {
     let mut script = sent(20);
     ack(&mut script, 0, &[(1, 10)]);
