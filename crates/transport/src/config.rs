@@ -87,7 +87,8 @@ pub enum RestartAfterIdle {
     /// It becomes the initial window if it was larger.
     #[default]
     Reduce,
-    /// It becomes the initial window, even if it was smaller (ns-2's `slow_start_restart_`).
+    /// As ns-2's `slow_start_restart_`: it becomes the initial window, even if it was smaller, after a timeout of
+    /// SRTT + 4 RTTVAR that knows no minimum.
     Reset,
 }
 

@@ -55,9 +55,8 @@ impl RttEstimator {
             self.rttvar = (self.rttvar * 3 + self.srtt.abs_diff(rtt)) / 4;
             self.srtt = (self.srtt * 7 + rtt) / 8;
         }
-        let rto = self.srtt + config.granularity.max(self.rttvar * 4);
         // RFC 6298 §2.4, §2.5.
-        self.rto = rto.clamp(config.minimum, config.maximum);
+        self.rto = self.unbounded(config).clamp(config.minimum, config.maximum);
     }
 
     /// The timer fired: RFC 6298 §5.5.
@@ -68,6 +67,11 @@ impl RttEstimator {
     /// A SYN was lost: RFC 6298 §5.7.
     pub(crate) fn fall_back(&mut self, config: &RtoConfig) {
         self.rto = self.rto.max(Duration::from_secs(3)).min(config.maximum);
+    }
+
+    /// The timeout as it follows from the samples, with neither bound nor back-off.
+    pub(crate) fn unbounded(&self, config: &RtoConfig) -> Duration {
+        self.srtt().map_or(config.initial, |srtt| srtt + config.granularity.max(self.rttvar * 4))
     }
 
     #[inline]

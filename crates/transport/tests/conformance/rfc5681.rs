@@ -276,7 +276,14 @@ fn a_window_below_the_initial_one_is_raised_where_ns_2_is_followed() {
     script.time_out();
     script.ack(rest + MSS, &[]);
     assert!(script.cwnd() < 10 * MSS);
-    script.wait(Duration::from_secs(10));
+    // Round trips take 100 us and G is 1 ms: SRTT + max(G, 4 RTTVAR) is a little over a millisecond, far from the
+    // minimum of one second.
+    script.wait(Duration::from_millis(1));
+    script.write(MSS);
+    assert!(script.cwnd() < 10 * MSS);
+    let sent = script.sender.sent();
+    script.ack(sent, &[]);
+    script.wait(Duration::from_millis(2));
     script.write(MSS);
     assert_eq!(script.cwnd(), 10 * MSS);
 }
