@@ -1,0 +1,131 @@
+//! How much buffer, or how high a threshold, keeps a link busy: DCTCP's K > C·RTT/7 and Reno's one BDP, and what less
+//! of either costs.
+
+mod common;
+
+/// One 10 Gb/s port behind faster access links; a base RTT of 100 us (four times 24.65 us, and 0.12 us and 1.2 us to send
+/// 1,500 bytes): C·RTT = 83.3 packets. An acknowledgement for each packet grows the window by 1/cwnd, as the analyses
+/// assume.
+const SCENARIO: &str = r#"
+stop.at = "400ms"
+
+[topology]
+kind = "star"
+hosts = 120
+rate = "100Gbps"
+link_delay = "24.65us"
+links = [{ between = ["host119", "switch0"], rate = "10Gbps" }]
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+
+[host]
+jitter = "off"
+
+[tcp]
+avoidance = "per-ack"
+timestamps = false
+delayed_ack = { segments = 1 }
+rto = { min = "10ms" }
+
+[[workload]]
+kind = "long-lived"
+senders = "0..1"
+receivers = 119
+"#;
+
+/// Data that reached the receiver in the second half of the run, as a share of what the link carries of it.
+fn goodput(sets: &[(&str, &str)]) -> f64 {
+    let delivered = |stop: &str| {
+        let report = common::run(SCENARIO, &[sets, &[("stop.at", stop)]].concat());
+        report.flows().map(|flow| flow.delivered.0).sum::<u64>() as f64
+    };
+    let bytes = delivered("400ms") - delivered("200ms");
+    // 1,460 of every 1,500 bytes are data.
+    bytes * 8.0 / 0.2 / (10e9 * 1_460.0 / 1_500.0)
+}
+
+/// Goodput of `flows` under DCTCP with a threshold of `k` packets, over links of this delay.
+fn dctcp(flows: u32, k: u32, link_delay: &str) -> f64 {
+    let senders = format!("0..{flows}");
+    let markers = format!("[{{ kind = 'threshold', k = '{k}p' }}]");
+    let found = goodput(&[
+        ("workload.0.senders", &senders),
+        ("switch.markers", &markers),
+        ("topology.link_delay", link_delay),
+    ]);
+    println!("DCTCP, {flows} flows, K = {k}: {found:.4}");
+    found
+}
+
+/// Goodput of one Reno flow through a drop-tail queue of so many packets, over a path that holds 100 packets.
+fn reno(buffer: u32) -> f64 {
+    let buffer_spec = format!("{{ kind = 'static-partition', per_port = '{buffer}p' }}");
+    // 4 · 29.67 us + 1.32 us = 120 us.
+    let found = goodput(&[
+        ("switch.buffer", &buffer_spec),
+        ("tcp.congestion", "reno"),
+        ("topology.link_delay", "29.67us"),
+    ]);
+    println!("Reno, a buffer of {buffer}: {found:.4}");
+    found
+}
+
+/// DCTCP (SIGCOMM '10) §3.3: the queue would swing between K + N and K + N − A with A = ½·√(2N(C·RTT + K)). Where that
+/// is below zero the link idles instead: of a swing that rises evenly, the mean of what is missing, over C·RTT.
+fn predicted(flows: u32, k: u32, capacity: f64) -> f64 {
+    let (n, k) = (f64::from(flows), f64::from(k));
+    let amplitude = 0.5 * (2.0 * n * (capacity + k)).sqrt();
+    let missing = (amplitude - k - n).max(0.0);
+    1.0 - missing * missing / (2.0 * amplitude) / capacity
+}
+
+#[test]
+fn a_threshold_above_a_seventh_of_the_bdp_keeps_the_link_busy() {
+    // C·RTT/7 = 11.9 packets.
+    for flows in [1, 2] {
+        for k in [12, 20, 40] {
+            assert!(dctcp(flows, k, "24.65us") >= 0.99);
+        }
+    }
+}
+
+#[test]
+fn a_seventh_suffices_for_the_number_of_flows_that_needs_most() {
+    // K + N ≥ A for every N if K ≥ C·RTT/7; tightest at N = (C·RTT + K)/8, windows of 8 packets. With an RTT of 1 ms,
+    // C·RTT = 833 packets: 119 flows, and K = 119 is just enough.
+    assert!(predicted(119, 120, 833.3) >= 1.0 && predicted(119, 118, 833.3) < 1.0);
+    assert!(dctcp(119, 120, "249.65us") >= 0.99);
+}
+
+#[test]
+fn a_threshold_far_below_costs_what_the_analysis_says() {
+    // The loss is largest for N = C·RTT/18 = 46 flows: 3.6 % of the link for K = 1, 2.9 % for C·RTT/70 = 12 packets.
+    let expected = predicted(46, 1, 833.3);
+    assert!((0.963..0.965).contains(&expected), "{expected}");
+    let found = dctcp(46, 1, "249.65us");
+    assert!(found < 0.97 && (found - expected).abs() < 0.01, "{found}, expected {expected}");
+    let (found, expected) = (dctcp(46, 12, "249.65us"), predicted(46, 12, 833.3));
+    assert!(found < 0.98 && (found - expected).abs() < 0.01, "{found}, expected {expected}");
+    // One flow on a short path loses 1.9 %.
+    let (found, expected) = (dctcp(1, 1, "24.65us"), predicted(1, 1, 83.3));
+    assert!(found < 0.99 && (found - expected).abs() < 0.01, "{found}, expected {expected}");
+}
+
+#[test]
+fn reno_fills_the_link_with_a_buffer_of_one_bdp() {
+    // Half of a window of two BDPs is one BDP (Villamizar and Song, CCR '94).
+    assert!(reno(100) >= 0.99);
+    // With a little less slow start loses a retransmission, and once the timer must fire; the window that it leaves must be
+    // one that the path can carry, or the same happens for ever.
+    assert!(reno(90) >= 0.99);
+}
+
+#[test]
+fn reno_fills_three_quarters_of_the_link_almost_without_a_buffer() {
+    // The window swings between half a BDP and one, evenly: three quarters on average.
+    for buffer in [1, 2] {
+        let found = reno(buffer);
+        assert!((found - 0.75).abs() <= 0.05, "{found}");
+    }
+}
