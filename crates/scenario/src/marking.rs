@@ -132,7 +132,20 @@ impl Experiment {
                 "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)".to_owned(),
             );
         }
+        warnings.extend(self.late_acknowledgements());
         warnings
+    }
+
+    /// A delayed acknowledgement that the sender's timer does not wait for.
+    fn late_acknowledgements(&self) -> Option<String> {
+        let (ack, rto) = (self.tcp.delayed_ack, self.tcp.rto.minimum);
+        (ack.segments > 1 && ack.timeout >= rto && !self.generators.is_empty()).then(|| {
+            format!(
+                "an acknowledgement may be delayed for {}, and the retransmission timer fires after {rto}: a last odd \
+                 segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
+                ack.timeout
+            )
+        })
     }
 }
 

@@ -183,6 +183,11 @@ fn settings_that_defeat_each_other_are_warned_of() {
             &[("switch.markers.0.k", "0B")],
             "to-host ports (switch0->host0) mark every packet that meets any other: K = 0B",
         ),
+        (
+            &[("tcp.delayed_ack.segments", "2")],
+            "an acknowledgement may be delayed for 40ms, and the retransmission timer fires after 5ms: a last odd \
+             segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
+        ),
     ] {
         assert_eq!(load(BCC_F2, sets).unwrap().warnings(), [expected]);
     }
