@@ -1,3 +1,5 @@
+//! The distributions against the means and shares that their sources state.
+
 use proptest::prelude::*;
 use shallows_core::random::Stream;
 
