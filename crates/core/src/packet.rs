@@ -47,42 +47,117 @@ pub enum Memory {
     Shared,
 }
 
-/// As much of a packet as a switch may look at.
+/// As much of a packet as a switch may look at, in 16 bytes: every hop moves it from ring to ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// Sender's port number.
-    pub source_port: u16,
-    /// Receiver's port number.
-    pub destination_port: u16,
-    /// Size on the wire in bytes, every header and framing included.
-    pub wire_size: u16,
-    /// ECN codepoint.
-    pub ecn: Ecn,
-    /// Service class (DSCP).
-    pub class: u8,
-    /// What it is.
-    pub kind: PacketKind,
-    /// Where it is held while queued.
-    pub memory: Memory,
+    /// The sender's port number in the high half, the receiver's in the low.
+    ports: u32,
+    /// From the low end: size (16 bits), class (8), ECN (2), kind (2), memory (1).
+    tags: u32,
 }
 
+const CLASS_SHIFT: u32 = 16;
+const ECN_SHIFT: u32 = 24;
+const KIND_SHIFT: u32 = 26;
+const MEMORY_SHIFT: u32 = 28;
+
 impl Header {
+    /// A packet of no size between two hosts: data, not ECN-capable, of class 0.
+    pub fn new(source: HostId, destination: HostId) -> Self {
+        Self { source, destination, ports: 0, tags: 0 }.with_memory(Memory::Shared)
+    }
+
+    /// With these port numbers, the sender's first.
+    #[must_use]
+    pub fn with_ports(self, source: u16, destination: u16) -> Self {
+        Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
+    }
+
+    /// With this size on the wire in bytes, every header and framing included.
+    #[must_use]
+    #[inline]
+    pub fn with_size(self, wire_size: u16) -> Self {
+        self.with_tag(0, 0xffff, u32::from(wire_size))
+    }
+
+    /// Of this service class (DSCP).
+    #[must_use]
+    pub fn with_class(self, class: u8) -> Self {
+        self.with_tag(CLASS_SHIFT, 0xff, u32::from(class))
+    }
+
+    /// With this ECN codepoint.
+    #[must_use]
+    #[inline]
+    pub fn with_ecn(self, ecn: Ecn) -> Self {
+        self.with_tag(ECN_SHIFT, 0x3, ecn as u32)
+    }
+
+    /// Of this kind.
+    #[must_use]
+    #[inline]
+    pub fn with_kind(self, kind: PacketKind) -> Self {
+        self.with_tag(KIND_SHIFT, 0x3, kind as u32)
+    }
+
+    /// Held in this part of a buffer while queued.
+    #[must_use]
+    #[inline]
+    pub fn with_memory(self, memory: Memory) -> Self {
+        self.with_tag(MEMORY_SHIFT, 0x1, memory as u32)
+    }
+
     /// Size on the wire, every header and framing included.
+    #[inline]
     pub fn size(&self) -> Bytes {
-        Bytes(u64::from(self.wire_size))
+        Bytes(u64::from(self.tags as u16))
+    }
+
+    /// Service class (DSCP).
+    pub fn class(&self) -> u8 {
+        (self.tags >> CLASS_SHIFT) as u8
+    }
+
+    /// ECN codepoint.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        match self.tags >> ECN_SHIFT & 0x3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// What it is.
+    #[inline]
+    pub fn kind(&self) -> PacketKind {
+        match self.tags >> KIND_SHIFT & 0x3 {
+            0 => PacketKind::Data,
+            1 => PacketKind::PureAck,
+            _ => PacketKind::Datagram,
+        }
+    }
+
+    /// Where it is held while queued.
+    #[inline]
+    pub fn memory(&self) -> Memory {
+        if self.tags >> MEMORY_SHIFT & 0x1 == 0 { Memory::Private } else { Memory::Shared }
     }
 
     /// A hash of the five-tuple under `seed`, uniform over 64 bits.
     pub fn five_tuple_hash(&self, seed: u64) -> u64 {
         let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
-        let ports = u64::from(self.source_port) << 16
-            | u64::from(self.destination_port)
-            | u64::from(self.kind == PacketKind::Datagram) << 32;
+        let ports = u64::from(self.ports) | u64::from(self.kind() == PacketKind::Datagram) << 32;
         mix(mix(addresses ^ seed) ^ ports)
+    }
+
+    #[inline]
+    fn with_tag(self, shift: u32, mask: u32, value: u32) -> Self {
+        Self { tags: self.tags & !(mask << shift) | value << shift, ..self }
     }
 }
 
@@ -177,31 +252,43 @@ mod tests {
 
     #[test]
     fn a_header_is_small_enough_to_be_moved_once_per_hop() {
-        assert_eq!(std::mem::size_of::<Header>(), 20);
+        assert_eq!(std::mem::size_of::<Header>(), 16);
         assert_eq!(std::mem::size_of::<Segment>(), 56);
     }
 
     #[test]
     fn the_five_tuple_hash_differs_by_seed_and_by_every_field() {
-        let base = Header {
-            source: HostId(1),
-            destination: HostId(2),
-            source_port: 3,
-            destination_port: 4,
-            ..Header::default()
-        };
+        let base = Header::new(HostId(1), HostId(2)).with_ports(3, 4);
         let hash = base.five_tuple_hash(7);
         assert_ne!(hash, base.five_tuple_hash(8));
         for other in [
             Header { source: HostId(9), ..base },
             Header { destination: HostId(9), ..base },
-            Header { source_port: 9, ..base },
-            Header { destination_port: 9, ..base },
-            Header { kind: PacketKind::Datagram, ..base },
+            base.with_ports(9, 4),
+            base.with_ports(3, 9),
+            base.with_kind(PacketKind::Datagram),
         ] {
             assert_ne!(hash, other.five_tuple_hash(7));
         }
-        assert_eq!(hash, Header { wire_size: 9, class: 1, ..base }.five_tuple_hash(7));
+        assert_eq!(hash, base.with_size(9).with_class(1).with_ecn(Ecn::Ce).five_tuple_hash(7));
+    }
+
+    #[test]
+    fn a_header_keeps_what_it_is_given() {
+        let header = Header::new(HostId(1), HostId(2));
+        for (ecn, kind, memory) in [
+            (Ecn::NotEct, PacketKind::Datagram, Memory::Private),
+            (Ecn::Ect, PacketKind::PureAck, Memory::Shared),
+            (Ecn::Ce, PacketKind::Data, Memory::Private),
+        ] {
+            let full =
+                header.with_size(65_535).with_class(255).with_ecn(ecn).with_kind(kind).with_memory(memory);
+            assert_eq!((full.size(), full.class()), (Bytes(65_535), 255));
+            assert_eq!((full.ecn(), full.kind(), full.memory()), (ecn, kind, memory));
+            let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect);
+            assert_eq!((changed.size(), changed.class(), changed.ecn()), (Bytes(1), 0, Ecn::Ect));
+            assert_eq!((changed.kind(), changed.memory()), (kind, memory));
+        }
     }
 
     #[test]
@@ -209,8 +296,7 @@ mod tests {
         // 8000 flows on 8 paths: each count is binomial, mean 1000, standard deviation 29.6; five of them are 148.
         let mut counts = [0u32; 8];
         for port in 0..8_000 {
-            let header =
-                Header { source: HostId(3), destination: HostId(77), source_port: port, ..Header::default() };
+            let header = Header::new(HostId(3), HostId(77)).with_ports(port, 0);
             counts[(header.five_tuple_hash(1) % 8) as usize] += 1;
         }
         assert!(counts.iter().all(|&count| count.abs_diff(1_000) < 148), "{counts:?}");

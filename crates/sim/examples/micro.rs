@@ -78,7 +78,7 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     let queue = buffer.add_queue(0, Bytes(2_000));
     let markers = markers.iter().map(|marker| marker.build(Stream::new(1, "marker", 0))).collect();
     let mut port: Port<u32> = Port::new(Rate::from_gbps(100), queue, markers, EgressDrop::Slot);
-    let header = Header { wire_size: 1_500, ecn: Ecn::Ect, ..Header::default() };
+    let header = Header::default().with_size(1_500).with_ecn(Ecn::Ect);
     let (mut now, mut dropped, mut sum) = (Instant::ZERO, Vec::new(), 0u64);
     for payload in 0..count {
         if let Arrival::Sent(departure) = port.receive(now, header, payload as u32, &mut buffer) {

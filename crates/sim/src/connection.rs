@@ -50,33 +50,25 @@ pub(crate) struct Address {
 
 impl Address {
     /// The header of a packet to the receiver.
+    #[inline]
     pub(crate) fn forward(&self, wire_size: u16, ecn: Ecn, kind: PacketKind) -> Header {
-        Header {
-            source: self.source,
-            destination: self.destination,
-            source_port: self.source_port,
-            destination_port: self.destination_port,
-            wire_size,
-            ecn,
-            class: self.class,
-            kind,
-            ..Header::default()
-        }
+        Header::new(self.source, self.destination)
+            .with_ports(self.source_port, self.destination_port)
+            .with_size(wire_size)
+            .with_ecn(ecn)
+            .with_class(self.class)
+            .with_kind(kind)
     }
 
     /// The header of an acknowledgement to the sender.
+    #[inline]
     pub(crate) fn backward(&self, wire_size: u16, ecn: Ecn) -> Header {
-        Header {
-            source: self.destination,
-            destination: self.source,
-            source_port: self.destination_port,
-            destination_port: self.source_port,
-            wire_size,
-            ecn,
-            class: self.class,
-            kind: PacketKind::PureAck,
-            ..Header::default()
-        }
+        Header::new(self.destination, self.source)
+            .with_ports(self.destination_port, self.source_port)
+            .with_size(wire_size)
+            .with_ecn(ecn)
+            .with_class(self.class)
+            .with_kind(PacketKind::PureAck)
     }
 }
 

@@ -1,6 +1,6 @@
 //! UDP sources: datagrams at a constant rate, at random times, or in bursts. They do not react to anything.
 
-use shallows_core::packet::{Ecn, Header, PacketKind};
+use shallows_core::packet::{Header, PacketKind};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_scenario::{DatagramPattern, DatagramSource};
@@ -24,18 +24,12 @@ impl Datagrams {
     /// Sources whose datagrams are `overhead` bytes longer on the wire than their payload.
     pub(crate) fn new(sources: &[DatagramSource], overhead: u16, seed: u64) -> Self {
         let source = |(index, config): (usize, &DatagramSource)| Source {
-            header: Header {
-                source: config.source,
-                destination: config.destination,
-                // One source, one five-tuple; RFC 6335's dynamic ports hold more sources than a run has.
-                source_port: 49_152 + (index % 16_384) as u16,
-                destination_port: 5_002,
-                wire_size: u16::try_from(config.payload.0).expect("checked by the scenario") + overhead,
-                ecn: Ecn::NotEct,
-                class: config.class,
-                kind: PacketKind::Datagram,
-                ..Header::default()
-            },
+            // One source, one five-tuple; RFC 6335's dynamic ports hold more sources than a run has.
+            header: Header::new(config.source, config.destination)
+                .with_ports(49_152 + (index % 16_384) as u16, 5_002)
+                .with_size(u16::try_from(config.payload.0).expect("checked by the scenario") + overhead)
+                .with_class(config.class)
+                .with_kind(PacketKind::Datagram),
             config: config.clone(),
             stream: Stream::new(seed, "datagrams", index as u64),
         };

@@ -112,11 +112,7 @@ mod tests {
     }
 
     fn departure(finish: Instant) -> Departure<PacketRef> {
-        Departure {
-            header: Header { wire_size: 1_500, ..Header::default() },
-            payload: PacketRef::NONE,
-            finish,
-        }
+        Departure { header: Header::default().with_size(1_500), payload: PacketRef::NONE, finish }
     }
 
     #[test]

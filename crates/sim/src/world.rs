@@ -169,7 +169,7 @@ impl World {
             }
             Arrival::Dropped { payload } => {
                 self.tally.packets_dropped += 1;
-                self.tally.data_dropped += u64::from(header.kind == PacketKind::Data);
+                self.tally.data_dropped += u64::from(header.kind() == PacketKind::Data);
                 self.packets.discard(payload);
             }
         }
@@ -179,7 +179,7 @@ impl World {
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         self.tally.packets_arrived += 1;
-        match header.kind {
+        match header.kind() {
             PacketKind::Data => self.receive_data(header, packet, queue),
             PacketKind::PureAck => self.receive_ack(packet, queue),
             PacketKind::Datagram => self.datagrams.receive(&header),
@@ -194,7 +194,7 @@ impl World {
             self.tally.packets_stale += 1;
             return;
         }
-        let acks = side.receiver.on_data(&self.tcp, queue.now(), &packet.segment, header.ecn == Ecn::Ce);
+        let acks = side.receiver.on_data(&self.tcp, queue.now(), &packet.segment, header.ecn() == Ecn::Ce);
         if side.flow.is_some() && side.receiver.received() >= side.flow_end {
             self.flow_received(packet.connection, queue);
         }
@@ -253,7 +253,7 @@ impl World {
     #[inline]
     fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
         self.tally.packets_sent += 1;
-        self.tally.data_sent += u64::from(header.kind == PacketKind::Data);
+        self.tally.data_sent += u64::from(header.kind() == PacketKind::Data);
         let packet = self.packets.insert(packet);
         self.enqueue(self.nics[header.source.0 as usize], header, packet, queue);
     }

@@ -160,7 +160,7 @@ impl<T: Copy + Default> Port<T> {
     ) -> Arrival<T> {
         self.counters.received += 1;
         match buffer.room(self.queue_id, header.size()) {
-            Ok(memory) => header.memory = memory,
+            Ok(memory) => header = header.with_memory(memory),
             Err(refusal) => return self.refuse(refusal, payload),
         }
         if !self.markers.is_empty() {
@@ -176,7 +176,7 @@ impl<T: Copy + Default> Port<T> {
                 Err(payload) => Arrival::Dropped { payload },
             };
         }
-        buffer.take(self.queue_id, header.size(), header.memory);
+        buffer.take(self.queue_id, header.size(), header.memory());
         self.backlog += header.size();
         self.counters.max_backlog = self.counters.max_backlog.max(self.backlog);
         self.queue.push((header, payload));
@@ -204,7 +204,7 @@ impl<T: Copy + Default> Port<T> {
         debug_assert!(self.busy_until <= now, "the previous packet is still being sent");
         while let Some((header, payload)) = self.queue.pop() {
             self.backlog -= header.size();
-            buffer.release(self.queue_id, header.size(), header.memory);
+            buffer.release(self.queue_id, header.size(), header.memory());
             match self.depart(now, header, payload, buffer) {
                 Ok(departure) => return Some(departure),
                 Err(payload) => dropped.push(payload),
@@ -301,9 +301,9 @@ impl<T: Copy + Default> Port<T> {
         if !verdict.marks() {
             return true;
         }
-        match header.ecn {
+        match header.ecn() {
             Ecn::NotEct => {
-                let reason = if header.kind == PacketKind::PureAck {
+                let reason = if header.kind() == PacketKind::PureAck {
                     DropReason::NotEctAck
                 } else {
                     DropReason::NotEct
@@ -312,7 +312,7 @@ impl<T: Copy + Default> Port<T> {
                 return false;
             }
             Ecn::Ect => {
-                header.ecn = Ecn::Ce;
+                *header = header.with_ecn(Ecn::Ce);
                 self.counters.marked += 1;
             }
             Ecn::Ce => {}

@@ -41,10 +41,9 @@ mod tests {
         let ecmp = Ecmp::new(5);
         let mut counts = [0u32; 3];
         for port in 0..9_000 {
-            let header =
-                Header { source: HostId(1), destination: HostId(2), source_port: port, ..Header::default() };
+            let header = Header::new(HostId(1), HostId(2)).with_ports(port, 0);
             let choice = ecmp.select(&header, &[0, 1, 2]);
-            assert_eq!(choice, ecmp.select(&Header { wire_size: 40, ..header }, &[0, 1, 2]));
+            assert_eq!(choice, ecmp.select(&header.with_size(40), &[0, 1, 2]));
             counts[choice as usize] += 1;
         }
         // Binomial with mean 3,000 and standard deviation 44.7; five of them.
@@ -53,7 +52,7 @@ mod tests {
 
     #[test]
     fn switches_with_different_seeds_choose_independently() {
-        let headers = (0..4_000).map(|port| Header { source_port: port, ..Header::default() });
+        let headers = (0..4_000).map(|port| Header::default().with_ports(port, 0));
         let same =
             headers.filter(|h| Ecmp::new(1).select(h, &[0, 1]) == Ecmp::new(2).select(h, &[0, 1])).count();
         // Binomial with mean 2,000 and standard deviation 31.6; five of them.

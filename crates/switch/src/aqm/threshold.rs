@@ -53,24 +53,15 @@ mod tests {
         }
     }
 
-    const PACKET: Header = Header { wire_size: 1_500, ..HEADER };
-    const HEADER: Header = Header {
-        source: shallows_core::packet::HostId(0),
-        destination: shallows_core::packet::HostId(1),
-        source_port: 0,
-        destination_port: 0,
-        wire_size: 0,
-        ecn: shallows_core::packet::Ecn::Ect,
-        class: 0,
-        kind: shallows_core::packet::PacketKind::Data,
-        memory: shallows_core::packet::Memory::Shared,
-    };
+    fn packet() -> Header {
+        Header::default().with_size(1_500)
+    }
 
     #[test]
     fn it_marks_strictly_above_k() {
         let mut marker = Threshold::new(Gauge::default(), Bytes(3_000));
-        assert_eq!(marker.on_enqueue(Instant::ZERO, &PACKET, &view(3_000, 0, 0)), Verdict::PASS);
-        assert_eq!(marker.on_enqueue(Instant::ZERO, &PACKET, &view(3_001, 0, 0)), Verdict::MARK);
+        assert_eq!(marker.on_enqueue(Instant::ZERO, &packet(), &view(3_000, 0, 0)), Verdict::PASS);
+        assert_eq!(marker.on_enqueue(Instant::ZERO, &packet(), &view(3_001, 0, 0)), Verdict::MARK);
     }
 
     #[test]
@@ -79,23 +70,23 @@ mod tests {
             [(Scope::Queue, view(9, 0, 0)), (Scope::Port, view(0, 9, 0)), (Scope::Pool, view(0, 0, 9))]
         {
             let mut marker = Threshold::new(Gauge { scope, ..Gauge::default() }, Bytes(8));
-            assert!(marker.on_enqueue(Instant::ZERO, &PACKET, &seen).marks(), "{scope:?}");
-            assert!(!marker.on_enqueue(Instant::ZERO, &PACKET, &view(0, 0, 0)).marks());
+            assert!(marker.on_enqueue(Instant::ZERO, &packet(), &seen).marks(), "{scope:?}");
+            assert!(!marker.on_enqueue(Instant::ZERO, &packet(), &view(0, 0, 0)).marks());
         }
     }
 
     #[test]
     fn it_looks_only_at_its_own_point() {
         let mut marker = Threshold::new(Gauge { point: Point::Dequeue, ..Gauge::default() }, Bytes(0));
-        assert!(!marker.on_enqueue(Instant::ZERO, &PACKET, &view(9, 9, 9)).marks());
-        assert!(marker.on_dequeue(Instant::ZERO, &PACKET, &view(9, 9, 9)).marks());
+        assert!(!marker.on_enqueue(Instant::ZERO, &packet(), &view(9, 9, 9)).marks());
+        assert!(marker.on_dequeue(Instant::ZERO, &packet(), &view(9, 9, 9)).marks());
     }
 
     #[test]
     fn the_packet_itself_counts_where_the_source_says_so() {
         // BCC's released simulator compares backlog + packet; 1,500 + 1,500 is not above 3,000, one more is.
         let mut marker = Threshold::new(Gauge { counts_packet: true, ..Gauge::default() }, Bytes(3_000));
-        assert!(!marker.on_enqueue(Instant::ZERO, &PACKET, &view(1_500, 0, 0)).marks());
-        assert!(marker.on_enqueue(Instant::ZERO, &PACKET, &view(1_501, 0, 0)).marks());
+        assert!(!marker.on_enqueue(Instant::ZERO, &packet(), &view(1_500, 0, 0)).marks());
+        assert!(marker.on_enqueue(Instant::ZERO, &packet(), &view(1_501, 0, 0)).marks());
     }
 }

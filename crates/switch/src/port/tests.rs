@@ -30,7 +30,7 @@ fn threshold(point: Point, threshold: u64) -> Config {
 }
 
 fn packet(ecn: Ecn) -> Header {
-    Header { wire_size: 1_000, ecn, ..Header::default() }
+    Header::default().with_size(1_000).with_ecn(ecn)
 }
 
 /// 1,000 bytes at 100 Gbit/s: 80 ns.
@@ -87,7 +87,7 @@ fn an_enqueue_marker_sees_the_backlog_without_the_arriving_packet() {
     let marks: Vec<_> = (1..4)
         .map(|slot| {
             let now = Instant::ZERO + SLOT * slot;
-            port.transmit_next(now, &mut buffer, &mut vec![]).unwrap().header.ecn
+            port.transmit_next(now, &mut buffer, &mut vec![]).unwrap().header.ecn()
         })
         .collect();
     assert_eq!(marks, [Ecn::Ect, Ecn::Ce, Ecn::Ce]);
@@ -103,7 +103,7 @@ fn a_dequeue_marker_sees_what_stays_behind() {
     // They leave 2,000, 1,000 and 0 bytes behind.
     let marks: Vec<_> = (1..4)
         .map(|slot| {
-            port.transmit_next(Instant::ZERO + SLOT * slot, &mut buffer, &mut vec![]).unwrap().header.ecn
+            port.transmit_next(Instant::ZERO + SLOT * slot, &mut buffer, &mut vec![]).unwrap().header.ecn()
         })
         .collect();
     assert_eq!(marks, [Ecn::Ce, Ecn::Ce, Ecn::Ect]);
@@ -119,7 +119,7 @@ fn a_pool_marker_marks_even_at_an_idle_port() {
     let Arrival::Sent(departure) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer) else {
         panic!()
     };
-    assert_eq!(departure.header.ecn, Ecn::Ce, "its neighbour holds 5,000 bytes of the pool");
+    assert_eq!(departure.header.ecn(), Ecn::Ce, "its neighbour holds 5,000 bytes of the pool");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn above_the_threshold_what_is_not_ecn_capable_is_dropped() {
         (port(vec![threshold(Point::Enqueue, 0)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
     port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer);
     port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer);
-    let ack = Header { kind: PacketKind::PureAck, ..packet(Ecn::NotEct) };
+    let ack = packet(Ecn::NotEct).with_kind(PacketKind::PureAck);
     assert!(matches!(
         port.receive(Instant::ZERO, packet(Ecn::NotEct), 3, &mut buffer),
         Arrival::Dropped { .. }
