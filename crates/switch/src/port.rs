@@ -247,7 +247,7 @@ impl<T: Copy + Default> Port<T> {
     }
 
     /// Put a packet that has left its queue on the wire, or hand back its payload if a marker drops it.
-    #[inline]
+    #[inline(always)]
     fn depart(
         &mut self,
         now: Instant,
