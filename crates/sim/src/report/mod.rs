@@ -142,8 +142,9 @@ impl Report {
                  tcp.ect = \"all\" sends them as ECT, as Linux does for DCTCP"
             ));
         }
-        let unfinished =
-            self.flows.iter().filter(|flow| flow.size.is_some() && flow.acked_at.is_none()).count();
+        let end = self.end_of_flows();
+        let is_open = |flow: &&FlowRecord| flow.size.is_some() && flow.completion_time(end).is_none();
+        let unfinished = self.flows.iter().filter(is_open).count();
         if unfinished > 0 {
             warnings.push(format!(
                 "{unfinished} flows were not complete when the run stopped; they are in no mean"
