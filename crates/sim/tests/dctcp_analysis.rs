@@ -103,7 +103,7 @@ fn simulate(flows: u32, sets: &[(&str, &str)]) -> Sawtooth {
     let whole = common::run(SCENARIO, &sets);
     let half = common::run(SCENARIO, &[sets.as_slice(), &[("stop.at", "50ms")]].concat());
     let counts = |report: &Report| {
-        let port = report.port("switch0->host40").unwrap();
+        let port = report.port("switch0->host40").expect("the star has this port");
         assert_eq!(port.dropped_total(), 0);
         (port.marked as f64, port.sent as f64)
     };

@@ -45,30 +45,33 @@ fn serve(load: f64, packets: u64, mut size: impl FnMut() -> u16) -> Seen {
     let (mut port, mut buffer) = port();
     let mut gaps = Stream::new(1, "gaps", 0);
     let mean_gap = RATE.transmission_time(MEAN_SIZE).0 as f64 / load;
-    let (mut seen, mut now, mut dropped) = (Seen::default(), Instant::ZERO, vec![]);
+    let (mut seen, mut now) = (Seen::default(), Instant::ZERO);
     for _ in 0..packets {
         now = now + Duration((gaps.exponential() * mean_gap).round() as u64);
-        while port.has_backlog() && port.busy_until() <= now {
-            let start = port.busy_until();
-            let departure = port.transmit_next(start, &mut buffer, &mut dropped).unwrap();
-            seen.waited += (start - Instant(departure.payload)).0 as f64;
-        }
-        let header = Header { wire_size: size(), ..Header::default() };
+        seen.waited += transmit_until(now, &mut port, &mut buffer);
+        let header = Header::default().with_size(size());
         seen.busy += RATE.transmission_time(header.size());
         if let Arrival::Dropped { .. } = port.receive(now, header, now.0, &mut buffer) {
             panic!("the buffer holds everything");
         }
     }
     seen.last_arrival = now;
-    while port.has_backlog() {
-        let start = port.busy_until();
-        let departure = port.transmit_next(start, &mut buffer, &mut dropped).unwrap();
-        seen.waited += (start - Instant(departure.payload)).0 as f64;
-    }
+    seen.waited += transmit_until(Instant::MAX, &mut port, &mut buffer);
     port.audit(&buffer);
     buffer.audit();
     seen.end = port.busy_until();
     seen
+}
+
+/// Send what waits, up to a time; returns how long it had waited.
+fn transmit_until(end: Instant, port: &mut Port<u64>, buffer: &mut SharedBuffer) -> f64 {
+    let mut waited = 0.0;
+    while port.has_backlog() && port.busy_until() <= end {
+        let start = port.busy_until();
+        let departure = port.transmit_next(start, buffer, &mut vec![]).expect("nothing drops what waits");
+        waited += (start - Instant(departure.payload)).0 as f64;
+    }
+    waited
 }
 
 /// Mean waiting time in units of the mean transmission time.
