@@ -39,15 +39,14 @@ fn summary(parts: &[&str], sets: &[(&str, &str)]) -> Value {
 
 #[test]
 fn a_run_without_flows_ends_at_its_time_and_reports() {
-    let report = common::run(&format!("{STAR}{UDP}"), &[("stop.at", "3ms")]);
+    let report = common::run(&format!("{STAR}{UDP}"), &[("stop.at", "3001us")]);
     let summary = report.summary();
-    assert_eq!(summary["simulated_s"].as_f64(), Some(0.003));
+    assert_eq!(summary["simulated_s"].as_f64(), Some(0.003_001));
     assert_eq!(summary["flows"], serde_json::json!({"started": 0, "completed": 0}));
-    // 1,500 bytes at 4 Gb/s: one each 3 us from 0 on, a thousand before 3 ms and one at that very time, which is not sent
-    // before the run is over. The last is still under way.
-    let received = summary["datagram_gbps"].as_f64().unwrap();
-    assert!((received - 4.0).abs() < 0.01, "{received}");
-    assert_eq!(report.port("host0->switch0").unwrap().sent / 1_000, 1);
+    // 1,500 bytes at 4 Gb/s: one each 3 us, at 0, 3, … 3,000 us. The last is under way when the run ends.
+    assert_eq!(report.port("host0->switch0").unwrap().sent, 1_001);
+    let received = summary["datagram_gbps"].as_f64().unwrap() * 1e9 / 8.0 * 0.003_001;
+    assert!((received - 1_000.0 * 1_500.0).abs() < 1.0, "{received}");
     let mut table = vec![];
     report.write_flows(&mut table).unwrap();
     assert!(table.starts_with(b"PAR1"), "a table without rows is a table");
