@@ -43,10 +43,11 @@ fn a_run_without_flows_ends_at_its_time_and_reports() {
     let summary = report.summary();
     assert_eq!(summary["simulated_s"].as_f64(), Some(0.003_001));
     assert_eq!(summary["flows"], serde_json::json!({"started": 0, "completed": 0}));
-    // 1,500 bytes at 4 Gb/s: one each 3 us, at 0, 3, … 3,000 us. The last is under way when the run ends.
+    // 1,500 bytes at 4 Gb/s: one each 3 us, at 0, 3, … 3,000 us. Each takes 4.4 us and up to 1.2 us of jitter, so
+    // that the last two are under way when the run ends.
     assert_eq!(report.port("host0->switch0").unwrap().sent, 1_001);
     let received = summary["datagram_gbps"].as_f64().unwrap() * 1e9 / 8.0 * 0.003_001;
-    assert!((received - 1_000.0 * 1_500.0).abs() < 1.0, "{received}");
+    assert!((received - 999.0 * 1_500.0).abs() < 1.0, "{received}");
     let mut table = vec![];
     report.write_flows(&mut table).unwrap();
     assert!(table.starts_with(b"PAR1"), "a table without rows is a table");
