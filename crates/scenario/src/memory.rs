@@ -186,6 +186,16 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
     checker.require(private <= pool, "switch.buffer.private", || {
         format!("{private} for each port is more than the whole pool, {pool}")
     });
+    if let Buffer::DynamicThreshold(b) = buffer {
+        // A threshold that an empty buffer does not reach lets nothing pass, ever.
+        let most = pool.0 as f64 * b.alpha;
+        checker.require(most >= packet.0 as f64 || private >= packet, "switch.buffer.alpha", || {
+            format!(
+                "{} of a pool of {pool} does not hold one packet of {packet}, nor do private bytes",
+                b.alpha
+            )
+        });
+    }
 }
 
 fn check_limit(key: &str, limit: Amount, packet: Bytes, checker: &mut Checker<'_>) {

@@ -244,6 +244,17 @@ fn missing_files_and_bad_ones_are_refused_with_their_line() {
 }
 
 #[test]
+fn a_threshold_that_lets_nothing_pass_is_refused() {
+    // 0.002 of 3 MiB are 6,291 bytes.
+    let sets = [("switch.buffer.alpha", "0.002"), ("switch.buffer.private", "0B")];
+    let error = load(BCC_F2, &sets).unwrap_err().to_string();
+    let expected =
+        "switch.buffer.alpha: 0.002 of a pool of 3MiB does not hold one packet of 9KB, nor do private bytes";
+    assert!(error.contains(expected), "{error}");
+    assert!(load(BCC_F2, &sets[..1]).is_ok(), "private bytes hold a packet");
+}
+
+#[test]
 fn several_mistakes_are_reported_at_once() {
     let sets = [("topology.hosts", "0"), ("switch.buffer.alpha", "0"), ("tcp.congestion.g", "2")];
     let problems = load(BCC_F2, &sets).unwrap_err().problems;
