@@ -21,9 +21,10 @@ test: $(VENV)/.built $(VENV)/.dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --quiet
-	$(BIN)/ruff format --check python tests/python
-	$(BIN)/ruff check python tests/python
+	$(BIN)/ruff format --check python tests/python benches experiments
+	$(BIN)/ruff check python tests/python benches experiments
 	$(BIN)/mypy
+	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
 
 bench: build

@@ -3,7 +3,8 @@
 
 Usage: benches/micro.py [--baseline FILE] [--json FILE]
 
-Each operation runs N and 2 N times under `valgrind --tool=callgrind`; the difference over N is what one costs, free of
+Each operation runs N and 2 N times under `valgrind --tool=callgrind`; the difference over N is what one
+costs, free of
 start-up. Counts are repeatable for one binary, so two versions can be compared to the instruction.
 """
 
@@ -31,7 +32,14 @@ COUNT = 100_000
 def instructions(binary: Path, operation: str, count: int) -> int:
     """Instructions that `count` repetitions execute."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", str(binary), operation, str(count)]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={scratch}/out",
+            str(binary),
+            operation,
+            str(count),
+        ]
         result = subprocess.run(command, capture_output=True, text=True, check=True)
     found = re.search(r"Collected\s*:\s*(\d+)", result.stderr)
     if found is None:
@@ -43,12 +51,18 @@ def main() -> int:
     """Count, print, and compare with a baseline if one is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--baseline", type=Path, help="JSON of an earlier version to compare with")
-    parser.add_argument("--json", type=Path, default=ROOT / "target/bench/micro.json", help="where to write the counts")
+    parser.add_argument(
+        "--json", type=Path, default=ROOT / "target/bench/micro.json", help="where to write the counts"
+    )
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         print("micro-benchmarks not run: valgrind is missing (apt-get install valgrind)", file=sys.stderr)
         return 0
-    subprocess.run(["cargo", "build", "--release", "-q", "-p", "shallows-sim", "--example", "micro"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["cargo", "build", "--release", "-q", "-p", "shallows-sim", "--example", "micro"],
+        cwd=ROOT,
+        check=True,
+    )
     binary = ROOT / "target/release/examples/micro"
     before = json.loads(options.baseline.read_text()) if options.baseline else {}
     counts = {}

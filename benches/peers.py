@@ -1,7 +1,7 @@
-"""`make bench`: our speed against ns-3's, on the same flows, topology and settings, in one session on one core.
+"""`make bench`: our speed against ns-3's, on the same flows, topology and settings, on one core.
 
 The two simulators take turns, so that a machine that slows down slows both. Writes `target/bench/peers.json` and
-prints a table; fails if the two sides did not do the same work. What both sides are told is in `peers/README.md`.
+prints a table; fails if the two sides did not do the same work. What both are told is in `peers/README.md`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import measure  # noqa: E402
 import ns3  # noqa: E402
 import ours  # noqa: E402
 from measure import Run  # noqa: E402
-from pinned import MissingTool  # noqa: E402
+from pinned import MissingToolError  # noqa: E402
 
 FOLDER = HERE.parent / "target" / "bench"
 STAR_SECONDS = 0.5
@@ -47,7 +47,9 @@ def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Calla
 
 def measure_star(program: Path, repeats: int) -> Case:
     """Sixteen long DCTCP flows into one port of a switch."""
-    return take_turns(repeats, lambda _: ours.run_star(STAR_SECONDS), lambda _: ns3.run_star(program, STAR_SECONDS))
+    return take_turns(
+        repeats, lambda _: ours.run_star(STAR_SECONDS), lambda _: ns3.run_star(program, STAR_SECONDS)
+    )
 
 
 def measure_leaf_spine(program: Path, repeats: int) -> Case:
@@ -95,7 +97,10 @@ def compare(case: Case) -> dict[str, Any]:
 def print_case(name: str, case: Case) -> None:
     """Print both sides of one case and how they compare."""
     print(f"\n{name}")
-    print(f"  {'':<10}{'packet-hops':>13}{'wall s':>10}{'process s':>11}{'hops/s':>14}{'ns/hop':>9}{'peak MB':>9}")
+    print(
+        f"  {'':<10}{'packet-hops':>13}{'wall s':>10}{'process s':>11}"
+        f"{'hops/s':>14}{'ns/hop':>9}{'peak MB':>9}"
+    )
     for side, runs in zip(("shallows", "ns-3"), case, strict=True):
         found = measure.figures(runs)
         process_s = measure.median(runs, lambda run: run.process_s)
@@ -105,7 +110,8 @@ def print_case(name: str, case: Case) -> None:
         )
     by_hops, by_bytes = measure.speed_ratios(*case)
     print(
-        f"  {min(by_hops, by_bytes):.1f} times ns-3 (by packet-hops {by_hops:.1f}, by delivered bytes {by_bytes:.1f}); "
+        f"  {min(by_hops, by_bytes):.1f} times ns-3 "
+        f"(by packet-hops {by_hops:.1f}, by delivered bytes {by_bytes:.1f}); "
         f"packet-hops {measure.hops_ratio(*case):.3f} of ns-3's"
     )
 
@@ -121,7 +127,10 @@ def print_fcts(case: Case) -> None:
 
 def print_scaling(scaling: dict[str, Any]) -> None:
     """Print how our cost per packet-hop grows with the flows of a run."""
-    print(f"\nscaling, our side alone\n  {'flows':<10}{'packet-hops':>13}{'wall s':>10}{'ns/hop':>9}{'peak MB':>9}")
+    print(
+        "\nscaling, our side alone\n"
+        f"  {'flows':<10}{'packet-hops':>13}{'wall s':>10}{'ns/hop':>9}{'peak MB':>9}"
+    )
     for count in COUNTS:
         found = scaling[str(count)]
         print(
@@ -132,7 +141,7 @@ def print_scaling(scaling: dict[str, Any]) -> None:
 
 
 def bench(repeats: int) -> list[str]:
-    """Measure everything, print it, write `peers.json`; return why the comparison does not hold, if it does not."""
+    """Measure everything, print it, write `peers.json`; return why the comparison does not hold."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ours.require()
     program = ns3.compile_if_stale(FOLDER)
@@ -155,17 +164,23 @@ def bench(repeats: int) -> list[str]:
 
 def main() -> int:
     """Parse the arguments, measure, say what is wrong in one line each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each side; medians are taken (default: 3)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="runs of each side; medians are taken (default: 3)"
+    )
     arguments = parser.parse_args()
     if arguments.repeats < 1:
         parser.error("--repeats must be at least 1")
     try:
         found = bench(arguments.repeats)
-    except MissingTool as missing:
+    except MissingToolError as missing:
         found = [str(missing)]
     except subprocess.CalledProcessError as failed:
-        found = [f"{' '.join(map(str, failed.cmd))} failed with status {failed.returncode}: {failed.stderr or ''}"]
+        found = [
+            f"{' '.join(map(str, failed.cmd))} failed with status {failed.returncode}: {failed.stderr or ''}"
+        ]
     for line in found:
         print(f"bench: {line}", file=sys.stderr)
     return 1 if found else 0

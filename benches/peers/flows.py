@@ -1,7 +1,9 @@
 """The flow list of the leaf-spine benchmark: Poisson arrivals, web search sizes, uniform pairs.
 
-One CSV file, `start_ns,source,destination,bytes`, which ns-3 and our `trace` workload both read, so that both sides
-have the same flows. Lists of one seed and load are prefixes of each other: 4,000 flows are the first quarter of 16,000.
+One CSV file, `start_ns,source,destination,bytes`, which ns-3 and our `trace` workload both read, so that
+both sides
+have the same flows. Lists of one seed and load are prefixes of each other: 4,000 flows are the first quarter
+of 16,000.
 
 Usage: flows.py COUNT LOAD SEED FILE
 """
@@ -23,7 +25,8 @@ LINK_BITS_PER_SECOND = 100e9
 
 HEADER = "start_ns,source,destination,bytes"
 
-# DCTCP (SIGCOMM '10) Fig. 4, as the traffic generator of the MQ-ECN authors has it, in bytes: (size, cumulative share).
+# DCTCP (SIGCOMM '10) Fig. 4, as the traffic generator of the MQ-ECN authors has it, in bytes: (size,
+# cumulative share).
 WEB_SEARCH = (
     (0, 0.0),
     (10_000, 0.15),
@@ -55,7 +58,7 @@ def mean_size() -> float:
 
 
 def size_at(share: float) -> int:
-    """Return the size, at least one byte, below which this share of the flows lies; linear between the points."""
+    """Return the size, at least one byte, below which this share of the flows lies."""
     point = max(1, bisect_left([cumulative for _, cumulative in WEB_SEARCH], share))
     (a, low), (b, high) = WEB_SEARCH[point - 1], WEB_SEARCH[point]
     return max(1, round(a + (b - a) * (share - low) / (high - low)))
@@ -64,7 +67,9 @@ def size_at(share: float) -> int:
 def arrivals_per_second(load: float) -> float:
     """Return the rate of flows whose payload fills `load` of the capacity from the leaves to the spines."""
     hosts_per_leaf = HOSTS // LEAVES
-    crossing = (HOSTS - hosts_per_leaf) / (HOSTS - 1)  # share of uniform pairs that are under different leaves
+    crossing = (HOSTS - hosts_per_leaf) / (
+        HOSTS - 1
+    )  # share of uniform pairs that are under different leaves
     uplinks = LEAVES * SPINES * LINK_BITS_PER_SECOND
     return load * uplinks / crossing / (8 * mean_size())
 

@@ -65,7 +65,7 @@ def speed_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> tuple[float, flo
 
 
 def fct_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
-    """Return per size bin our mean FCT over theirs, each averaged over the repeats, which differ in the ECMP seed."""
+    """Return per size bin our mean FCT over theirs, averaged over repeats with different ECMP seeds."""
 
     def mean(runs: Sequence[Run], size: str) -> float:
         return statistics.fmean(run.mean_fct_us[size] for run in runs)
@@ -83,16 +83,20 @@ def mean_fct_by_size(flows: Iterable[tuple[int, float]]) -> dict[str, float]:
 
 
 def problems(case: str, ours: Sequence[Run], theirs: Sequence[Run]) -> list[str]:
-    """Return why the two sides of a case cannot be compared: drops, unfinished flows, different amounts of work."""
+    """Return why the two sides cannot be compared: drops, unfinished flows, different amounts of work."""
     found = []
     for side, runs in (("shallows", ours), ("ns-3", theirs)):
         drops = max(run.drops for run in runs)
         unfinished = max(run.unfinished for run in runs)
         if drops:
-            found.append(f"{case}: {side} dropped {drops} packets; the buffers must be so large that nobody drops")
+            found.append(
+                f"{case}: {side} dropped {drops} packets; the buffers must be so large that nobody drops"
+            )
         if unfinished:
             found.append(f"{case}: {side} left {unfinished} flows unfinished")
     ratio = hops_ratio(ours, theirs)
     if abs(ratio - 1) > HOPS_TOLERANCE:
-        found.append(f"{case}: we made {ratio:.3f} times the packet-hops of ns-3, not within {HOPS_TOLERANCE:.0%}")
+        found.append(
+            f"{case}: we made {ratio:.3f} times the packet-hops of ns-3, not within {HOPS_TOLERANCE:.0%}"
+        )
     return found

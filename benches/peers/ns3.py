@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from measure import Run, mean_fct_by_size
-from pinned import MissingTool, pinned
+from pinned import MissingToolError, pinned
 
 SOURCES = [Path(__file__).with_name(name) for name in ("ns3_fabric.cc", "ecmp_routing.h")]
 MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
@@ -22,13 +22,25 @@ def compile_if_stale(folder: Path) -> Path:
     if program.exists() and all(program.stat().st_mtime > source.stat().st_mtime for source in SOURCES):
         return program
     if not shutil.which("g++"):
-        raise MissingTool("g++ is missing: apt-get install g++")
+        raise MissingToolError("g++ is missing: apt-get install g++")
     if not Path("/usr/include/ns3/core-module.h").exists():
-        raise MissingTool("ns-3 is missing: apt-get install libns3-dev")
+        raise MissingToolError("ns-3 is missing: apt-get install libns3-dev")
     libraries = [f"-lns3-{module}" for module in MODULES]
-    command = ["g++", "-O2", "-std=c++17", "-Wall", "-Wextra", str(SOURCES[0]), "-o", str(program), *libraries]
+    command = [
+        "g++",
+        "-O2",
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        str(SOURCES[0]),
+        "-o",
+        str(program),
+        *libraries,
+    ]
     if subprocess.run(command, check=False).returncode != 0:
-        raise MissingTool("ns3_fabric.cc does not compile; it is written for ns-3.37, libns3-dev of Debian 12")
+        raise MissingToolError(
+            "ns3_fabric.cc does not compile; it is written for ns-3.37, libns3-dev of Debian 12"
+        )
     return program
 
 
@@ -43,7 +55,9 @@ def run_leaf_spine(program: Path, flow_list: Path, seed: int, fcts: Path) -> Run
     arguments = [f"--flows={flow_list}", f"--seed={seed}", f"--fcts={fcts}"]
     report, process_s = _run([str(program), "--mode=leaf-spine", *arguments])
     with fcts.open(encoding="ascii") as file:
-        means = mean_fct_by_size((int(row["bytes"]), int(row["fct_ns"]) / 1e3) for row in csv.DictReader(file))
+        means = mean_fct_by_size(
+            (int(row["bytes"]), int(row["fct_ns"]) / 1e3) for row in csv.DictReader(file)
+        )
     return _to_run(report, process_s, unfinished=report["flows"] - report["completed"], mean_fct_us=means)
 
 

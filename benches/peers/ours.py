@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import BINS, Run
-from pinned import MissingTool, pinned
+from pinned import MissingToolError, pinned
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "benches" / "scenarios"
@@ -24,7 +24,7 @@ TRACE_KEY = "workload.0.path"
 def require() -> None:
     """Say at once, and not after minutes of the other side, that our side is not there."""
     if not COMMAND.exists():
-        raise MissingTool(f"{COMMAND.relative_to(ROOT)} is missing: make build")
+        raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing: make build")
 
 
 def run_shallows(scenario: Path, overrides: Mapping[str, object], seed: int = 1) -> dict[str, Any]:
@@ -34,7 +34,10 @@ def run_shallows(scenario: Path, overrides: Mapping[str, object], seed: int = 1)
         out = ["--seed", str(seed), "--out", str(Path(scratch) / "run"), "--json"]
         begin = time.monotonic()
         process = subprocess.run(
-            pinned([str(COMMAND), "run", str(scenario), *settings, *out]), check=True, stdout=subprocess.PIPE, text=True
+            pinned([str(COMMAND), "run", str(scenario), *settings, *out]),
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         process_s = time.monotonic() - begin
     return {**json.loads(process.stdout), "process_s": process_s}

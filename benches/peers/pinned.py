@@ -6,7 +6,7 @@ import os
 import shutil
 
 
-class MissingTool(Exception):
+class MissingToolError(Exception):
     """Something that the benchmark needs is not there; the message says how to get it."""
 
 

@@ -36,8 +36,10 @@ class FlowList(unittest.TestCase):
         self.assertEqual(flows.size_at(0.0), 1)
 
     def test_the_uplinks_carry_the_load(self) -> None:
-        # Payload that crosses the spines, over 64 uplinks of 100 Gb/s. The sizes' standard deviation is 2.3 means, so
-        # the standard error over 35,000 crossing flows is 2.5 / sqrt(35,000) = 1.3 %; allowed are three of them.
+        # Payload that crosses the spines, over 64 uplinks of 100 Gb/s. The sizes' standard deviation is 2.3
+        # means, so
+        # the standard error over 35,000 crossing flows is 2.5 / sqrt(35,000) = 1.3 %; allowed are three of
+        # them.
         rows = list(islice(flows.flows(0.6, seed=1), 40_000))
         crossing = sum(row.bytes for row in rows if row.source // 16 != row.destination // 16)
         load = crossing * 8 / (rows[-1].start_ns / 1e9) / (64 * 100e9)
@@ -73,7 +75,9 @@ class Comparison(unittest.TestCase):
         self.assertEqual(measure.figures([RUN, slow, RUN]), measure.figures([RUN]))
 
     def test_bins_include_their_upper_ends(self) -> None:
-        means = measure.mean_fct_by_size([(100_000, 1.0), (100_001, 2.0), (10_000_000, 4.0), (10_000_001, 8.0)])
+        means = measure.mean_fct_by_size(
+            [(100_000, 1.0), (100_001, 2.0), (10_000_000, 4.0), (10_000_001, 8.0)]
+        )
         self.assertEqual(means, {"small": 1.0, "medium": 3.0, "large": 8.0})
 
     def test_fcts_are_averaged_over_repeats(self) -> None:

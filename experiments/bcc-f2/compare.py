@@ -2,7 +2,8 @@
 
 Usage: python experiments/bcc-f2/compare.py FOLDER
 
-FOLDER is what `shallows sweep experiments/bcc-f2/as-made.toml --out FOLDER` wrote. Ours are means over the seeds.
+FOLDER is what `shallows sweep experiments/bcc-f2/as-made.toml --out FOLDER` wrote. Ours are means over the
+seeds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import statistics
 import sys
 from pathlib import Path
 
-# The authors' plot data (FCT in us, loss in %): load -> all, small mean, small p99, large mean, loss, timeouts.
+# The authors' plot data (FCT in us, loss in %): load -> all, small mean, small p99, large mean, loss,
+# timeouts.
 PAPER = {
     "K720": {
         40: (521, 94, 152, 4270, 0.0004, 2),
@@ -35,14 +37,12 @@ NAMES = ("all", "small", "small p99", "large", "loss %", "timeouts")
 
 
 def read(folder: Path) -> dict[tuple[str, int], list[tuple[float, ...]]]:
-    """Scheme and load -> one tuple per seed: all, small, small p99, large, loss % over ports, loss %, timeouts."""
+    """Scheme and load -> a tuple per seed: the columns of `NAMES`, then the loss ratio in percent."""
     points: dict[tuple[str, int], list[tuple[float, ...]]] = {}
     for path in sorted(folder.glob("*/summary.json")):
         summary = json.loads(path.read_text())
-        resolved = json.loads((path.parent / "resolved.json").read_text())
-        marker = resolved["scenario"]["switch"]["markers"][0] if "scenario" in resolved else resolved["switch"]["markers"][0]
-        workload = (resolved["scenario"] if "scenario" in resolved else resolved)["workload"][0]
-        scheme = "K720" if "720" in str(marker["k"]) else "K200"
+        scenario = json.loads((path.parent / "resolved.json").read_text())
+        scheme = "K720" if scenario["switch"]["markers"][0]["k"] == "720KB" else "K200"
         fct = summary["fct_us"]
         row = (
             fct["all"]["mean"],
@@ -53,7 +53,7 @@ def read(folder: Path) -> dict[tuple[str, int], list[tuple[float, ...]]]:
             float(summary["timeouts"]),
             100 * summary["loss_rate"],
         )
-        points.setdefault((scheme, round(100 * workload["load"])), []).append(row)
+        points.setdefault((scheme, round(100 * scenario["workload"][0]["load"])), []).append(row)
     return points
 
 
@@ -63,8 +63,8 @@ def main() -> int:
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     points = read(Path(sys.argv[1]))
-    print("| scheme | load % | " + " | ".join(f"{name}: paper | ours" for name in NAMES) + " | loss %, ratio | seeds |")
-    print("|---|---|" + "---|" * (2 * len(NAMES) + 2))
+    print(f"| scheme | load % | {' | '.join(NAMES)} | loss %, ratio | seeds |")
+    print("|---" * (len(NAMES) + 4) + "|")
     for scheme, loads in PAPER.items():
         for load, paper in loads.items():
             runs = points.get((scheme, load), [])
@@ -74,12 +74,12 @@ def main() -> int:
             cells = []
             for name, theirs, value in zip(NAMES, paper, ours, strict=False):
                 if name == "loss %":
-                    cells.append(f"{theirs:.4f} | {value:.4f}")
+                    cells.append(f"{theirs:.4f} / {value:.4f}")
                 elif name == "timeouts":
-                    cells.append(f"{theirs} | {value:.0f}")
+                    cells.append(f"{theirs} / {value:.0f}")
                 else:
-                    cells.append(f"{theirs} | {value:.0f} ({100 * (value / theirs - 1):+.0f} %)")
-            print(f"| {scheme} | {load} | " + " | ".join(cells) + f" | {ours[6]:.4f} | {len(runs)} |")
+                    cells.append(f"{theirs} / {value:.0f} ({100 * (value / theirs - 1):+.0f} %)")
+            print(f"| {scheme} | {load} | {' | '.join(cells)} | {ours[-1]:.4f} | {len(runs)} |")
     return 0
 
 

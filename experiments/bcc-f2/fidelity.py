@@ -1,5 +1,7 @@
-"""What each peculiarity of the authors' simulator changes: `as-made.toml` with one setting at a time as the paper or the
-RFC has it. Prints the Markdown table of docs/fidelity.md. 132 runs of 50,000 flows, six minutes on two cores.
+"""What each peculiarity of the authors' simulator changes.
+
+Runs `as-made.toml` with one setting at a time as the paper or the RFC has it, and prints the Markdown table
+of docs/fidelity.md: 132 runs of 50,000 flows, six minutes on two cores.
 
 Usage: python experiments/bcc-f2/fidelity.py FOLDER
 
@@ -44,7 +46,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "delayed ACKs, m = 2, 6 us": {TCP + "delayed_ack.segments": 2, TCP + "delayed_ack.timeout": "6us"},
     "a new connection for each flow": {"workload.0.connections": "new"},
     "31 senders, as the script at hand": {"workload.0.senders": "all"},
-    "jitter of one MTU time at hosts": {"host.jitter": "720ns"},
+    "no jitter at hosts": {"host.jitter": "off"},
     "FCT at the receiver": {"measure.fct": "receiver"},
     "wire load counts last segments exactly": {"workload.0.counted": "wire"},
 }
@@ -83,13 +85,19 @@ def main() -> int:
     with ProcessPoolExecutor() as pool:
         rows = dict(zip(jobs, pool.map(run, jobs), strict=True))
     heads = [f"K={float(k[:-1]) / 1000:.0f} KB, {load:.0%}" for load, k in CASES]
-    print("| changed | " + " | ".join(f"{head}: small mean, p99, large mean; loss %; timeouts" for head in heads) + " |")
+    print(
+        "| changed | "
+        + " | ".join(f"{head}: small mean, p99, large mean; loss %; timeouts" for head in heads)
+        + " |"
+    )
     print("|---|" + "---|" * len(CASES))
     for variant in VARIANTS:
         cells = []
         for load, threshold in CASES:
             seeds = [rows[variant, load, threshold, seed, sys.argv[1]] for seed in SEEDS]
-            small, p99, large, loss, timeouts = (statistics.fmean(values) for values in zip(*seeds, strict=True))
+            small, p99, large, loss, timeouts = (
+                statistics.fmean(values) for values in zip(*seeds, strict=True)
+            )
             cells.append(f"{small:.0f}, {p99:.0f}, {large:.0f}; {loss:.4f}; {timeouts:.0f}")
         print(f"| {variant} | " + " | ".join(cells) + " |")
     return 0
