@@ -1,7 +1,7 @@
 """`make bench`: our speed against ns-3's, on the same flows, topology and settings, on one core.
 
-The two simulators take turns, so that a machine that slows down slows both. Writes `target/bench/peers.json` and
-prints a table; fails if the two sides did not do the same work. What both are told is in `peers/README.md`.
+The two simulators take turns, so that a machine that slows down slows both. Writes `target/bench/peers.json`,
+prints a table, and fails if the two sides did not do the same work. What both are told: `peers/README.md`.
 """
 
 from __future__ import annotations
