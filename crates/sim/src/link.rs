@@ -1,11 +1,13 @@
 //! A directed link: the egress port that feeds it and the packets in flight on it.
+//!
+//! Packets in flight are linked lists through one store that all links share, whose slots are used again at once: a
+//! ring for each link would touch all its slots in turn, and those of all links together are more than a cache holds.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
 use shallows_switch::Port;
 use shallows_switch::port::Departure;
-use shallows_switch::ring::Ring;
 
 use crate::packet::PacketRef;
 
@@ -18,10 +20,7 @@ pub(crate) enum Target {
     Switch(u32),
 }
 
-/// A packet in flight, or at a port.
-pub(crate) type InFlight = (Header, PacketRef);
-
-/// A link with its port. Packets in flight wait in a ring, and only the first has an event.
+/// A link with its port. Of the packets in flight only the first has an event.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) port: Port<PacketRef>,
@@ -31,15 +30,58 @@ pub(crate) struct Link {
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
     delay: Duration,
-    flying: Ring<Flying>,
+    /// First and last packet in flight, or `NONE`.
+    first: u32,
+    last: u32,
     jitter: Option<Box<Jitter>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// All packets in flight.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    slots: Vec<Flying>,
+    /// The slot that was freed last.
+    free: Option<u32>,
+    count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Flying {
     arrival: Instant,
     header: Header,
     packet: PacketRef,
+    /// The next on the same link, or the next free slot, or `NONE`.
+    next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl InFlight {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    fn insert(&mut self, flying: Flying) -> u32 {
+        self.count += 1;
+        let Some(slot) = self.free else {
+            self.slots.push(flying);
+            return u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight");
+        };
+        let next = std::mem::replace(&mut self.slots[slot as usize], flying).next;
+        self.free = (next != NONE).then_some(next);
+        slot
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: u32) -> Flying {
+        self.count -= 1;
+        let flying = self.slots[slot as usize];
+        self.slots[slot as usize].next = self.free.unwrap_or(NONE);
+        self.free = Some(slot);
+        flying
+    }
 }
 
 /// Small random delays that keep order and rate, against lock-step of simulated flows.
@@ -52,7 +94,7 @@ struct Jitter {
 
 impl Link {
     pub(crate) fn new(port: Port<PacketRef>, node: u32, target: Target, delay: Duration) -> Self {
-        Self { port, node, target, waking: false, delay, flying: Ring::new(), jitter: None }
+        Self { port, node, target, waking: false, delay, first: NONE, last: NONE, jitter: None }
     }
 
     /// Delay every packet by a random part of `spread`, without overtaking.
@@ -65,26 +107,37 @@ impl Link {
 
     /// Put a packet on the wire; returns its arrival if it is the first in flight, to be scheduled.
     #[inline]
-    pub(crate) fn launch(&mut self, departure: Departure<PacketRef>) -> Option<Instant> {
+    pub(crate) fn launch(
+        &mut self,
+        departure: Departure<PacketRef>,
+        in_flight: &mut InFlight,
+    ) -> Option<Instant> {
         let Departure { header, payload: packet, finish } = departure;
         let mut arrival = finish + self.delay;
         if let Some(jitter) = &mut self.jitter {
             arrival = jitter.delay(arrival, self.port.rate().transmission_time(header.size()));
         }
-        self.flying.push(Flying { arrival, header, packet });
-        (self.flying.len() == 1).then_some(arrival)
+        let slot = in_flight.insert(Flying { arrival, header, packet, next: NONE });
+        let before = std::mem::replace(&mut self.last, slot);
+        if before == NONE {
+            self.first = slot;
+            return Some(arrival);
+        }
+        in_flight.slots[before as usize].next = slot;
+        None
     }
 
     /// Take the packet that arrives now; also returns the arrival of the next in flight, to be scheduled.
     #[inline]
-    pub(crate) fn land(&mut self) -> (InFlight, Option<Instant>) {
-        let landed = self.flying.pop().expect("a delivery is scheduled only while something flies");
-        ((landed.header, landed.packet), self.flying.front().map(|next| next.arrival))
-    }
-
-    /// Packets in flight.
-    pub(crate) fn in_flight(&self) -> usize {
-        self.flying.len()
+    pub(crate) fn land(&mut self, in_flight: &mut InFlight) -> (Header, PacketRef, Option<Instant>) {
+        debug_assert!(self.first != NONE, "a delivery is scheduled only while something flies");
+        let landed = in_flight.remove(self.first);
+        self.first = landed.next;
+        if landed.next == NONE {
+            self.last = NONE;
+            return (landed.header, landed.packet, None);
+        }
+        (landed.header, landed.packet, Some(in_flight.slots[landed.next as usize].arrival))
     }
 }
 
@@ -117,27 +170,27 @@ mod tests {
 
     #[test]
     fn a_packet_arrives_after_serialisation_and_propagation_and_only_the_first_is_announced() {
-        let mut link = link(Duration::ZERO);
+        let (mut link, mut wire) = (link(Duration::ZERO), InFlight::default());
         let [first, second] = [100, 300].map(|ns| Instant::ZERO + Duration::from_nanos(ns));
-        assert_eq!(link.launch(departure(first)), Some(first + Duration::from_micros(1)));
-        assert_eq!(link.launch(departure(second)), None);
-        assert_eq!(link.land().1, Some(second + Duration::from_micros(1)));
-        assert_eq!(link.land().1, None);
+        assert_eq!(link.launch(departure(first), &mut wire), Some(first + Duration::from_micros(1)));
+        assert_eq!(link.launch(departure(second), &mut wire), None);
+        assert_eq!(link.land(&mut wire).2, Some(second + Duration::from_micros(1)));
+        assert_eq!(link.land(&mut wire).2, None);
+        assert_eq!(wire.len(), 0);
     }
 
     #[test]
     fn jitter_keeps_order_and_rate_and_adds_at_most_its_spread_when_there_is_room() {
         let spread = Duration::from_nanos(120);
-        let mut link = link(spread);
+        let (mut link, mut wire) = (link(spread), InFlight::default());
         let transmission = Rate::from_gbps(100).transmission_time(Bytes(1_500));
         let mut last = Instant::ZERO;
         for sent in 0..1_000u64 {
             // Back to back for a hundred packets, then sparse.
             let gap = if sent < 100 { transmission } else { transmission * 3 };
             let finish = Instant::ZERO + gap * sent + transmission;
-            link.launch(departure(finish));
-            let arrival = link.flying.front().unwrap().arrival;
-            link.land();
+            let arrival = link.launch(departure(finish), &mut wire).unwrap();
+            link.land(&mut wire);
             assert!(arrival >= last + transmission, "packets do not overlap");
             let delay = arrival - (finish + Duration::from_micros(1));
             assert!(delay <= spread, "{delay} is more than {spread}");

@@ -11,7 +11,7 @@ use shallows_switch::routing::Ecmp;
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
-use crate::link::{Link, Target};
+use crate::link::{InFlight, Link, Target};
 use crate::packet::Packets;
 use crate::report::Report;
 use crate::sampler::Sampler;
@@ -165,6 +165,7 @@ fn build(experiment: &Experiment) -> World {
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
     World {
         links,
+        in_flight: InFlight::default(),
         buffers,
         switches,
         nics,

@@ -16,7 +16,7 @@ use shallows_transport::{Config, Transmit};
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
-use crate::link::{Link, Target};
+use crate::link::{InFlight, Link, Target};
 use crate::packet::{Packet, PacketRef, Packets};
 use crate::sampler::Sampler;
 use crate::traffic::Traffic;
@@ -25,6 +25,7 @@ use crate::traffic::Traffic;
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) links: Vec<Link>,
+    pub(crate) in_flight: InFlight,
     /// By node: hosts first, then switches.
     pub(crate) buffers: Vec<SharedBuffer>,
     pub(crate) switches: Vec<Switch>,
@@ -112,7 +113,7 @@ impl World {
         }
         if let Some(departure) = departure {
             self.tally.packet_hops += 1;
-            if let Some(arrival) = link.launch(departure) {
+            if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
                 queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
             }
         }
@@ -125,7 +126,7 @@ impl World {
     #[inline]
     fn deliver(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         let link = &mut self.links[index as usize];
-        let ((header, packet), next) = link.land();
+        let (header, packet, next) = link.land(&mut self.in_flight);
         if let Some(next) = next {
             queue.schedule(next, Event::new(Class::Deliver, index, self.ranks));
         }
@@ -157,7 +158,7 @@ impl World {
         match link.port.receive(queue.now(), header, packet, buffer) {
             Arrival::Sent(departure) => {
                 self.tally.packet_hops += 1;
-                if let Some(arrival) = link.launch(departure) {
+                if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
                     queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
                 }
             }
@@ -341,10 +342,9 @@ impl World {
         for buffer in &self.buffers {
             buffer.audit();
         }
-        let mut under_way = 0;
+        let mut under_way = self.in_flight.len() as u64;
         for link in &self.links {
             link.port.audit(&self.buffers[link.node as usize]);
-            under_way += link.in_flight() as u64;
             let counters = link.port.counters();
             under_way += counters.enqueued() - counters.dequeued();
         }

@@ -46,8 +46,9 @@ impl<T: Copy + Default> Ring<T> {
         }
         let mask = self.slots.len() - 1;
         let item = self.slots[self.head & mask];
-        self.head = (self.head + 1) & mask;
         self.len -= 1;
+        // An empty ring begins anew: a queue that empties often stays on the same few cache lines.
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & mask };
         Some(item)
     }
 
