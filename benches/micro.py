@@ -54,6 +54,7 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, default=ROOT / "target/bench/micro.json", help="where to write the counts"
     )
+    parser.add_argument("--count", type=int, default=COUNT, help="repetitions N of each operation")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         print("micro-benchmarks not run: valgrind is missing (apt-get install valgrind)", file=sys.stderr)
@@ -68,8 +69,8 @@ def main() -> int:
     counts = {}
     print(f"{'operation':12} {'instructions':>12} {'baseline':>10}  what")
     for operation, meaning in OPERATIONS.items():
-        once = instructions(binary, operation, COUNT)
-        counts[operation] = (instructions(binary, operation, 2 * COUNT) - once) / COUNT
+        once = instructions(binary, operation, options.count)
+        counts[operation] = (instructions(binary, operation, 2 * options.count) - once) / options.count
         baseline = f"{before[operation]:10.1f}" if operation in before else f"{'':10}"
         print(f"{operation:12} {counts[operation]:12.1f} {baseline}  {meaning}")
     options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -45,16 +45,14 @@ def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Calla
     return case
 
 
-def measure_star(program: Path, repeats: int) -> Case:
+def measure_star(program: Path, repeats: int, seconds: float) -> Case:
     """Sixteen long DCTCP flows into one port of a switch."""
-    return take_turns(
-        repeats, lambda _: ours.run_star(STAR_SECONDS), lambda _: ns3.run_star(program, STAR_SECONDS)
-    )
+    return take_turns(repeats, lambda _: ours.run_star(seconds), lambda _: ns3.run_star(program, seconds))
 
 
-def measure_leaf_spine(program: Path, repeats: int) -> Case:
+def measure_leaf_spine(program: Path, repeats: int, count: int) -> Case:
     """Web search traffic through 128 hosts, to completion."""
-    flow_list, total_bytes = make_flow_list(COMPARED_COUNT)
+    flow_list, total_bytes = make_flow_list(count)
     return take_turns(
         repeats,
         lambda seed: ours.run_leaf_spine(flow_list, total_bytes, seed),
@@ -140,25 +138,26 @@ def print_scaling(scaling: dict[str, Any]) -> None:
     print(f"  cost per packet-hop at 16,000 flows over that at 1,000: {scaling['ratio_16000_over_1000']:.2f}")
 
 
-def bench(repeats: int) -> list[str]:
-    """Measure everything, print it, write `peers.json`; return why the comparison does not hold."""
+def bench(repeats: int, out: Path, quick: bool) -> list[str]:
+    """Measure everything, print it, write `out`; return why the comparison does not hold."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ours.require()
     program = ns3.compile_if_stale(FOLDER)
-    star = measure_star(program, repeats)
-    print_case(f"star: 16 long DCTCP flows, 10 Gb/s, 1500 B, {STAR_SECONDS} s", star)
-    leaf_spine = measure_leaf_spine(program, repeats)
-    print_case(f"leaf-spine: 128 hosts, 100 Gb/s, 9000 B, {COMPARED_COUNT:,} web search flows", leaf_spine)
+    seconds, count = (0.05, 200) if quick else (STAR_SECONDS, COMPARED_COUNT)
+    star = measure_star(program, repeats, seconds)
+    print_case(f"star: 16 long DCTCP flows, 10 Gb/s, 1500 B, {seconds} s", star)
+    leaf_spine = measure_leaf_spine(program, repeats, count)
+    print_case(f"leaf-spine: 128 hosts, 100 Gb/s, 9000 B, {count:,} web search flows", leaf_spine)
     print_fcts(leaf_spine)
-    scaling = measure_scaling(repeats)
-    print_scaling(scaling)
     document = {
         "star": compare(star),
         "leaf_spine": compare(leaf_spine),
-        "scaling": scaling,
         "fct_ratio": measure.fct_ratios(*leaf_spine),
     }
-    (FOLDER / "peers.json").write_text(json.dumps(document, indent=2) + "\n", encoding="ascii")
+    if not quick:
+        document["scaling"] = measure_scaling(repeats)
+        print_scaling(document["scaling"])
+    out.write_text(json.dumps(document, indent=2) + "\n", encoding="ascii")
     return measure.problems("star", *star) + measure.problems("leaf-spine", *leaf_spine)
 
 
@@ -170,11 +169,13 @@ def main() -> int:
     parser.add_argument(
         "--repeats", type=int, default=3, help="runs of each side; medians are taken (default: 3)"
     )
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work, without the scaling")
+    parser.add_argument("--json", type=Path, default=FOLDER / "peers.json", help="where the numbers go")
     arguments = parser.parse_args()
     if arguments.repeats < 1:
         parser.error("--repeats must be at least 1")
     try:
-        found = bench(arguments.repeats)
+        found = bench(arguments.repeats, arguments.json, arguments.quick)
     except MissingToolError as missing:
         found = [str(missing)]
     except subprocess.CalledProcessError as failed:

@@ -36,7 +36,7 @@ def run_shallows(scenario: Path, overrides: Mapping[str, object], seed: int = 1)
         process = subprocess.run(
             pinned([str(COMMAND), "run", str(scenario), *settings, *out]),
             check=True,
-            stdout=subprocess.PIPE,
+            capture_output=True,
             text=True,
         )
         process_s = time.monotonic() - begin
@@ -44,8 +44,8 @@ def run_shallows(scenario: Path, overrides: Mapping[str, object], seed: int = 1)
 
 
 def run_star(simulated_s: float) -> Run:
-    """Run 16 long flows; the scenario says for how long, which must be `simulated_s`."""
-    summary = run_shallows(SCENARIOS / "star.toml", {})
+    """Run 16 long flows for `simulated_s` seconds."""
+    summary = run_shallows(SCENARIOS / "star.toml", {"stop.at": f"{round(simulated_s * 1e6)}us"})
     delivered = summary["goodput_gbps"] * 1e9 / 8 * simulated_s
     return _to_run(summary, delivered, unfinished=0)
 
