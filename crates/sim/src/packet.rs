@@ -44,11 +44,9 @@ impl Packets {
         self.slots[packet.0 as usize]
     }
 
-    /// Forget a packet that was dropped.
-    pub(crate) fn discard(&mut self, packet: PacketRef) {
-        if packet != PacketRef::NONE {
-            self.free.push(packet.0);
-        }
+    /// Forget a packet that was dropped. Says whether it carried data of a connection.
+    pub(crate) fn discard(&mut self, packet: PacketRef) -> bool {
+        packet != PacketRef::NONE && self.remove(packet).segment.len > 0
     }
 
     /// How many packets are under way.

@@ -46,6 +46,10 @@ pub struct Progress {
     pub events: u64,
 }
 
+/// A run that does not end by then never will: some flow finds no way through, and its timer only backs off. A hundred
+/// days, half of what the clock holds, so that no deadline overflows.
+const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
+
 impl Simulation {
     /// Build the network and schedule the first events.
     pub fn new(experiment: Experiment) -> Self {
@@ -64,7 +68,7 @@ impl Simulation {
 
     /// Fire up to `events` more events, fewer if the run ends.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let until = self.experiment.stop.at.unwrap_or(Instant::MAX);
+        let until = self.experiment.stop.at.unwrap_or(END_OF_TIME);
         if !self.done {
             self.done = !run(&mut self.world, &mut self.queue, until, events);
         }

@@ -271,7 +271,9 @@ impl World {
             let receiver = &self.connections.receivers[slot as usize];
             let record = &mut self.traffic.records[number as usize];
             if record.received_at.is_none() {
-                record.delivered = Bytes(receiver.receiver.received() - receiver.flow_start);
+                // Bytes that were written before the flow may still be on their way.
+                record.delivered =
+                    Bytes(receiver.receiver.received()).saturating_sub(Bytes(receiver.flow_start));
             }
         }
     }

@@ -170,8 +170,7 @@ impl World {
             }
             Arrival::Dropped { payload } => {
                 self.tally.packets_dropped += 1;
-                self.tally.data_dropped += u64::from(header.kind() == PacketKind::Data);
-                self.packets.discard(payload);
+                self.tally.data_dropped += u64::from(self.packets.discard(payload));
             }
         }
     }
@@ -254,7 +253,7 @@ impl World {
     #[inline]
     fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
         self.tally.packets_sent += 1;
-        self.tally.data_sent += u64::from(header.kind() == PacketKind::Data);
+        self.tally.data_sent += u64::from(packet.segment.len > 0);
         let packet = self.packets.insert(packet);
         self.enqueue(self.nics[header.source.0 as usize], header, packet, queue);
     }
@@ -329,7 +328,7 @@ impl World {
     fn reclaim(&mut self) {
         self.tally.packets_dropped += self.dropped.len() as u64;
         for packet in self.dropped.drain(..) {
-            self.packets.discard(packet);
+            self.tally.data_dropped += u64::from(self.packets.discard(packet));
         }
     }
 

@@ -94,7 +94,7 @@ fn nothing_is_left_to_do_and_no_test_is_muted() {
 
 #[test]
 fn source_files_stay_readable() {
-    // STYLE: no file beyond what can be read in one sitting.
+    // CONTRIBUTING.md: files are short; none is beyond what can be read in one sitting.
     let long = |path: &PathBuf| {
         let lines = read(path).lines().count();
         (lines > 700).then(|| format!("{}: {lines} lines; would two rooms be clearer than one?", short(path)))
@@ -104,7 +104,7 @@ fn source_files_stay_readable() {
 
 #[test]
 fn models_depend_on_no_driver() {
-    // DESIGN §1: core on nothing; switch and transport on core; scenario on those; sim on scenario.
+    // ARCHITECTURE.md: core on nothing; switch and transport on core; scenario on those; sim on scenario.
     let allowed = [
         ("core", &[][..]),
         ("switch", &["core"][..]),
