@@ -1,6 +1,8 @@
 //! The effective marking curve of each kind of port: in bytes, packets, time and bandwidth-delay products, and against
 //! what the buffer lets a queue hold. A marker whose threshold lies beyond that never fires.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::aqm::{self, Gauge, Point, Scope};
@@ -8,6 +10,7 @@ use shallows_switch::buffer::{Config, DtCounts, Limit, Policy, PrivateRule};
 use shallows_transport::congestion::EcnMode;
 
 use crate::experiment::Experiment;
+use crate::spec::{self, Buffer};
 use crate::topology::{Link, Network, PortKind};
 
 /// What one marker does at ports of one kind.
@@ -37,7 +40,7 @@ pub struct MarkingCurve {
     pub pmax: f64,
     /// Round-trip time of the longest path without any queue: propagation and host delays, in microseconds.
     pub base_rtt_us: f64,
-    /// How far what the marker measures can grow.
+    /// How far what the marker measures can grow, for numbers of busy ports that its pool has.
     pub limits: Vec<BusyLimit>,
     /// Whether it can mark at all.
     pub can_fire: bool,
@@ -69,7 +72,7 @@ pub struct BusyLimit {
     pub can_fire: bool,
 }
 
-/// How many ports are busy in the columns of the table.
+/// How many ports are busy in the columns of the table, as far as the pool has them.
 const BUSY: [usize; 3] = [1, 4, 8];
 
 impl Experiment {
@@ -77,12 +80,23 @@ impl Experiment {
     pub fn marking_curves(&self) -> Vec<MarkingCurve> {
         let packet = self.network.mtu + self.network.framing;
         let base_rtt = self.network.base_rtt();
+        let mut sharing = BTreeMap::new();
+        for link in &self.network.links {
+            *sharing.entry((link.from, link.pool)).or_insert(0) += 1;
+        }
         let mut groups: Vec<Group<'_>> = Vec::new();
         for link in &self.network.links {
             let node = &self.network.nodes[link.from.0 as usize];
-            match groups.iter_mut().find(|group| group.covers(link, &node.buffer)) {
+            let pool_ports = sharing[&(link.from, link.pool)];
+            match groups.iter_mut().find(|group| group.covers(link, &node.buffer, pool_ports)) {
                 Some(group) => group.ports += 1,
-                None => groups.push(Group { link, buffer: &node.buffer, markers: &node.markers, ports: 1 }),
+                None => groups.push(Group {
+                    link,
+                    buffer: &node.buffer,
+                    markers: &node.markers,
+                    ports: 1,
+                    pool_ports,
+                }),
             }
         }
         let curves = groups.iter().flat_map(|group| {
@@ -133,7 +147,22 @@ impl Experiment {
             );
         }
         warnings.extend(self.late_acknowledgements());
+        warnings.extend(self.idle_private_rule());
         warnings
+    }
+
+    /// A rule for private bytes where there are none.
+    fn idle_private_rule(&self) -> Option<String> {
+        let (private, rule) = match &self.spec.switch.buffer {
+            Buffer::DynamicThreshold(b) => (b.private, b.private_rule),
+            Buffer::CompleteSharing(b) => (b.private, b.private_rule),
+            Buffer::StaticPartition(_) => return None,
+        };
+        (rule == spec::PrivateRule::AsReleased && private.0 == Bytes(0)).then(|| {
+            "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
+             (switch.buffer.private)"
+                .to_owned()
+        })
     }
 
     /// A delayed acknowledgement that the sender's timer does not wait for.
@@ -155,12 +184,15 @@ struct Group<'a> {
     buffer: &'a Config,
     markers: &'a [aqm::Config],
     ports: usize,
+    /// How many ports share the pool of each.
+    pool_ports: usize,
 }
 
 impl Group<'_> {
-    fn covers(&self, link: &Link, buffer: &Config) -> bool {
+    fn covers(&self, link: &Link, buffer: &Config, pool_ports: usize) -> bool {
         let own = self.link;
         (own.kind, own.rate, own.private) == (link.kind, link.rate, link.private)
+            && self.pool_ports == pool_ports
             && self.buffer.pools[own.pool] == buffer.pools[link.pool]
     }
 
@@ -170,18 +202,16 @@ impl Group<'_> {
             aqm::Config::Threshold { gauge, threshold } => ("threshold", gauge, threshold, threshold, 1.0),
             aqm::Config::Red { gauge, kmin, kmax, pmax } => ("red", gauge, kmin, kmax, pmax),
         };
-        let busy = if link.kind == PortKind::Nic { &BUSY[..1] } else { &BUSY[..] };
-        let limits: Vec<BusyLimit> = busy
-            .iter()
-            .map(|&busy_ports| {
-                let limit = self.limit(&gauge, busy_ports, packet);
-                BusyLimit { busy_ports, limit_bytes: limit.0, can_fire: kmin < limit }
-            })
-            .collect();
-        let most = limits.iter().map(|limit| limit.limit_bytes).max().unwrap_or(0);
-        let can_fire = kmin.0 < most;
-        let reason = (!can_fire)
-            .then(|| format!("its threshold, {kmin}, is not below the {} that can ever wait", Bytes(most)));
+        let limits = self.columns(gauge.scope).map(|busy_ports| {
+            let limit = self.limit(&gauge, busy_ports, packet);
+            BusyLimit { busy_ports, limit_bytes: limit.0, can_fire: kmin < limit }
+        });
+        // A queue grows longest alone, a pool with all of its ports.
+        let busiest = if gauge.scope == Scope::Pool { self.pool_ports } else { 1 };
+        let most = self.limit(&gauge, busiest, packet);
+        let can_fire = kmin < most;
+        let reason =
+            (!can_fire).then(|| format!("its threshold, {kmin}, is not below the {most} that can ever wait"));
         MarkingCurve {
             port: link.kind,
             example: link.name.clone(),
@@ -195,10 +225,18 @@ impl Group<'_> {
             kmax: level(kmax, packet, link.rate, base_rtt),
             pmax,
             base_rtt_us: base_rtt.as_micros_f64(),
-            limits,
+            limits: limits.collect(),
             can_fire,
             reason,
         }
+    }
+
+    /// Numbers of busy ports worth showing; all of them where that decides whether the marker can fire.
+    fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
+        let ports = self.pool_ports;
+        let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);
+        let few = BUSY.into_iter().filter(move |&busy| busy <= ports);
+        few.chain(all)
     }
 
     /// The most that `gauge` can read in the steady state with `busy` ports of the pool holding all they may.
@@ -227,6 +265,7 @@ impl Group<'_> {
         };
         match gauge.scope {
             Scope::Queue | Scope::Port => shared + private,
+            Scope::Pool if matches!(self.buffer.policy, Policy::CompleteSharing) => pool,
             Scope::Pool => pool.min(Bytes(shared.0.saturating_mul(busy as u64))),
         }
     }

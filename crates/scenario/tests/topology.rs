@@ -56,7 +56,7 @@ fn every_switch_leads_its_packets_out_of_its_own_ports() {
 
 #[test]
 fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
-    // FACTS of BCC's leaf-spine: 24 ports are three pools of eight, the eight uplinks in one of them.
+    // The leaf-spine of BCC (INFOCOM '20): 24 ports are three pools of eight, the eight uplinks in one of them.
     let network = load(LEAF_SPINE, &[]).unwrap().network;
     let leaf0: Vec<_> = network.links.iter().filter(|link| link.name.starts_with("leaf0->")).collect();
     assert_eq!(leaf0.len(), 24);
@@ -165,6 +165,51 @@ fn a_marker_that_cannot_fire_is_named_with_the_reason() {
 }
 
 #[test]
+fn a_pool_marker_fires_when_enough_ports_are_busy() {
+    let star = |hosts: &str, k: &str| {
+        let marker = format!("[{{ kind = 'threshold', k = '{k}', scope = 'pool' }}]");
+        let sets = [
+            ("topology.hosts", hosts),
+            ("switch.buffer", "{ kind = 'dynamic-threshold', alpha = 0.0625, pool = '1MB' }"),
+            ("switch.markers", marker.as_str()),
+            ("host.nic.markers", "[]"),
+        ];
+        load(BCC_F2, &sets).unwrap().marking_curves().remove(0)
+    };
+    // M ports hold αM/(1 + αM) of the pool: 1/17, 1/5, 1/3 and, all 64 of them, 4/5.
+    let curve = star("64", "400KB");
+    let limits: Vec<_> = curve.limits.iter().map(|at| (at.busy_ports, at.limit_bytes, at.can_fire)).collect();
+    let expected = [(1, 58_823, false), (4, 200_000, false), (8, 333_328, false), (64, 800_000, true)];
+    assert_eq!(limits, expected);
+    assert!(curve.can_fire, "{:?}", curve.reason);
+    assert_eq!(
+        star("64", "800KB").reason.as_deref(),
+        Some("its threshold, 800KB, is not below the 800KB that can ever wait")
+    );
+}
+
+#[test]
+fn columns_end_with_the_ports_of_the_pool() {
+    // Leaves have pools of eight ports; with five to a pool, 24 are four pools of five and one of four.
+    let busy = |sets: &[(&str, &str)]| -> Vec<(usize, Vec<usize>)> {
+        let curves = load(LEAF_SPINE, sets).unwrap().marking_curves();
+        let columns =
+            |limits: &[shallows_scenario::BusyLimit]| limits.iter().map(|at| at.busy_ports).collect();
+        curves.iter().map(|curve| (curve.ports, columns(&curve.limits))).collect()
+    };
+    let uplinks_of_fast_leaves = busy(&[("topology.links", "[]")]);
+    // 128 ports to hosts, 64 up, 64 down.
+    assert_eq!(uplinks_of_fast_leaves, [(128, vec![1, 4, 8]), (64, vec![1, 4, 8]), (64, vec![1, 4, 8])]);
+    // Ports 0 to 14 of a leaf go to hosts in three pools of five, the sixteenth shares one with four uplinks; the last
+    // four uplinks have a pool to themselves. The eight ports of a spine are a pool of five and one of three.
+    let sets = [("topology.links", "[]"), ("switch.buffer.ports_per_pool", "5")];
+    assert_eq!(
+        busy(&sets),
+        [(128, vec![1, 4]), (32, vec![1, 4]), (32, vec![1, 4]), (40, vec![1, 4]), (24, vec![1])]
+    );
+}
+
+#[test]
 fn settings_that_defeat_each_other_are_warned_of() {
     for (sets, expected) in [
         (
@@ -182,6 +227,11 @@ fn settings_that_defeat_each_other_are_warned_of() {
         (
             &[("switch.markers.0.k", "0B")],
             "to-host ports (switch0->host0) mark every packet that meets any other: K = 0B",
+        ),
+        (
+            &[("switch.buffer.private", "0B")],
+            "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
+             (switch.buffer.private)",
         ),
         (
             &[("tcp.delayed_ack.segments", "2")],
