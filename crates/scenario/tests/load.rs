@@ -127,6 +127,29 @@ fn a_load_of_the_uplinks_counts_only_flows_between_leaves() {
 }
 
 #[test]
+fn a_load_of_a_bottleneck_counts_the_directions_in_use() {
+    let text = r#"
+        stop.at = "100s"
+        topology = { kind = "dumbbell", left = 2, right = 2, rate = "25Gbps", bottleneck_rate = "10Gbps" }
+        switch.buffer = { kind = "static-partition", per_port = "200p" }
+        workload = [{ kind = "poisson", load = 0.1, sizes = { kind = "fixed", size = "1MB" } }]
+    "#;
+    let gap = |of: &str, senders: &str, receivers: &str| {
+        let sets =
+            [("workload.0.of", of), ("workload.0.senders", senders), ("workload.0.receivers", receivers)];
+        mean_gap(text, &sets)
+    };
+    let near =
+        |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-6, "{found}, {expected}");
+    // All flows cross the 10 Gb/s of one direction; the links to the two receivers have 50 Gb/s. Gaps are as the inverse.
+    let one_way = gap("uplinks", "0..2", "2..4");
+    near(gap("senders", "2..4", "0..2") * 50.0, one_way * 10.0);
+    near(gap("uplinks", "2..4", "0..2"), one_way);
+    // Of twelve pairs eight cross one of two directions: 20 Gb/s over 8/12 against 10 Gb/s.
+    near(gap("uplinks", "all", "all"), one_way / 3.0);
+}
+
+#[test]
 fn flows_keep_pairs_and_sizes_at_every_load_and_under_every_scheme() {
     let flows = |sets: &[(&str, &str)]| {
         let mut workload = load(BCC_F2, sets).unwrap().workloads().remove(0);

@@ -38,7 +38,7 @@ const POOL: f64 = 1_500_000.0;
 fn saturate(ports: u32, sets: &[(&str, &str)]) -> Report {
     let workload = |port: u32| {
         let pattern = "pattern = { kind = 'constant', rate = '100Gbps' }";
-        format!("[[workload]]\nkind = 'udp'\nsenders = {}\nreceivers = {port}\n{pattern}\n", 8 + port)
+        format!("[[workload]]\nkind = 'udp'\noverload = true\nsenders = {}\nreceivers = {port}\n{pattern}\n", 8 + port)
     };
     let workloads: String = (0..ports).map(workload).collect();
     common::run(&format!("{SATURATED}{workloads}"), sets)

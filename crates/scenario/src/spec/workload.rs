@@ -70,7 +70,8 @@ pub(crate) enum LoadOf {
     Receivers,
     /// The links from the sending hosts.
     Senders,
-    /// The links from leaves to spines, which only flows between leaves use.
+    /// The links from leaves to spines, or the directions of a dumbbell's bottleneck, as far as flows leave a switch by
+    /// them. Flows between hosts of one switch use none.
     Uplinks,
 }
 
@@ -297,6 +298,10 @@ pub(crate) struct Udp {
     pub(crate) receivers: HostSet,
     /// When they leave, and at what rate.
     pub(crate) pattern: Pattern,
+    /// Allow links to be offered more than they can carry, all workloads together, as if all sent at once. Exactly as much
+    /// is allowed without. Default false.
+    #[serde(default)]
+    pub(crate) overload: bool,
     /// Data in each datagram. Default: as much as an MTU holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,

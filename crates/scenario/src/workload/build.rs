@@ -43,7 +43,7 @@ struct Builder<'a, 'c, 'd> {
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
     traffic: Traffic,
-    /// What all Poisson workloads so far offer each link, as a share of its rate.
+    /// What all Poisson and UDP workloads so far offer each link, as a share of its rate.
     offered: Vec<f64>,
 }
 
@@ -173,19 +173,7 @@ impl Builder<'_, '_, '_> {
         }
         let rate = load * capacity / (8.0 * self.segments.mean_bytes(sizes, w.counted) * crossing);
         let wire = 8.0 * self.segments.mean_bytes(sizes, spec::Counted::Wire);
-        let offered = matrix
-            .shares()
-            .into_iter()
-            .zip(&self.network.links)
-            .map(|(share, link)| share * rate * wire / link.rate.0 as f64);
-        let mut worst = (0.0, 0);
-        for (number, more) in offered.enumerate() {
-            self.offered[number] += more;
-            if more > 0.0 && self.offered[number] > worst.0 {
-                worst = (self.offered[number], number);
-            }
-        }
-        let (share, link) = worst;
+        let (share, link) = self.offer(&matrix, rate * wire);
         self.checker.require(share < 1.0 || w.overload, &at, || {
             let link = &self.network.links[link];
             format!(
@@ -195,6 +183,20 @@ impl Builder<'_, '_, '_> {
             )
         });
         (share < 1.0 || w.overload).then_some(rate)
+    }
+
+    /// Add traffic of so many bits per second in all; returns the largest share of its rate that any link used by it is
+    /// offered now, and which.
+    fn offer(&mut self, matrix: &Matrix<'_>, total: f64) -> (f64, usize) {
+        let mut worst = (0.0, 0);
+        for (number, (share, link)) in matrix.shares().into_iter().zip(&self.network.links).enumerate() {
+            let more = share * total / link.rate.0 as f64;
+            self.offered[number] += more;
+            if more > 0.0 && self.offered[number] > worst.0 {
+                worst = (self.offered[number], number);
+            }
+        }
+        worst
     }
 
     fn connections(
@@ -310,8 +312,7 @@ impl Builder<'_, '_, '_> {
 
     fn udp(&mut self, w: &mut spec::Udp, key: &str) -> Option<()> {
         let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
-        let pairs = Pairs::Product { senders, receivers };
-        self.bounded(pair_count(&pairs), key)?;
+        self.bounded(count_pairs(&senders, &receivers), key)?;
         self.endless(key);
         let most = self.network.mtu.saturating_sub(UDP_HEADERS);
         let payload = w.payload.get_or_insert(crate::quantity::Size(most)).0;
@@ -333,6 +334,8 @@ impl Builder<'_, '_, '_> {
                 DatagramPattern::OnOff { rate: p.rate.0, on: p.on.0, off: p.off.0 }
             }
         };
+        self.check_rate(&pattern, w.overload, &senders, &receivers, key)?;
+        let pairs = Pairs::Product { senders, receivers };
         self.traffic.datagram_sources.extend(pairs.iter().map(|(source, destination)| DatagramSource {
             source,
             destination,
@@ -343,6 +346,39 @@ impl Builder<'_, '_, '_> {
             class: w.class,
         }));
         Some(())
+    }
+
+    /// Refuse sources that offer a link more than it carries; one may be kept busy all the time.
+    fn check_rate(
+        &mut self,
+        pattern: &DatagramPattern,
+        overload: bool,
+        senders: &[HostId],
+        receivers: &[HostId],
+        key: &str,
+    ) -> Option<()> {
+        let (rate, mean) = match *pattern {
+            DatagramPattern::Constant { rate } | DatagramPattern::Poisson { rate } => (rate, rate.0 as f64),
+            DatagramPattern::OnOff { on, .. } if on == Duration::ZERO => return None,
+            DatagramPattern::OnOff { rate, on, off } => {
+                (rate, rate.0 as f64 * (on.0 as f64 / (on.0 as f64 + off.0 as f64)))
+            }
+        };
+        let matrix = Matrix::new(self.network, senders, receivers)?;
+        let (share, link) = self.offer(&matrix, mean * matrix.pairs());
+        // Shares are sums of rounded quotients.
+        let carried = share <= 1.0 + 1e-9 || overload;
+        self.checker.require(carried, &format!("{key}.pattern.rate"), || {
+            let link = &self.network.links[link];
+            let sources = matrix.pairs();
+            let each = if sources > 1.0 { format!(" from each of {sources} sources") } else { String::new() };
+            format!(
+                "{rate}{each} offers the link {} {share:.4} times its {}, with what came before; at most 1, or \
+                 overload = true",
+                link.name, link.rate
+            )
+        });
+        carried.then_some(())
     }
 
     fn refuse(&mut self, key: &str, message: &str) -> Option<()> {

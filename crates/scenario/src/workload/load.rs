@@ -5,7 +5,7 @@ use shallows_core::packet::HostId;
 
 use super::distribution::Sizes;
 use crate::spec::{Counted, LoadOf};
-use crate::topology::{Network, PortKind};
+use crate::topology::{Link, Network, PortKind};
 
 /// How a TCP flow becomes bytes on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -70,11 +70,21 @@ impl<'a> Matrix<'a> {
             LoadOf::Senders => (of_hosts(self.senders), 1.0),
             LoadOf::Receivers => (of_hosts(self.receivers), 1.0),
             LoadOf::Uplinks => {
-                let up = links.iter().filter(|link| link.kind == PortKind::Up);
+                // Each direction of a bottleneck is the uplink of the switch that it leaves.
+                let switch = |link: &Link| (link.from.0 - self.network.hosts) as usize;
+                let up = links.iter().filter(|link| {
+                    matches!(link.kind, PortKind::Up | PortKind::Bottleneck)
+                        && self.leaving(switch(link)) > 0.0
+                });
                 let crossing: f64 = (0..self.senders_on.len()).map(|switch| self.leaving(switch)).sum();
                 (up.map(|link| link.rate.0 as f64).sum(), crossing)
             }
         }
+    }
+
+    /// How many pairs there are.
+    pub(crate) fn pairs(&self) -> f64 {
+        self.pairs
     }
 
     /// Share of flows that leave the hosts of a switch for those of another.
@@ -98,7 +108,7 @@ impl<'a> Matrix<'a> {
             into[switch(link.to)] += 1.0;
         }
         let others = |own: bool, count: usize| count as f64 - f64::from(u8::from(own));
-        let share = |link: &crate::topology::Link| match link.kind {
+        let share = |link: &Link| match link.kind {
             PortKind::Nic => {
                 let host = link.from.0 as usize;
                 f64::from(u8::from(self.sends[host])) * others(self.receives[host], self.receivers.len())
