@@ -1,5 +1,7 @@
 //! From the few words of a scenario to every node, link and route.
 
+use std::collections::BTreeMap;
+
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Rate};
@@ -171,19 +173,29 @@ impl Plan {
 }
 
 fn apply_overrides(plan: &mut Plan, overrides: &[crate::spec::LinkOverride], checker: &mut Checker<'_>) {
+    let mut changed = BTreeMap::new();
     for (index, change) in overrides.iter().enumerate() {
+        if change.rate.is_none() && change.delay.is_none() {
+            let message = "it changes nothing; give it a rate, a delay or both";
+            checker.refuse(&format!("topology.links[{index}]"), message);
+        }
         let [a, b] = change.between.each_ref().map(|name| plan.find(name));
-        let cable = plan.cables.iter_mut().find(|cable| {
+        let found = plan.cables.iter().position(|cable| {
             let [from, to] = cable.ends.map(Some);
             (from, to) == (a, b) || (to, from) == (a, b)
         });
-        let Some(cable) = cable else {
+        let Some(number) = found else {
             let example = &plan.cables[plan.cables.len() - 1];
             let [from, to] = example.ends.map(|node| plan.name(node));
             let message = format!("there is no link between these two; one is [\"{from}\", \"{to}\"]");
             checker.refuse(&format!("topology.links[{index}].between"), message);
             continue;
         };
+        if let Some(first) = changed.insert(number, index) {
+            let message = format!("topology.links[{first}] is about this link too; one entry for each link");
+            checker.refuse(&format!("topology.links[{index}].between"), message);
+        }
+        let cable = &mut plan.cables[number];
         cable.rate = change.rate.map_or(cable.rate, |rate| rate.0);
         cable.delay = change.delay.map_or(cable.delay, |delay| delay.0);
     }
