@@ -38,6 +38,12 @@ impl<'a> Checker<'a> {
         condition
     }
 
+    /// Of two keys that do not go together, the one to complain about: `key`, unless only `other` was given.
+    pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
+        let given = |key| parse_path(key).is_some_and(|path| self.document.gives(&path));
+        !given(key) && given(other)
+    }
+
     /// The value, or a note of what is wrong with it.
     pub(crate) fn accept<T>(&mut self, key: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|message| self.refuse(key, message)).ok()

@@ -122,6 +122,32 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// A problem that concerns no key of the file.
+    pub(crate) fn overall(&self, message: String) -> Problem {
+        Problem {
+            message,
+            key: String::new(),
+            file: self.file.to_owned(),
+            line: 0,
+            column: 0,
+            source_line: String::new(),
+            set: None,
+        }
+    }
+
+    /// Whether the file or an override gives a value at `path`.
+    pub(crate) fn gives(&self, path: &[Step]) -> bool {
+        let Some((Step::Key(first), rest)) = path.split_first() else { return false };
+        let step = |value: &'_ Value, step: &Step| match step {
+            Step::Key(key) => value.get(key).cloned(),
+            Step::Index(index) => value.get(*index).cloned(),
+        };
+        rest.iter()
+            .try_fold(self.table.get(first).cloned(), |value, next| Some(step(&value?, next)))
+            .flatten()
+            .is_some()
+    }
+
     /// Where the key at `path` stands, or the nearest table around it that the file has, and how many steps led there.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;

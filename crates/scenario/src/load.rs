@@ -35,6 +35,10 @@ pub fn load(
     let document = Document::parse(text, file, overrides).map_err(|problems| ScenarioError { problems })?;
     let mut spec: Spec = tagged::read(Value::Table(document.table.clone()))
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
+    if let Some(seed) = seed.filter(|&seed| seed > spec::MAX_SEED) {
+        let message = format!("seed {seed} is above {}, the largest", spec::MAX_SEED);
+        return Err(ScenarioError { problems: vec![document.overall(message)] });
+    }
     spec.seed = seed.unwrap_or(spec.seed);
     spec.name.get_or_insert_with(|| {
         Path::new(file)
@@ -42,6 +46,7 @@ pub fn load(
             .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
     });
     let mut checker = Checker::new(&document, base);
+    check_name(spec.name.as_deref().unwrap_or_default(), &mut checker);
     let experiment = check(spec, &mut checker);
     match experiment {
         Some(experiment) if checker.problems.is_empty() => Ok(experiment),
@@ -101,6 +106,16 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         generators: traffic.generators,
         spec,
     })
+}
+
+/// Results are filed under the name.
+fn check_name(name: &str, checker: &mut Checker<'_>) {
+    let empty = name.trim().is_empty() || name == "." || name == "..";
+    checker.require(!empty, "name", || format!("{name:?} names nothing; at least one letter or digit"));
+    let bad = name.chars().find(|&character| character.is_control() || matches!(character, '/' | '\\'));
+    checker.require(bad.is_none(), "name", || {
+        format!("{name:?} has a control character or a path separator; neither is allowed")
+    });
 }
 
 fn check_stop(spec: &Spec, checker: &mut Checker<'_>) {

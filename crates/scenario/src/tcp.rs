@@ -1,5 +1,7 @@
 //! The TCP configuration of a scenario: checked, in bytes, with every default spelled out.
 
+use std::fmt::Display;
+
 use shallows_core::Bytes;
 use shallows_transport::congestion::{self, dctcp, reno};
 use shallows_transport::{Config, EctPolicy, RestartAfterIdle, RtoConfig, SackAfterTimeout};
@@ -33,7 +35,8 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config
             "{mtu} is too small; at least {least}: {headers} of headers, {SACK} of SACK blocks, one of data"
         )
     });
-    let short = checker.require((mtu + framing).0 <= MAX_PACKET, "topology.mtu", || {
+    let size = if checker.blames_other("topology.mtu", "topology.framing") { "framing" } else { "mtu" };
+    let short = checker.require((mtu + framing).0 <= MAX_PACKET, &format!("topology.{size}"), || {
         format!("{mtu} and {framing} of framing are more than {MAX_PACKET} bytes")
     });
     if !fits || !short {
@@ -149,9 +152,8 @@ fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     for (key, window) in
         [("initial_window", config.initial_window), ("minimum_window", config.minimum_window)]
     {
-        checker.require(window <= config.max_window, &format!("tcp.{key}"), || {
-            format!("{window} is above max_window = {}", config.max_window)
-        });
+        let most = config.max_window;
+        ordered((&format!("tcp.{key}"), window), ("tcp.max_window", most), checker);
     }
     checker.require(config.receive_window <= MAX_RECEIVE_WINDOW, "tcp.receive_window", || {
         format!("{} is above {MAX_RECEIVE_WINDOW}, the most a TCP header can say", config.receive_window)
@@ -169,8 +171,19 @@ fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         "a timer of no time never ends; above 0s".to_owned()
     });
     for (key, time) in [("min", rto.min), ("initial", rto.initial)] {
-        checker.require(time <= rto.max, &format!("tcp.rto.{key}"), || {
-            format!("{time} is above max = {}", rto.max)
-        });
+        ordered((&format!("tcp.rto.{key}"), time), ("tcp.rto.max", rto.max), checker);
+    }
+}
+
+/// Refuse a lower bound above the upper one, at the key that was given if the other is a default.
+fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &mut Checker<'_>) {
+    if low.1 <= high.1 {
+        return;
+    }
+    let name = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    if checker.blames_other(low.0, high.0) {
+        checker.refuse(high.0, format!("{} is below {} = {}, its default", high.1, name(low.0), low.1));
+    } else {
+        checker.refuse(low.0, format!("{} is above {} = {}", low.1, name(high.0), high.1));
     }
 }

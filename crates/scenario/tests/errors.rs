@@ -205,6 +205,39 @@ fn a_link_that_is_offered_too_much_is_named_with_the_numbers() {
     assert!(load(BCC_F2, &overload).is_ok());
 }
 
+/// A star of 10 Gb/s with sources of datagrams.
+fn flood(workloads: &str) -> Result<(), String> {
+    let text = format!(
+        "stop.at = '1ms'\ntopology = {{ kind = 'star', hosts = 4, rate = '10Gbps' }}\n\
+         switch.buffer = {{ kind = 'static-partition', per_port = '9p' }}\nworkload = [{workloads}]"
+    );
+    load(&text, &[]).map(|_| ()).map_err(|error| error.problems[0].to_string().replace('\n', " "))
+}
+
+#[test]
+fn datagrams_beyond_the_rate_of_a_link_need_overload() {
+    let udp = |senders: &str, pattern: &str| {
+        format!("{{ kind = 'udp', senders = '{senders}', receivers = 3, pattern = {{ {pattern} }} }},")
+    };
+    let constant = |senders, rate| udp(senders, &format!("kind = 'constant', rate = '{rate}'"));
+    let error = flood(&constant("0", "40Gbps")).unwrap_err();
+    let expected = "workload[0].pattern.rate: 40Gbps offers the link host0->switch0 4.0000 times its 10Gbps, with \
+                    what came before; at most 1, or overload = true";
+    assert!(error.contains(expected), "{error}");
+    assert_eq!(flood(&constant("0", "40Gbps").replace("'udp'", "'udp', overload = true")), Ok(()));
+    assert_eq!(flood(&constant("0", "10Gbps")), Ok(()), "line rate");
+    assert_eq!(flood(&udp("0", "kind = 'poisson', rate = '10Gbps'")), Ok(()));
+    // Bursts at 20 Gb/s for half of the time fill a link; for three fifths they do not fit.
+    let bursts = |on| udp("0", &format!("kind = 'on-off', rate = '20Gbps', on = '{on}', off = '2us'"));
+    assert_eq!(flood(&bursts("2us")), Ok(()));
+    assert!(flood(&bursts("3us")).unwrap_err().contains("1.2000 times"));
+    // Three sources of 4 Gb/s into one receiver, in one workload or in two.
+    let error = flood(&constant("0..3", "4Gbps")).unwrap_err();
+    assert!(error.contains("from each of 3 sources offers the link switch0->host3 1.2000 times"), "{error}");
+    let error = flood(&(constant("0..2", "4Gbps") + &constant("2", "4Gbps"))).unwrap_err();
+    assert!(error.contains("workload[1].pattern.rate") && error.contains("1.2000 times"), "{error}");
+}
+
 #[test]
 fn runs_without_an_end_are_refused() {
     let no_flows = BCC_F2.replacen("flows = 100_000\n", "", 1);
@@ -302,4 +335,66 @@ fn a_link_override_names_two_neighbours() {
         "--set topology.links.0.between=['leaf0', 'leaf1']: topology.links[0].between: there is no link between these \
          two; one is [\"leaf7\", \"spine7\"]"
     );
+}
+
+#[test]
+fn a_link_override_changes_something_once() {
+    let links = |list: &str| message(LEAF_SPINE, &[("topology.links", list)]);
+    assert!(
+        links("[{ between = ['leaf0', 'spine1'] }]")
+            .ends_with("topology.links[0]: it changes nothing; give it a rate, a delay or both")
+    );
+    // The other way round it is the same link.
+    let twice = "[{ between = ['leaf0', 'spine1'], rate = '90Gbps' }, { between = ['spine1', 'leaf0'], delay = '1us' }]";
+    assert!(links(twice).ends_with(
+        "topology.links[1].between: topology.links[0] is about this link too; one entry for each link"
+    ));
+}
+
+#[test]
+fn a_bound_that_contradicts_a_default_is_shown_where_it_was_given() {
+    // A segment is 1,500 bytes less 40 of headers and 12 of timestamps; the initial window is ten of them (RFC 6928).
+    for (key, value, expected) in [
+        ("tcp.rto.max", "1us", "tcp.rto.max: 1us is below min = 1s, its default"),
+        ("tcp.max_window", "5", "tcp.max_window: 7.24KB is below initial_window = 14.48KB, its default"),
+        (
+            "topology.framing",
+            "65000",
+            "topology.framing: 1.5KB and 65KB of framing are more than 65535 bytes",
+        ),
+    ] {
+        let found = message(DUMBBELL, &[(key, value)]);
+        let first = found.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("--set {key}={value}: {expected}"));
+    }
+}
+
+#[test]
+fn a_seed_beyond_the_integers_of_toml_is_refused_everywhere() {
+    assert_eq!(
+        message(BCC_F2, &[("seed", "9223372036854775808")]),
+        "--set seed=9223372036854775808: seed: invalid type: string \"9223372036854775808\", expected a whole number \
+         from 0 to 9223372036854775807"
+    );
+    let base = std::path::Path::new(".");
+    let with = |seed| shallows_scenario::load(BCC_F2, "s.toml", base, &[], Some(seed));
+    assert_eq!(
+        with(1 << 63).unwrap_err().to_string(),
+        "s.toml: seed 9223372036854775808 is above 9223372036854775807, the largest"
+    );
+    assert_eq!(with((1 << 63) - 1).unwrap().seed, (1 << 63) - 1);
+    assert!(load(BCC_F2, &[("seed", "9223372036854775807")]).is_ok());
+}
+
+#[test]
+fn a_name_that_files_nothing_is_refused() {
+    for name in ["''", "'  '", "'..'"] {
+        assert!(message(BCC_F2, &[("name", name)]).contains("at least one letter or digit"), "{name}");
+    }
+    for name in ["'a/b'", "'a\\b'", "\"a\\nb\""] {
+        assert!(
+            message(BCC_F2, &[("name", name)]).contains("a path separator; neither is allowed"),
+            "{name}"
+        );
+    }
 }

@@ -8,8 +8,11 @@ mod tcp;
 mod topology;
 mod workload;
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::quantity::{Amount, Jitter, Size, Time};
 pub(crate) use switch::{Buffer, DtCounts, EgressDrop, Marker, Point, PrivateRule, Scope, Switch};
@@ -24,8 +27,9 @@ pub(crate) struct Spec {
     /// What the scenario is called; results carry it. Default: the name of the file without its ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Root of every random stream: the same scenario and seed give the same results everywhere. Default 1.
-    #[serde(default = "one")]
+    /// Root of every random stream: the same scenario and seed give the same results everywhere.
+    /// 0 to 2⁶³ − 1, as TOML counts. Default 1.
+    #[serde(default = "one", deserialize_with = "seed")]
     pub(crate) seed: u64,
     /// When the run ends.
     #[serde(default)]
@@ -126,6 +130,26 @@ impl Default for Measure {
     fn default() -> Self {
         Self { fct: FctEnd::default(), bins: bins(), sample_queues: None, warm_up: no_time() }
     }
+}
+
+/// The largest seed: TOML's integers end here, and a resolved scenario is written in TOML.
+pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
+
+/// Reads a seed. A larger number in an option is no TOML and comes as text.
+fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    struct Seed;
+    impl Visitor<'_> for Seed {
+        type Value = u64;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(formatter, "a whole number from 0 to {MAX_SEED}")
+        }
+
+        fn visit_i64<E: Error>(self, value: i64) -> Result<u64, E> {
+            u64::try_from(value).map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+        }
+    }
+    deserializer.deserialize_u64(Seed)
 }
 
 fn one() -> u64 {
