@@ -37,8 +37,8 @@ const POOL: f64 = 1_500_000.0;
 /// Run with `ports` of them saturated.
 fn saturate(ports: u32, sets: &[(&str, &str)]) -> Report {
     let workload = |port: u32| {
-        let pattern = "pattern = { kind = 'constant', rate = '100Gbps' }";
-        format!("[[workload]]\nkind = 'udp'\noverload = true\nsenders = {}\nreceivers = {port}\n{pattern}\n", 8 + port)
+        let source = "kind = 'udp'\noverload = true\npattern = { kind = 'constant', rate = '100Gbps' }";
+        format!("[[workload]]\n{source}\nsenders = {}\nreceivers = {port}\n", 8 + port)
     };
     let workloads: String = (0..ports).map(workload).collect();
     common::run(&format!("{SATURATED}{workloads}"), sets)
