@@ -170,7 +170,7 @@ pub struct DatagramSource {
     pub payload: Bytes,
     /// When they leave.
     pub pattern: DatagramPattern,
-    /// Service class.
+    /// Service class; 0 while ports have one queue.
     pub class: u8,
 }
 

@@ -56,9 +56,6 @@ pub(crate) struct Poisson {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Service class of the packets. Default 0.
-    #[serde(default)]
-    pub(crate) class: u8,
 }
 
 /// Whose capacity a load is a share of.
@@ -234,9 +231,6 @@ pub(crate) struct LongLived {
     /// Each starts up to this much later, uniformly. Default `"0s"`: all at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
-    /// Service class of the packets. Default 0.
-    #[serde(default)]
-    pub(crate) class: u8,
 }
 
 /// Several senders answer a receiver at once.
@@ -268,9 +262,6 @@ pub(crate) struct Incast {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Service class of the packets. Default 0.
-    #[serde(default)]
-    pub(crate) class: u8,
 }
 
 /// The flows that a file lists.
@@ -283,9 +274,6 @@ pub(crate) struct Trace {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Service class of the packets. Default 0.
-    #[serde(default)]
-    pub(crate) class: u8,
 }
 
 /// Datagrams that react to nothing, from every sender to every receiver.
@@ -311,9 +299,6 @@ pub(crate) struct Udp {
     /// From here on nothing is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
-    /// Service class of the packets. Default 0.
-    #[serde(default)]
-    pub(crate) class: u8,
 }
 
 tagged! {

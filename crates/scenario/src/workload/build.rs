@@ -128,7 +128,7 @@ impl Builder<'_, '_, '_> {
         let config = poisson::Config {
             seed: self.seed,
             workload: self.number(),
-            class: w.class,
+            class: 0,
             sizes: Arc::new(sizes),
             senders: senders.clone().into(),
             receivers: receivers.clone().into(),
@@ -242,7 +242,7 @@ impl Builder<'_, '_, '_> {
         let config = LongLived {
             seed: self.seed,
             workload: self.number(),
-            class: w.class,
+            class: 0,
             per_pair: w.per_pair,
             start: Instant(w.start.0.0),
             spread: w.spread.0,
@@ -285,7 +285,7 @@ impl Builder<'_, '_, '_> {
         let config = IncastConfig {
             seed: self.seed,
             workload: self.number(),
-            class: w.class,
+            class: 0,
             pairs: pairs.iter().collect(),
             size,
             start: Instant(w.start.0.0),
@@ -300,7 +300,7 @@ impl Builder<'_, '_, '_> {
     fn trace(&mut self, w: &spec::Trace, key: &str) -> Option<()> {
         let at = format!("{key}.path");
         let text = self.checker.read(&at, &w.path)?;
-        let flows = trace::parse(&text, self.network.hosts, self.number(), w.class);
+        let flows = trace::parse(&text, self.network.hosts, self.number(), 0);
         let flows = self.checker.accept(&at, flows.map_err(|message| format!("{}, {message}", w.path)))?;
         let mut pairs: Vec<_> = flows.iter().map(|flow| (flow.source, flow.destination)).collect();
         pairs.sort_unstable();
@@ -343,7 +343,7 @@ impl Builder<'_, '_, '_> {
             stop: w.stop.map(|stop| Instant(stop.0.0)),
             payload,
             pattern,
-            class: w.class,
+            class: 0,
         }));
         Some(())
     }

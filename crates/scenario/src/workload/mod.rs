@@ -34,7 +34,7 @@ pub struct Flow {
     pub size: Option<Bytes>,
     /// Which workload it belongs to, by its place in the scenario among those that send flows.
     pub workload: u16,
-    /// Service class.
+    /// Service class; 0 while ports have one queue.
     pub class: u8,
 }
 
