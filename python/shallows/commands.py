@@ -10,7 +10,7 @@ from shallows import pages, tables
 from shallows.cli import FAILED, OK
 from shallows.console import RunStatus, Status, bar, console, print_table, print_warnings
 from shallows.errors import ShallowsError
-from shallows.folder import check_writable, finished_hash, refuse_existing
+from shallows.folder import check_writable, clean_up, finished_hash, refuse_existing
 from shallows.quantity import duration
 from shallows.results import Run, describe
 from shallows.running import Source, default_folder, execute
@@ -32,8 +32,9 @@ def run(
     source = Source.read(scenario, overrides, seed)
     experiment = source.load()
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
-    if not force:
-        refuse_existing(folder, experiment.hash)
+    clean_up(folder)
+    refuse_existing(folder, experiment.hash, force=force)
+    check_writable(folder.parent)
     screen = console(stderr=as_json)
     screen.print(f"[bold]{experiment.name}[/bold]  seed {experiment.seed}  {experiment.hash[:12]}")
     print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
@@ -44,18 +45,18 @@ def run(
         print(json.dumps(finished.summary, ensure_ascii=False))
     else:
         print_results(finished, screen, before=set(experiment.warnings()))
+        screen.print(f"report: {finished.path / 'report.html'}", soft_wrap=True)
     return OK
 
 
 def print_results(finished: Run, screen: "Console", before: set[str] | None = None) -> None:
-    """The tables at the end of a run, its warnings and its folder."""
+    """The tables at the end of a run, its warnings and its cost."""
     summary = finished.summary
     print_table(tables.completion(summary), screen)
     print_table(tables.network(summary), screen)
     screen.print()
     print_warnings([warning for warning in summary["warnings"] if warning not in (before or set())], screen)
     screen.print(tables.engine(summary), style="dim")
-    screen.print(f"report: {finished.path / 'report.html'}", soft_wrap=True)
 
 
 def sweep(
@@ -70,9 +71,9 @@ def sweep(
         print(json.dumps(document, ensure_ascii=False))
     done = [outcome.run for outcome in outcomes if outcome.run]
     if done:
-        page = pages.write_sweep(done, parent)
         if not as_json:
             print_table(tables.points(done), screen)
+        page = pages.write_sweep(done, parent)
         screen.print(f"report: {page}", soft_wrap=True)
     return OK if len(done) == len(outcomes) else FAILED
 
@@ -124,8 +125,8 @@ def report(folders: list[str]) -> int:
             f"[bold]{run.summary['name']}[/bold]  seed {run.summary['seed']}  {run.path}", soft_wrap=True
         )
         print_table(tables.marking_curves(run.summary["marking_curves"]), screen)
-        pages.write_run(run, run.path)
         print_results(run, screen)
+        screen.print(f"report: {pages.write_run(run, run.path)}", soft_wrap=True)
         screen.print()
     return OK
 

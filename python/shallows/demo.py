@@ -12,6 +12,7 @@ from shallows.cli import FAILED, OK
 from shallows.commands import run_sweep
 from shallows.console import console, print_table
 from shallows.errors import ShallowsError
+from shallows.folder import check_writable
 from shallows.quantity import digits, duration, percent
 from shallows.results import Run
 from shallows.running import Source, example
@@ -33,11 +34,13 @@ class Demo:
 def demo(*, full: bool, out: str) -> int:
     """Run a demo and print what it shows; returns the exit code."""
     chosen = _bcc() if full else _incast()
+    parent = Path(out) / chosen.scenario.stem
+    check_writable(parent)
     screen = console()
     screen.print(chosen.question)
     start = time.monotonic()
     source = Source.read(chosen.scenario)
-    parent, outcomes = run_sweep(source, Path(out) / chosen.scenario.stem, None, screen)
+    parent, outcomes = run_sweep(source, parent, None, screen)
     write_index(parent, outcomes)
     runs = [outcome.run for outcome in outcomes if outcome.run]
     if len(runs) < len(outcomes):

@@ -4,6 +4,7 @@ A run writes into a temporary folder beside its own, which takes its name when a
 with a run's name is always a finished run, whatever was killed when.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -36,9 +37,13 @@ def finished_hash(folder: Path) -> str | None:
     return found if present and isinstance(found, str) else None
 
 
-def refuse_existing(folder: Path, content_hash: str) -> None:
-    """Raise if the folder of a run that is about to start exists already."""
+def refuse_existing(folder: Path, content_hash: str, *, force: bool = False) -> None:
+    """Raise if a run that is about to start may not have this folder; `force` lets it replace a run."""
     if not (folder.exists() or folder.is_symlink()):
+        return
+    if not _is_replaceable(folder):
+        raise _foreign(folder)
+    if force:
         return
     if finished_hash(folder) == content_hash:
         raise ShallowsError(
@@ -51,8 +56,22 @@ def refuse_existing(folder: Path, content_hash: str) -> None:
     )
 
 
+def _is_replaceable(folder: Path) -> bool:
+    """Whether nothing but a finished run can be lost with this folder."""
+    return finished_hash(folder) is not None or (folder.is_dir() and not any(folder.iterdir()))
+
+
+def _foreign(folder: Path) -> ShallowsError:
+    return ShallowsError(f"{folder} exists and is no run of ours", "name another folder with --out")
+
+
 def check_writable(folder: Path) -> None:
     """Create a folder where there is none, and raise if files cannot be written into it."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise ShallowsError(
+                f"{place} cannot be written: it is a file, not a folder", "name another place with --out"
+            )
     probe = folder / f".{os.getpid()}.probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,6 +85,22 @@ def _unwritable(folder: Path, error: OSError) -> ShallowsError:
     return ShallowsError(
         f"{folder} cannot be written: {error.strerror or error}", "name another place with --out"
     )
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write a text file so that it is complete or as it was before."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.rename(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise ShallowsError(
+            f"{path} cannot be written: {error.strerror or error}",
+            "free some space, or make its folder writable",
+        ) from None
+    return path
 
 
 class RunFolder:
@@ -87,7 +122,9 @@ class RunFolder:
     def __enter__(self) -> Self:
         try:
             check_writable(self.final.parent)
-            self._sweep_out()
+            clean_up(self.final)
+            if os.path.lexists(self.final) and not _is_replaceable(self.final):
+                raise _foreign(self.final)
             self.path.mkdir()
         except OSError as error:
             raise _unwritable(self.final.parent, error) from None
@@ -99,26 +136,40 @@ class RunFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def commit(self) -> None:
-        """Give the folder its name; an older one of that name goes."""
+        """Give the folder its name; an older run of that name goes, anything else stays and is an error."""
         old = self.path.with_suffix(".replaced")
-        if self.final.exists():
+        if replaces := self.final.exists():
+            if not _is_replaceable(self.final):
+                raise _foreign(self.final)
             self.final.rename(old)
-        self.path.rename(self.final)
-        if old.is_dir() and not old.is_symlink():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.unlink(missing_ok=True)
-
-    def _sweep_out(self) -> None:
-        # Left by processes that were killed; those that live still write theirs.
-        for stale in self.final.parent.glob(f".{_escape(self.final.name)}.*.*"):
-            owner = stale.name.rsplit(".", 2)[1]
-            if not owner.isdecimal() or not _is_alive(int(owner)):
-                shutil.rmtree(stale, ignore_errors=True)
+        try:
+            self.path.rename(self.final)
+        except OSError:
+            if replaces:
+                old.rename(self.final)
+            raise
+        _remove(old)
 
 
-def _escape(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
+def clean_up(final: Path) -> None:
+    """Remove what killed processes left of this folder, and bring back a run that they had moved aside."""
+    left = re.compile(re.escape(f".{final.name}.") + r"([0-9]+)\.(partial|replaced)")
+    with contextlib.suppress(OSError):
+        for path in sorted(final.parent.iterdir()):
+            found = left.fullmatch(path.name)
+            if not found or _is_alive(int(found[1])):
+                continue
+            if found[2] == "replaced" and not (final.exists() or final.is_symlink()):
+                path.rename(final)
+            else:
+                _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_alive(process: int) -> bool:
@@ -128,6 +179,6 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):
         return True
     return True

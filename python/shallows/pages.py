@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shallows import figures, tables
 from shallows.about import label
 from shallows.errors import ShallowsError
+from shallows.folder import write_whole
 from shallows.quantity import digits, parse_size
 from shallows.results import Run, describe
 from shallows.svg import Line, chart
@@ -46,7 +46,7 @@ def write_run(run: Run, folder: Path) -> Path:
         scenario=(run.path / "scenario.toml").read_text(encoding="utf-8"),
         resolved=json.dumps(run.scenario, indent=2, ensure_ascii=False),
     )
-    return _write(folder, page)
+    return write_whole(folder / "report.html", page)
 
 
 def write_sweep(runs: Sequence[Run], folder: Path, text: str = "") -> Path:
@@ -71,7 +71,7 @@ def write_sweep(runs: Sequence[Run], folder: Path, text: str = "") -> Path:
         commands=[_command("sweep", first.environment)],
         scenario=(first.path / "scenario.toml").read_text(encoding="utf-8"),
     )
-    return _write(folder, page)
+    return write_whole(folder / "report.html", page)
 
 
 def _count_warnings(runs: Sequence[Run]) -> list[str]:
@@ -202,11 +202,3 @@ def _render(**content: Any) -> str:
     )
     empty: dict[str, Any] = {"text": "", "engine": "", "links": [], "resolved": "", "label": label()}
     return environment.get_template("report.html.j2").render(empty | content)
-
-
-def _write(folder: Path, page: str) -> Path:
-    path = folder / "report.html"
-    partial = folder / f".report.html.{os.getpid()}.partial"
-    partial.write_text(page, encoding="utf-8")
-    partial.rename(path)
-    return path

@@ -13,7 +13,7 @@ from typing import Any
 from shallows import _core
 from shallows.about import build
 from shallows.errors import DefectError, ShallowsError
-from shallows.folder import RunFolder, finished_hash, run_name
+from shallows.folder import RunFolder, clean_up, finished_hash, run_name
 from shallows.results import Run
 
 STEP_MS = 100
@@ -218,6 +218,7 @@ def run(
     source = Source.read(scenario, pairs, seed)
     experiment = source.load()
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
+    clean_up(folder)
     if is_reusable(folder, experiment):
         return Run(folder)
     if folder.exists() and finished_hash(folder) != experiment.hash:

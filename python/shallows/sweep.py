@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
+from shallows.folder import write_whole
 from shallows.results import Run, describe
 from shallows.running import Source, default_folder, execute, is_reusable, toml_value
 
@@ -218,6 +219,9 @@ def _work(pipe: Connection, source: Source, folder: Path) -> None:
         pass
     except Exception as error:
         pipe.send(("failed", str(error) or type(error).__name__))
+    finally:
+        # Nothing is left to tidy up: whoever ends us now must not interrupt the interpreter's own ending.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -227,9 +231,7 @@ def _leave(number: int, _frame: object) -> None:
 def write_index(parent: Path, outcomes: list[Outcome]) -> dict[str, Any]:
     """Write `sweep.json`, which says where each point's results are, and return it."""
     document = {"points": [_describe_outcome(outcome) for outcome in outcomes]}
-    partial = parent / f".sweep.json.{os.getpid()}.partial"
-    partial.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.rename(parent / "sweep.json")
+    write_whole(parent / "sweep.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return document
 
 

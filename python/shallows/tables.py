@@ -72,7 +72,10 @@ def _fires(curve: dict[str, Any]) -> str:
     able = [limit["busy_ports"] for limit in curve["limits"] if limit["can_fire"]]
     if len(able) == len(curve["limits"]):
         return "yes"
-    return f"up to {max(able)} busy" if able else "never"
+    if not able:
+        return "never"
+    # A pool fills as more of its ports are busy; a queue may grow the less.
+    return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
 
 
 def completion(summary: dict[str, Any]) -> Table:

@@ -69,9 +69,10 @@ def test_a_folder_of_something_else_is_refused(shell: Shell, scenario: Path, tmp
     refused = shell("run", scenario, "--out", "mine")
     assert refused.returncode == 1
     assert refused.stderr == (
-        "shallows: mine exists and holds something else\n"
-        "  name another folder with --out, or replace this one with --force\n"
+        "shallows: mine exists and is no run of ours\n  name another folder with --out\n"
     )
+    forced = shell("run", scenario, "--out", "mine", "--force")
+    assert (forced.returncode, forced.stderr.splitlines()[-2:]) == (1, refused.stderr.splitlines())
     assert (tmp_path / "mine" / "thesis.tex").exists()
 
 

@@ -122,11 +122,24 @@ def test_what_killed_processes_left_is_removed_and_what_living_ones_write_is_not
         assert other.exists()
 
 
+def test_nothing_goes_that_only_looks_like_ours_and_a_run_caught_between_two_names_comes_back(
+    tmp_path: Path,
+) -> None:
+    final = tmp_path / "one"
+    (mine := tmp_path / ".one.mine.d").mkdir()
+    (tmp_path / f".one.{2**31 - 1}.replaced").mkdir()
+    (tmp_path / f".one.{2**31 - 1}.replaced" / "env.json").write_text('{"hash": "1"}')
+    (tmp_path / f".one.{2**31 - 1}.replaced" / "summary.json").write_text("{}")
+    with folder.RunFolder(final):
+        assert mine.exists()
+        assert folder.finished_hash(final) == "1"
+
+
 def test_a_report_needs_nothing_else_and_escapes_what_it_is_given(scenario: Path, tmp_path: Path) -> None:
-    scenario.write_text(SMALL.replace('name = "small"', 'name = "<script>alert(1)</script>"'))
+    scenario.write_text(SMALL.replace('name = "small"', 'name = "<script>alert(1)<script>"'))
     page = (sh.run(scenario, out=tmp_path / "run").path / "report.html").read_text()
     assert "<script" not in page
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "&lt;script&gt;alert(1)&lt;script&gt;" in page
     assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
     for expected in [
         "Marking curves",
