@@ -40,19 +40,29 @@ def fct(runs: Sequence[Run]) -> "Figure":
     import matplotlib.pyplot as plt
 
     axis = _horizontal_axis(runs)
+    summaries = [run.summary for run in runs]
+    # A size of flows that no run has gets no panel.
     with plt.style.context(STYLE):
-        figure, (large, small, loss) = plt.subplots(3, sharex=True, figsize=(3.35, 4.4))
-        _draw_panel(large, runs, axis, lambda s: _milliseconds(s["fct_us"].get("large", {}).get("mean")))
-        large.set(ylabel="large flows:\nmean FCT (ms)", ylim=(0, None))
-        _draw_panel(small, runs, axis, lambda s: _milliseconds(s["fct_us"].get("small", {}).get("p99")))
-        small.set(ylabel="small flows:\n99th pct. FCT (ms)", yscale="log")
-        _few_log_ticks(small)
+        has_large, has_small = (any(map(metric, summaries)) for metric in (_large_mean, _small_p99))
+        panels = 1 + has_large + has_small
+        figure, grid = plt.subplots(panels, sharex=True, squeeze=False, figsize=(3.35, 0.8 + 1.2 * panels))
+        plots = list(grid[:, 0])
+        if has_large:
+            large = plots[0]
+            _draw_panel(large, runs, axis, _large_mean)
+            large.set(ylabel="large flows:\nmean FCT (ms)", ylim=(0, None))
+        if has_small:
+            small = plots[-2]
+            _draw_panel(small, runs, axis, _small_p99)
+            small.set(ylabel="small flows:\n99th pct. FCT (ms)", yscale="log")
+            _few_log_ticks(small)
+        loss = plots[-1]
         losses = _draw_panel(loss, runs, axis, lambda s: 100 * float(s["loss_rate"]))
         loss.set(ylabel="packets\nlost (%)", xlabel=_axis_label(axis))
         _scale_with_zero(loss, losses)
-        for plot in (large, small, loss):
+        for plot in plots:
             plot.yaxis.set_major_formatter(_plain_numbers())
-        _add_legend(figure, large)
+        _add_legend(figure, loss)
         figure.align_ylabels()
         return figure
 
@@ -96,6 +106,14 @@ def _draw_panel(plot: "Axes", runs: Sequence[Run], axis: str, metric: Metric) ->
 
 def _series(run: Run, axis: str) -> str:
     return describe({name: value for name, value in run.labels.items() if name not in {axis, "seed"}})
+
+
+def _large_mean(summary: dict[str, Any]) -> float | None:
+    return _milliseconds(summary["fct_us"].get("large", {}).get("mean"))
+
+
+def _small_p99(summary: dict[str, Any]) -> float | None:
+    return _milliseconds(summary["fct_us"].get("small", {}).get("p99"))
 
 
 def _milliseconds(microseconds: float | None) -> float | None:

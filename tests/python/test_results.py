@@ -201,6 +201,13 @@ def test_the_figure_draws_what_the_summaries_say(thresholds: list[sh.Run], tmp_p
     assert b"/Type3" not in paths[0].read_bytes()
 
 
+def test_sizes_of_flows_that_no_run_has_get_no_panel(thresholds: list[sh.Run]) -> None:
+    for run in thresholds:
+        run.summary["fct_us"].pop("large")
+    figure = figures.fct(thresholds)
+    assert [axes.get_ylabel().split(chr(10))[0] for axes in figure.axes] == ["small flows:", "packets"]
+
+
 def test_a_figure_without_an_axis_is_refused(thresholds: list[sh.Run]) -> None:
     with pytest.raises(sh.ShallowsError, match="differ in no number"):
         figures.fct(thresholds[:1])
