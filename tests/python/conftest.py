@@ -1,11 +1,15 @@
 """Scenarios and a command line to try them on."""
 
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from shared import ENDLESS, SHALLOWS, SMALL, Shell
+
+# In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
