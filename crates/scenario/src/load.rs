@@ -81,7 +81,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     });
     let network = topology::build(&spec, spec.seed, checker);
     let (tcp, network) = tcp.zip(network).filter(|_| some && few)?;
-    let overhead = tcp::header_bytes(tcp.timestamps) + network.framing;
+    let overhead = shallows_transport::header_bytes(tcp.timestamps) + network.framing;
     let segments = Segments { mss: tcp.mss, overhead };
     let seed = spec.seed;
     let traffic = workload::build(&mut spec, &network, segments, seed, checker);

@@ -4,25 +4,16 @@ use std::fmt::Display;
 
 use shallows_core::Bytes;
 use shallows_transport::congestion::{self, dctcp, reno};
-use shallows_transport::{Config, EctPolicy, RestartAfterIdle, RtoConfig, SackAfterTimeout};
+use shallows_transport::{Config, EctPolicy, RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes};
 
 use crate::check::Checker;
 use crate::quantity::{MAX_PACKET, Window};
 use crate::spec::{self, Congestion, Spec, Tcp};
 
-/// IP and TCP headers without options (RFC 791 §3.1, RFC 9293 §3.1).
-const HEADERS: Bytes = Bytes(40);
-/// The timestamps option, padded (RFC 7323 appendix A).
-const TIMESTAMPS: Bytes = Bytes(12);
 /// Three SACK blocks, padded (RFC 2018 §3): the most that an acknowledgement adds.
 const SACK: Bytes = Bytes(28);
 /// A receive window is 32 bits wide (RFC 7323 §2.3 allows a quarter of it).
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
-
-/// Bytes of IP and TCP headers on every packet, SACK blocks apart.
-pub(crate) fn header_bytes(timestamps: bool) -> Bytes {
-    if timestamps { HEADERS + TIMESTAMPS } else { HEADERS }
-}
 
 /// What `[tcp]` says; fills in the defaults that depend on the MTU.
 pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config> {

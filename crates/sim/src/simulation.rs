@@ -7,6 +7,7 @@ use shallows_scenario::{Experiment, PortKind};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::routing::Ecmp;
+use shallows_transport::header_bytes;
 
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
@@ -16,7 +17,7 @@ use crate::packet::Packets;
 use crate::report::Report;
 use crate::sampler::Sampler;
 use crate::traffic::traffic;
-use crate::world::{Switch, Tally, World, headers};
+use crate::world::{Switch, Tally, World};
 
 /// A run of one experiment.
 #[derive(Debug)]
@@ -164,8 +165,8 @@ fn build(experiment: &Experiment) -> World {
         .iter()
         .map(|node| Switch { routes: node.routes.clone(), ecmp: Ecmp::new(node.ecmp_seed) })
         .collect();
-    let header_bytes =
-        u16::try_from((headers(&experiment.tcp) + network.framing).0).expect("headers are small");
+    let header_bytes = u16::try_from((header_bytes(experiment.tcp.timestamps) + network.framing).0)
+        .expect("headers are small");
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
     World {
         links,

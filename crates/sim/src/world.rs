@@ -4,9 +4,9 @@
 //! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
 //! ([`World::forward`]) or to a host ([`World::arrive`]).
 
+use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
-use shallows_core::{Bytes, Instant};
 use shallows_scenario::Routes;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Arrival;
@@ -355,11 +355,6 @@ impl World {
         );
         assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
     }
-}
-
-/// Bytes of an IPv4 and a TCP header, with the timestamps option (RFC 7323 §3.2, padded) where it is used.
-pub(crate) fn headers(tcp: &Config) -> Bytes {
-    if tcp.timestamps { Bytes(52) } else { Bytes(40) }
 }
 
 /// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).

@@ -92,6 +92,12 @@ pub enum RestartAfterIdle {
     Reset,
 }
 
+/// Bytes of IP and TCP headers on every packet, SACK blocks apart (RFC 791 §3.1, RFC 9293 §3.1), and the timestamps
+/// option where it is used, padded (RFC 7323 appendix A).
+pub fn header_bytes(timestamps: bool) -> Bytes {
+    if timestamps { Bytes(52) } else { Bytes(40) }
+}
+
 impl Config {
     /// What the RFCs prescribe for segments of `mss` bytes under `congestion`.
     pub fn new(mss: Bytes, congestion: congestion::Config) -> Self {

@@ -15,7 +15,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout};
+pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout, header_bytes};
 pub use receiver::{Acks, Receiver};
 pub use rtt::RtoConfig;
 pub use sender::{Sender, Stats, Transmit};

@@ -4,14 +4,14 @@ use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::{Experiment, Link, Network};
 use shallows_switch::routing::Ecmp;
+use shallows_transport::header_bytes;
 
 use crate::connection::Address;
 use crate::flow::End;
-use crate::world::headers;
 
 /// Completion time of `size` bytes of the connection with this address, up to `end`.
 pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
-    let overhead = headers(&experiment.tcp) + experiment.network.framing;
+    let overhead = header_bytes(experiment.tcp.timestamps) + experiment.network.framing;
     let forward = path(&experiment.network, &address.forward(0, Ecn::Ect, PacketKind::Data));
     let received = store_and_forward(&forward, size, experiment.tcp.mss, overhead);
     match end {

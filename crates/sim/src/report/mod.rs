@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Experiment, FctEnd, Network, PortKind};
+use shallows_scenario::{Experiment, FctEnd, Network};
 use shallows_switch::port::{Counters, DropReason};
 
 use crate::flow::{End, FlowRecord};
@@ -209,7 +209,7 @@ impl Report {
         };
         let mut columns = vec![
             ("port", Column::Text(links.iter().map(|link| link.name.clone()).collect())),
-            ("kind", Column::Text(links.iter().map(|link| kind_name(link.kind).to_owned()).collect())),
+            ("kind", Column::Text(links.iter().map(|link| link.kind.name().to_owned()).collect())),
             ("queue", Column::Integers(vec![0; links.len()])),
             ("received", counts(|port| port.received)),
             ("enqueued", counts(Counters::enqueued)),
@@ -288,16 +288,6 @@ impl Report {
 
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-fn kind_name(kind: PortKind) -> &'static str {
-    match kind {
-        PortKind::Nic => "nic",
-        PortKind::ToHost => "to-host",
-        PortKind::Up => "up",
-        PortKind::Down => "down",
-        PortKind::Bottleneck => "bottleneck",
-    }
 }
 
 /// The name of a node, which is the first half of the name of any link that leaves it.
