@@ -34,6 +34,8 @@ pub enum PacketKind {
     PureAck,
     /// A UDP datagram.
     Datagram,
+    /// An ICMP echo request or reply.
+    Probe,
 }
 
 /// Which part of a switch's memory holds a queued packet; written by the buffer at admission.
@@ -56,7 +58,7 @@ pub struct Header {
     pub destination: HostId,
     /// The sender's port number in the high half, the receiver's in the low.
     ports: u32,
-    /// From the low end: size (16 bits), class (8), ECN (2), kind (2), memory (1).
+    /// From the low end: size (16 bits), class (8), ECN (2), kind (2), memory (1), incast (1).
     tags: u32,
 }
 
@@ -64,6 +66,7 @@ const CLASS_SHIFT: u32 = 16;
 const ECN_SHIFT: u32 = 24;
 const KIND_SHIFT: u32 = 26;
 const MEMORY_SHIFT: u32 = 28;
+const INCAST_SHIFT: u32 = 29;
 
 impl Header {
     /// A packet of no size between two hosts: data, not ECN-capable, of class 0.
@@ -111,6 +114,13 @@ impl Header {
         self.with_tag(MEMORY_SHIFT, 0x1, memory as u32)
     }
 
+    /// With the explicit incast notification of a switch set (Pulser §III-A: a new bit of the IP header).
+    #[must_use]
+    #[inline]
+    pub fn with_incast(self, incast: bool) -> Self {
+        self.with_tag(INCAST_SHIFT, 0x1, u32::from(incast))
+    }
+
     /// Size on the wire, every header and framing included.
     #[inline]
     pub fn size(&self) -> Bytes {
@@ -138,7 +148,8 @@ impl Header {
         match self.tags >> KIND_SHIFT & 0x3 {
             0 => PacketKind::Data,
             1 => PacketKind::PureAck,
-            _ => PacketKind::Datagram,
+            2 => PacketKind::Datagram,
+            _ => PacketKind::Probe,
         }
     }
 
@@ -148,10 +159,21 @@ impl Header {
         if self.tags >> MEMORY_SHIFT & 0x1 == 0 { Memory::Private } else { Memory::Shared }
     }
 
+    /// Whether a switch on its way has set the explicit incast notification.
+    #[inline]
+    pub fn incast(&self) -> bool {
+        self.tags >> INCAST_SHIFT & 0x1 != 0
+    }
+
     /// A hash of the five-tuple under `seed`, uniform over 64 bits.
     pub fn five_tuple_hash(&self, seed: u64) -> u64 {
         let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
-        let ports = u64::from(self.ports) | u64::from(self.kind() == PacketKind::Datagram) << 32;
+        let protocol = match self.kind() {
+            PacketKind::Data | PacketKind::PureAck => 0,
+            PacketKind::Datagram => 1,
+            PacketKind::Probe => 2,
+        };
+        let ports = u64::from(self.ports) | protocol << 32;
         mix(mix(addresses ^ seed) ^ ports)
     }
 
@@ -180,6 +202,9 @@ impl Flags {
     pub const SYN: Self = Self(0x02);
     /// The acknowledgement field is significant.
     pub const ACK: Self = Self(0x10);
+    /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). It stands where real
+    /// headers have URG, which our hosts never send.
+    pub const INCAST_ECHO: Self = Self(0x20);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
@@ -213,9 +238,9 @@ pub struct SackBlock {
 /// Sequence numbers count bytes from the start of the connection and never wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Sequence number of the first byte of data.
+    /// Sequence number of the first byte of data. An acknowledgement has none: see [`Self::with_value`].
     pub seq: u64,
-    /// Next byte expected by the sender of this segment; significant with [`Flags::ACK`].
+    /// Next byte expected by the sender of this segment; significant with [`Flags::ACK`]. On data see [`Self::with_echo`].
     pub ack: u64,
     /// Timestamps option (RFC 7323): on data TSval, when it was sent; on an acknowledgement TSecr.
     pub timestamp: Instant,
@@ -238,6 +263,33 @@ impl Segment {
         self.sack[..usize::from(self.sack_count)]
             .iter()
             .map(move |block| (ack + u64::from(block.start), ack + u64::from(block.end)))
+    }
+
+    /// This data with TSecr, the value of the newest acknowledgement that its sender has. Nothing is sent to a sender, so
+    /// that the acknowledgement number of data never moves: its place is taken.
+    #[must_use]
+    #[inline]
+    pub fn with_echo(self, at: Instant) -> Self {
+        Self { ack: at.0, ..self }
+    }
+
+    /// TSecr of data; zero for none.
+    #[inline]
+    pub fn echo(&self) -> Instant {
+        Instant(self.ack)
+    }
+
+    /// This acknowledgement with TSval, when it was sent. Likewise in the place of its sequence number.
+    #[must_use]
+    #[inline]
+    pub fn with_value(self, at: Instant) -> Self {
+        Self { seq: at.0, ..self }
+    }
+
+    /// TSval of an acknowledgement; zero for none.
+    #[inline]
+    pub fn value(&self) -> Instant {
+        Instant(self.seq)
     }
 
     /// Sequence number after the last byte of data.
@@ -267,6 +319,7 @@ mod tests {
             base.with_ports(9, 4),
             base.with_ports(3, 9),
             base.with_kind(PacketKind::Datagram),
+            base.with_kind(PacketKind::Probe),
         ] {
             assert_ne!(hash, other.five_tuple_hash(7));
         }
@@ -285,7 +338,9 @@ mod tests {
                 header.with_size(65_535).with_class(255).with_ecn(ecn).with_kind(kind).with_memory(memory);
             assert_eq!((full.size(), full.class()), (Bytes(65_535), 255));
             assert_eq!((full.ecn(), full.kind(), full.memory()), (ecn, kind, memory));
-            let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect);
+            assert!(!full.incast() && full.with_incast(true).incast());
+            assert_eq!(full.with_incast(true).with_incast(false), full);
+            let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect).with_incast(true);
             assert_eq!((changed.size(), changed.class(), changed.ecn()), (Bytes(1), 0, Ecn::Ect));
             assert_eq!((changed.kind(), changed.memory()), (kind, memory));
         }

@@ -40,7 +40,8 @@ impl Bytes {
     /// If `factor` is negative or not a number.
     pub fn scale(self, factor: f64) -> Self {
         assert!(factor >= 0.0, "cannot scale {self} by {factor}");
-        Self((self.0 as f64 * factor) as u64)
+        // Signed, since there are instructions for that; amounts stay below 2^63.
+        Self((self.0 as i64 as f64 * factor) as i64 as u64)
     }
 
     /// This amount less `other`, or zero.

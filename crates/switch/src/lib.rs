@@ -6,8 +6,11 @@
 
 pub mod aqm;
 pub mod buffer;
+pub mod discipline;
 pub mod port;
 pub mod ring;
 pub mod routing;
+pub mod scheduler;
+pub mod shaper;
 
 pub use port::{EgressDrop, Port};

@@ -27,7 +27,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Append `item` at the tail.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, item: T) {
         if self.len == self.slots.len() {
             self.grow();
@@ -52,12 +52,23 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
+    /// Take the item at the tail, as push-out does.
+    #[inline]
+    pub fn pop_back(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        self.len -= 1;
+        Some(self.slots[(self.head + self.len) & (self.slots.len() - 1)])
+    }
+
     /// The item at the head, which stays.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         (self.len > 0).then(|| &self.slots[self.head & (self.slots.len() - 1)])
     }
 
+    #[cold]
     fn grow(&mut self) {
         let mut slots = vec![T::default(); self.slots.len() * 2].into_boxed_slice();
         let (tail, wrapped) = (&self.slots[self.head..], &self.slots[..self.head]);
@@ -82,16 +93,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ring_agrees_with_a_deque(pushes in prop::collection::vec(any::<Option<u32>>(), 0..200)) {
+        fn a_ring_agrees_with_a_deque(steps in prop::collection::vec((0u8..5, any::<u32>()), 0..200)) {
             let (mut ring, mut model) = (Ring::new(), std::collections::VecDeque::new());
-            for push in pushes {
-                if let Some(item) = push {
-                    ring.push(item);
-                    model.push_back(item);
-                } else {
-                    prop_assert_eq!(ring.pop(), model.pop_front());
+            for (step, item) in steps {
+                match step {
+                    0 => prop_assert_eq!(ring.pop(), model.pop_front()),
+                    1 => prop_assert_eq!(ring.pop_back(), model.pop_back()),
+                    _ => {
+                        ring.push(item);
+                        model.push_back(item);
+                    }
                 }
                 prop_assert_eq!(ring.len(), model.len());
+                prop_assert_eq!(ring.is_empty(), model.is_empty());
                 prop_assert_eq!(ring.front(), model.front());
             }
         }

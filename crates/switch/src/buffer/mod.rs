@@ -1,10 +1,13 @@
 //! The packet memory of a switch: bytes reserved for each queue, and pools that queues share.
 //!
 //! `SharedBuffer` counts the bytes; a [`Policy`] only decides how far each queue may grow, so no policy can
-//! corrupt the accounting. Nothing is ever pushed out.
+//! corrupt the accounting. Nothing is ever pushed out. A policy with a state is told what joins and leaves.
 
+mod abm;
 mod dynamic_threshold;
 
+use abm::{Abm, Place};
+pub use abm::{Config as AbmConfig, Congested, DrainRate};
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
 use shallows_core::Bytes;
 use shallows_core::packet::Memory;
@@ -34,13 +37,15 @@ pub struct Config {
 pub enum Policy {
     /// In proportion to what the pool has free.
     DynamicThreshold(DynamicThreshold),
-    /// To a fixed limit of its own.
+    /// As long as its pool holds no more than a fixed limit: every port has a pool of its own, in which its queues share.
     StaticPartition {
-        /// The limit of each queue.
+        /// The limit of each pool.
         limit: Limit,
     },
     /// As long as the pool has room.
     CompleteSharing,
+    /// In proportion to what the pool has free, to the rate at which it drains, and to one over the congested queues.
+    Abm(AbmConfig),
 }
 
 /// How the bytes reserved for a queue are counted.
@@ -52,6 +57,17 @@ pub enum PrivateRule {
     /// As in BCC's released simulator (myred.cc, 2017): the test and the counter use packet size *plus backlog*,
     /// the release only the packet size, so that the counter leaks upward until about one packet fits.
     AsReleased,
+}
+
+impl PrivateRule {
+    /// What a packet that finds this `backlog` in its queue adds to the counter.
+    #[inline(always)]
+    fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
+        match self {
+            Self::Exact => size,
+            Self::AsReleased => size + backlog,
+        }
+    }
 }
 
 /// Why a buffer refused a packet.
@@ -73,6 +89,8 @@ pub struct SharedBuffer {
     private_rule: PrivateRule,
     pools: Vec<Pool>,
     queues: Vec<Queue>,
+    /// The state of [`Policy::Abm`].
+    abm: Option<Box<Abm>>,
 }
 
 /// A part of the memory that several queues share.
@@ -82,6 +100,8 @@ pub struct Pool {
     pub size: Bytes,
     /// How much of it holds packets.
     pub used: Bytes,
+    /// How many packets.
+    pub packets: u32,
 }
 
 /// What one queue holds.
@@ -117,18 +137,38 @@ impl SharedBuffer {
         Self {
             policy: config.policy.clone(),
             private_rule: config.private_rule,
-            pools: config.pools.iter().map(|&size| Pool { size, used: Bytes(0) }).collect(),
+            pools: config.pools.iter().map(|&size| Pool { size, used: Bytes(0), packets: 0 }).collect(),
             queues: Vec::new(),
+            abm: match &config.policy {
+                Policy::Abm(abm) => Some(Box::new(Abm::new(abm))),
+                _ => None,
+            },
         }
     }
 
-    /// Add a queue that shares `pool` and has `private` bytes of its own; returns its number.
+    /// Add a queue that shares `pool` and has `private` bytes of its own, the first of a port; returns its number.
     ///
     /// # Panics
     ///
     /// If there is no such pool.
     pub fn add_queue(&mut self, pool: usize, private: Bytes) -> usize {
+        self.add(pool, private, Place::NewPort)
+    }
+
+    /// Likewise, but the next queue of the same port as the one added last. Only [`Policy::Abm`] tells the difference.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such pool.
+    pub fn add_sibling(&mut self, pool: usize, private: Bytes) -> usize {
+        self.add(pool, private, Place::SamePort)
+    }
+
+    fn add(&mut self, pool: usize, private: Bytes, place: Place) -> usize {
         assert!(pool < self.pools.len(), "no pool {pool}");
+        if let Some(abm) = &mut self.abm {
+            abm.add_queue(pool, place);
+        }
         self.queues.push(Queue {
             pool,
             private_size: private,
@@ -141,16 +181,17 @@ impl SharedBuffer {
     }
 
     /// Where a packet of `size` would be held that joins `queue`, or why there is no room for it.
-    #[inline]
+    #[inline(always)]
     pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
         if account.private_size.0 > 0
-            && account.private_counter + self.charge(account, size) <= account.private_size
+            && account.private_counter + self.private_rule.charge(account.backlog(), size)
+                <= account.private_size
         {
             return Ok(Memory::Private);
         }
         let pool = &self.pools[account.pool];
-        if !self.within_limit(account, pool, size) {
+        if !self.within_limit(queue, account, pool, size) {
             return Err(Refusal::QueueLimit);
         }
         if pool.used + size > pool.size {
@@ -160,20 +201,25 @@ impl SharedBuffer {
     }
 
     /// Hold a packet of `size` in `queue`, where [`Self::room`] has found that it fits.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, queue: usize, size: Bytes, memory: Memory) {
-        let charge = self.charge(&self.queues[queue], size);
         let account = &mut self.queues[queue];
         account.packets += 1;
         match memory {
             Memory::Private => {
-                account.private_counter += charge;
+                account.private_counter += self.private_rule.charge(account.backlog(), size);
                 account.private += size;
             }
             Memory::Shared => {
                 account.shared += size;
-                self.pools[account.pool].used += size;
+                let pool = &mut self.pools[account.pool];
+                pool.used += size;
+                pool.packets += 1;
             }
+        }
+        if let Some(abm) = &mut self.abm {
+            let account = &self.queues[queue];
+            abm.on_take(queue, account, &self.pools[account.pool]);
         }
     }
 
@@ -185,17 +231,8 @@ impl SharedBuffer {
         Ok(memory)
     }
 
-    /// What a packet adds to the counter of private bytes.
-    #[inline]
-    fn charge(&self, account: &Queue, size: Bytes) -> Bytes {
-        match self.private_rule {
-            PrivateRule::Exact => size,
-            PrivateRule::AsReleased => size + account.backlog(),
-        }
-    }
-
     /// Give back the `size` bytes that a packet of `queue` held in `memory`.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, queue: usize, size: Bytes, memory: Memory) {
         let account = &mut self.queues[queue];
         account.packets -= 1;
@@ -206,20 +243,37 @@ impl SharedBuffer {
             }
             Memory::Shared => {
                 account.shared -= size;
-                self.pools[account.pool].used -= size;
+                let pool = &mut self.pools[account.pool];
+                pool.used -= size;
+                pool.packets -= 1;
             }
+        }
+        if let Some(abm) = &mut self.abm {
+            let account = &self.queues[queue];
+            abm.on_release(queue, account, &self.pools[account.pool], size);
         }
     }
 
     /// Whether the policy lets a queue grow by `size` in its pool.
-    #[inline]
-    fn within_limit(&self, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
-        match &self.policy {
-            Policy::DynamicThreshold(threshold) => threshold.admits(queue, pool, size),
-            Policy::StaticPartition { limit: Limit::Bytes(limit) } => queue.backlog() + size <= *limit,
-            Policy::StaticPartition { limit: Limit::Packets(limit) } => queue.packets < *limit,
-            Policy::CompleteSharing => true,
+    #[inline(always)]
+    fn within_limit(&self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+        // The usual one comes alone, so that it costs one comparison.
+        if let Policy::DynamicThreshold(threshold) = &self.policy {
+            return threshold.admits(queue, pool, size);
         }
+        match &self.policy {
+            Policy::DynamicThreshold(_) => unreachable!("it has its answer"),
+            Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
+            Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+            Policy::CompleteSharing => true,
+            Policy::Abm(_) => self.abm_admits(index, size),
+        }
+    }
+
+    #[cold]
+    fn abm_admits(&self, queue: usize, size: Bytes) -> bool {
+        let (account, pool) = (&self.queues[queue], self.pool_of(queue));
+        self.abm.as_ref().expect("the policy has its state").admits(queue, account, pool, size)
     }
 
     /// The pool that `queue` shares.
@@ -237,6 +291,16 @@ impl SharedBuffer {
         &self.queues[queue]
     }
 
+    /// How far `queue` may grow into its pool now, where the policy has such a threshold.
+    pub fn threshold(&self, queue: usize) -> Option<Bytes> {
+        let (account, pool) = (&self.queues[queue], self.pool_of(queue));
+        match (&self.policy, &self.abm) {
+            (Policy::DynamicThreshold(threshold), _) => Some(threshold.threshold(pool)),
+            (_, Some(abm)) => Some(abm.threshold(queue, account, pool)),
+            _ => None,
+        }
+    }
+
     /// Check the invariants of the accounting.
     ///
     /// # Panics
@@ -247,6 +311,7 @@ impl SharedBuffer {
             let held: u64 =
                 self.queues.iter().filter(|queue| queue.pool == number).map(|queue| queue.shared.0).sum();
             assert_eq!(held, pool.used.0, "pool {number} counts what its queues hold");
+            assert_eq!(pool.packets == 0, pool.used.0 == 0, "pool {number} counts packets and bytes alike");
             assert!(pool.used <= pool.size, "pool {number} holds {} of {}", pool.used, pool.size);
         }
         for (number, queue) in self.queues.iter().enumerate() {

@@ -100,14 +100,29 @@ fn the_released_private_rule_of_bcc_sticks_at_about_one_packet() {
 
 #[test]
 fn a_static_partition_holds_its_limit_in_bytes_or_packets() {
-    let mut bytes = buffer(Policy::StaticPartition { limit: Limit::Bytes(Bytes(2_500)) }, 10_000, 2, 0);
-    assert!(bytes.admit(0, Bytes(1_500)).is_ok());
-    assert_eq!(bytes.admit(0, Bytes(1_500)), Err(Refusal::QueueLimit));
-    assert!(bytes.admit(0, Bytes(1_000)).is_ok(), "exactly full is not too full");
-    let mut packets = buffer(Policy::StaticPartition { limit: Limit::Packets(1) }, 10_000, 2, 0);
-    assert!(packets.admit(0, Bytes(9_000)).is_ok());
-    assert_eq!(packets.admit(0, Bytes(1)), Err(Refusal::QueueLimit));
-    assert!(packets.admit(1, Bytes(1)).is_ok(), "the other queue has its own limit");
+    // Two ports with a partition each; the first has two queues, which share it.
+    let partition = |limit| {
+        let policy = Policy::StaticPartition { limit };
+        let pools = vec![Bytes(10_000); 2];
+        let mut buffer = SharedBuffer::new(&Config { policy, pools, private_rule: PrivateRule::Exact });
+        let first = [buffer.add_queue(0, Bytes(0)), buffer.add_sibling(0, Bytes(0))];
+        (first, buffer.add_queue(1, Bytes(0)), buffer)
+    };
+    let (first, second, mut bytes) = partition(Limit::Bytes(Bytes(2_500)));
+    assert!(bytes.admit(first[0], Bytes(1_500)).is_ok());
+    assert_eq!(bytes.admit(first[0], Bytes(1_500)), Err(Refusal::QueueLimit));
+    assert_eq!(
+        bytes.admit(first[1], Bytes(1_001)),
+        Err(Refusal::QueueLimit),
+        "the queues of a port share it"
+    );
+    assert!(bytes.admit(first[1], Bytes(1_000)).is_ok(), "exactly full is not too full");
+    assert!(bytes.admit(second, Bytes(2_500)).is_ok(), "the other port has its own");
+    let (first, second, mut packets) = partition(Limit::Packets(1));
+    assert!(packets.admit(first[0], Bytes(9_000)).is_ok());
+    assert_eq!(packets.admit(first[0], Bytes(1)), Err(Refusal::QueueLimit));
+    assert_eq!(packets.admit(first[1], Bytes(1)), Err(Refusal::QueueLimit));
+    assert!(packets.admit(second, Bytes(1)).is_ok());
 }
 
 #[test]
@@ -118,6 +133,14 @@ fn complete_sharing_ends_only_where_the_pool_does() {
     assert!(buffer.admit(1, Bytes(1_000)).is_ok());
 }
 
+#[test]
+#[should_panic(expected = "pool 0 counts what its queues hold")]
+fn an_audit_finds_bytes_that_no_queue_holds() {
+    let mut buffer = buffer(Policy::CompleteSharing, 10_000, 1, 0);
+    buffer.pools[0].used = Bytes(1);
+    buffer.audit();
+}
+
 proptest! {
     /// Random arrivals and departures, against bytes counted packet by packet.
     #[test]
@@ -125,6 +148,7 @@ proptest! {
         policy in prop_oneof![
             Just(Policy::CompleteSharing),
             Just(Policy::StaticPartition { limit: Limit::Bytes(Bytes(20_000)) }),
+            Just(Policy::Abm(AbmConfig { alpha: vec![4.0], window: Bytes(9_000), ..AbmConfig::default() })),
             (1u32..80).prop_map(|alpha| dynamic(f64::from(alpha) / 10.0, DtCounts::Total)),
         ],
         steps in prop::collection::vec((0usize..3, 1u64..9_000, any::<bool>()), 1..300),
@@ -140,6 +164,8 @@ proptest! {
                 buffer.release(queue, Bytes(size), memory);
             }
             buffer.audit();
+            let in_pool = held.iter().flatten().filter(|held| held.1 == Memory::Shared).count();
+            prop_assert_eq!(buffer.pool_of(0).packets as usize, in_pool);
             for (queue, packets) in held.iter().enumerate() {
                 let sum = |memory| packets.iter().filter(|held| held.1 == memory).map(|held| held.0).sum::<u64>();
                 prop_assert_eq!(buffer.queue(queue).shared.0, sum(Memory::Shared));

@@ -4,8 +4,10 @@ use shallows_core::Duration;
 use shallows_core::random::Stream;
 
 use super::*;
-use crate::aqm::{Config, Gauge, Point, Scope};
-use crate::buffer::{Config as BufferConfig, Limit, Policy, PrivateRule};
+use crate::aqm::{Config, Gauge, Level, Point, Scope, Split};
+use crate::buffer::{Config as BufferConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
+
+mod elaborate;
 
 const GBPS_100: Rate = Rate::from_gbps(100);
 
@@ -21,12 +23,22 @@ fn buffer(limit: Limit) -> SharedBuffer {
 }
 
 fn port(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
-    let markers = markers.iter().map(|config| config.build(Stream::new(1, "marker", 0))).collect();
-    Port::new(GBPS_100, 0, markers, egress_drop)
+    let markers = markers.into_iter().map(Placed::everywhere).collect();
+    let config = super::Config { markers, egress_drop, ..super::Config::default() };
+    Port::new(GBPS_100, 0, &config, |purpose, place| Stream::new(1, purpose, place as u64))
 }
 
 fn threshold(point: Point, threshold: u64) -> Config {
-    Config::Threshold { gauge: Gauge { point, ..Gauge::default() }, threshold: Bytes(threshold) }
+    Config::Threshold {
+        gauge: Gauge { point, ..Gauge::default() },
+        threshold: Level(threshold),
+        split: Split::Standard,
+    }
+}
+
+fn drops(port: &Port<u32>) -> Vec<(DropReason, u64)> {
+    let counts = DropReason::ALL.map(|reason| (reason, port.counters().dropped[reason as usize]));
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 fn packet(ecn: Ecn) -> Header {
@@ -39,13 +51,14 @@ const SLOT: Duration = Duration::from_nanos(80);
 #[test]
 fn an_idle_port_sends_at_once_and_a_busy_one_in_order() {
     let (mut port, mut buffer) = (port(vec![], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
-    let Arrival::Sent(first) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer) else {
+    let Arrival::Sent(first) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])
+    else {
         panic!("idle")
     };
     assert_eq!((first.payload, first.finish), (1, Instant::ZERO + SLOT));
     for payload in [2, 3] {
         assert!(matches!(
-            port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer),
+            port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]),
             Arrival::Queued
         ));
     }
@@ -65,13 +78,16 @@ fn an_idle_port_sends_at_once_and_a_busy_one_in_order() {
 #[test]
 fn a_full_queue_drops_and_says_why() {
     let (mut port, mut buffer) = (port(vec![], EgressDrop::Slot), buffer(Limit::Packets(1)));
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer);
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer);
-    let Arrival::Dropped { payload: 3 } = port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer)
-    else {
-        panic!("one packet is on the wire, one waits, and that is the limit")
-    };
-    assert_eq!(port.counters().dropped, [1, 0, 0, 0]);
+    port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
+    port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
+    let mut dropped = vec![];
+    let arrival = port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer, &mut dropped);
+    assert!(
+        matches!(arrival, Arrival::Dropped),
+        "one packet is on the wire, one waits, and that is the limit"
+    );
+    assert_eq!(dropped, [3]);
+    assert_eq!(drops(&port), [(DropReason::QueueLimit, 1)]);
     port.audit(&buffer);
 }
 
@@ -80,7 +96,7 @@ fn an_enqueue_marker_sees_the_backlog_without_the_arriving_packet() {
     let (mut port, mut buffer) =
         (port(vec![threshold(Point::Enqueue, 999)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
     for payload in 0..4 {
-        port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer);
+        port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
     // On the wire; then found 0, 1,000 and 2,000 bytes waiting: the last two are above 999.
     assert_eq!(port.counters().marked, 2);
@@ -98,7 +114,7 @@ fn a_dequeue_marker_sees_what_stays_behind() {
     let (mut port, mut buffer) =
         (port(vec![threshold(Point::Dequeue, 999)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
     for payload in 0..4 {
-        port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer);
+        port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
     // They leave 2,000, 1,000 and 0 bytes behind.
     let marks: Vec<_> = (1..4)
@@ -111,12 +127,16 @@ fn a_dequeue_marker_sees_what_stays_behind() {
 
 #[test]
 fn a_pool_marker_marks_even_at_an_idle_port() {
-    let gauge = Gauge { scope: Scope::Pool, point: Point::Dequeue, counts_packet: false };
-    let mut port = port(vec![Config::Threshold { gauge, threshold: Bytes(4_000) }], EgressDrop::Slot);
+    let gauge = Gauge { scope: Scope::Pool, point: Point::Dequeue, ..Gauge::default() };
+    let mut port = port(
+        vec![Config::Threshold { gauge, threshold: Level(4_000), split: Split::Standard }],
+        EgressDrop::Slot,
+    );
     let mut buffer = buffer(Limit::Bytes(Bytes(100_000)));
     let neighbour = buffer.add_queue(0, Bytes(0));
     buffer.admit(neighbour, Bytes(5_000)).unwrap();
-    let Arrival::Sent(departure) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer) else {
+    let Arrival::Sent(departure) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])
+    else {
         panic!()
     };
     assert_eq!(departure.header.ecn(), Ecn::Ce, "its neighbour holds 5,000 bytes of the pool");
@@ -126,16 +146,23 @@ fn a_pool_marker_marks_even_at_an_idle_port() {
 fn above_the_threshold_what_is_not_ecn_capable_is_dropped() {
     let (mut port, mut buffer) =
         (port(vec![threshold(Point::Enqueue, 0)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer);
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer);
+    port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
+    port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
     let ack = packet(Ecn::NotEct).with_kind(PacketKind::PureAck);
     assert!(matches!(
-        port.receive(Instant::ZERO, packet(Ecn::NotEct), 3, &mut buffer),
-        Arrival::Dropped { .. }
+        port.receive(Instant::ZERO, packet(Ecn::NotEct), 3, &mut buffer, &mut vec![]),
+        Arrival::Dropped
     ));
-    assert!(matches!(port.receive(Instant::ZERO, ack, 4, &mut buffer), Arrival::Dropped { .. }));
-    assert_eq!(port.counters().dropped, [0, 0, 1, 1], "a lost pure ACK is counted apart");
-    assert!(matches!(port.receive(Instant::ZERO, packet(Ecn::Ce), 5, &mut buffer), Arrival::Queued));
+    for payload in [4, 5] {
+        let arrival = port.receive(Instant::ZERO, ack, payload, &mut buffer, &mut vec![]);
+        assert!(matches!(arrival, Arrival::Dropped));
+    }
+    let both = [(DropReason::NotEct, 1), (DropReason::NotEctAck, 2)];
+    assert_eq!(drops(&port), both, "a lost pure ACK is counted apart");
+    assert!(matches!(
+        port.receive(Instant::ZERO, packet(Ecn::Ce), 6, &mut buffer, &mut vec![]),
+        Arrival::Queued
+    ));
     assert_eq!(port.counters().marked, 0, "what is marked already is not marked here");
     port.audit(&buffer);
 }
@@ -145,9 +172,9 @@ fn a_drop_at_dequeue_costs_its_slot_or_nothing() {
     for (egress_drop, sent_at_once) in [(EgressDrop::Slot, None), (EgressDrop::Free, Some(3))] {
         let mut port = port(vec![threshold(Point::Dequeue, 999)], egress_drop);
         let mut buffer = buffer(Limit::Bytes(Bytes(10_000)));
-        port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer);
-        port.receive(Instant::ZERO, packet(Ecn::NotEct), 2, &mut buffer);
-        port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer);
+        port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, packet(Ecn::NotEct), 2, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer, &mut vec![]);
         let (now, mut dropped) = (Instant::ZERO + SLOT, vec![]);
         let next = port.transmit_next(now, &mut buffer, &mut dropped);
         assert_eq!(dropped, [2]);

@@ -1,0 +1,303 @@
+//! CoDel (RFC 8289): drop or mark as packets leave, ever more often while even the shortest wait stays above a target.
+//!
+//! The pseudo-code of RFC 8289 §5 takes packets from the queue in a loop; here the port does, and asks for each whether it
+//! may pass. A drop should cost nothing on the wire (`egress_drop = "free"`), as there. Each queue has its own state.
+
+use shallows_core::packet::{Ecn, Header};
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::{Action, Aqm, Hears, PortView, Verdict};
+use crate::discipline::Reading;
+
+/// Parameters of CoDel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// TARGET: the wait that is tolerated (RFC 8289 §4.4).
+    pub target: Duration,
+    /// INTERVAL: for how long the wait may stay above it; about the worst round-trip time (§4.3).
+    pub interval: Duration,
+    /// MAXPACKET: with at most so much waiting nothing is done (§5.4).
+    pub mtu: Bytes,
+    /// What is done to a packet. Marking is not in the RFC; as in Linux a mark takes the place of a drop.
+    pub action: Action,
+    /// Beyond this wait every ECN-capable packet is marked, whatever CoDel says (Linux, `ce_threshold`).
+    pub ce_threshold: Option<Duration>,
+}
+
+impl Default for Config {
+    /// RFC 8289 §4.3 and §4.4.
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            mtu: Bytes(1_500),
+            action: Action::Drop,
+            ce_threshold: None,
+        }
+    }
+}
+
+/// Drops or marks by how long packets wait.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    config: Config,
+    queues: Box<[State]>,
+}
+
+/// What RFC 8289 §5.3 keeps for a queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// When the wait will have been above the target for an interval, if it stays there.
+    first_above: Option<Instant>,
+    /// When to drop next.
+    drop_next: Instant,
+    /// Drops since the dropping state was entered.
+    count: u32,
+    /// What that was when it was last entered.
+    last_count: u32,
+    dropping: bool,
+    /// The last packet was dropped on schedule: if the wait of the next one is too long too, the schedule moves on.
+    moves_on: bool,
+}
+
+impl Codel {
+    /// A marker at a port of so many `queues`.
+    pub fn new(config: &Config, queues: usize) -> Self {
+        Self { config: config.clone(), queues: vec![State::default(); queues].into() }
+    }
+
+    /// RFC 8289 §5.6, `dodequeue`: whether the wait has been above the target for an interval.
+    fn is_late(config: &Config, state: &mut State, now: Instant, port: &PortView<'_>) -> bool {
+        if port.sojourn < config.target || port.queue_backlog() <= config.mtu {
+            state.first_above = None;
+            return false;
+        }
+        match state.first_above {
+            None => {
+                state.first_above = Some(now + config.interval);
+                false
+            }
+            Some(first_above) => now >= first_above,
+        }
+    }
+
+    /// RFC 8289 §5.5, `deque`: whether this packet is a victim.
+    fn takes(config: &Config, state: &mut State, now: Instant, port: &PortView<'_>) -> bool {
+        let late = Self::is_late(config, state, now, port);
+        let moves_on = std::mem::take(&mut state.moves_on);
+        if !late {
+            state.dropping = false;
+            return false;
+        }
+        if !state.dropping {
+            state.dropping = true;
+            // "If min went above target close to when we last went below it, assume that the drop rate that controlled
+            // the queue on the last cycle is a good starting point".
+            let delta = state.count - state.last_count;
+            let recent = now.saturating_since(state.drop_next) < config.interval * 16;
+            state.count = if delta > 1 && recent { delta } else { 1 };
+            state.drop_next = now + spacing(config, state.count);
+            state.last_count = state.count;
+            return true;
+        }
+        if moves_on {
+            state.drop_next = state.drop_next + spacing(config, state.count);
+        }
+        if now < state.drop_next {
+            return false;
+        }
+        state.count += 1;
+        match config.action {
+            // The loop looks at the next packet before it moves the schedule.
+            Action::Drop => state.moves_on = true,
+            Action::Mark => state.drop_next = state.drop_next + spacing(config, state.count),
+        }
+        true
+    }
+}
+
+/// The control law: INTERVAL/√count (RFC 8289 §5.5), in whole picoseconds.
+fn spacing(config: &Config, count: u32) -> Duration {
+    Duration((config.interval.0 as f64 / f64::from(count).sqrt()) as u64)
+}
+
+impl Aqm for Codel {
+    fn hears(&self) -> Hears {
+        Hears::DEQUEUES
+    }
+
+    fn on_dequeue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
+        let late = self.config.ce_threshold.is_some_and(|threshold| port.sojourn > threshold);
+        let signal = Verdict::mark_if(late && header.ecn() != Ecn::NotEct);
+        if Self::takes(&self.config, &mut self.queues[port.queue], now, port) {
+            signal.and(self.config.action.verdict())
+        } else {
+            signal
+        }
+    }
+
+    fn observe(&self, _port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
+        for (queue, state) in self.queues.iter().enumerate() {
+            let count = if state.dropping { state.count } else { 0 };
+            tell(Reading { quantity: "codel_count", queue: Some(queue), value: f64::from(count) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Seen;
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn ms(ms: u64) -> Instant {
+        Instant::ZERO + MS * ms
+    }
+
+    /// A packet leaves at `now` after such a wait, and so many bytes stay behind.
+    fn leave(codel: &mut Codel, now: Instant, wait: Duration, backlog: u64) -> Verdict {
+        let seen = Seen { sojourn: wait, ..Seen::queue(backlog) };
+        codel.on_dequeue(now, &Header::default().with_size(1_500).with_ecn(Ecn::Ect), &seen.view())
+    }
+
+    fn codel(action: Action) -> Codel {
+        Codel::new(&Config { action, ..Config::default() }, 1)
+    }
+
+    /// The times in ms of the victims among packets that leave every ms after the same wait.
+    fn victims(codel: &mut Codel, from: u64, to: u64, wait: Duration) -> Vec<u64> {
+        (from..to).filter(|&t| leave(codel, ms(t), wait, 60_000) != Verdict::PASS).collect()
+    }
+
+    #[test]
+    fn victims_follow_the_control_law() {
+        // Above the target from t = 0: the first at 100 ms, then 100/√1 later, 100/√2 = 70.7, 100/√3 = 57.7, 50, 44.7:
+        // 200, 270.7, 328.4, 378.4, 423.2; each takes the first packet that leaves then.
+        for action in [Action::Drop, Action::Mark] {
+            let mut codel = codel(action);
+            let expected = [100, 200, 271, 329, 379, 424];
+            assert_eq!(victims(&mut codel, 0, 460, MS * 6), expected, "{action:?}");
+            let mut told = vec![];
+            codel.observe(&Seen::queue(0).view(), &mut |reading| {
+                told.push((reading.quantity, reading.queue, reading.value));
+            });
+            assert_eq!(told, [("codel_count", Some(0), 6.0)]);
+        }
+        assert_eq!(leave(&mut codel(Action::Drop), ms(0), MS * 6, 60_000), Verdict::PASS);
+        for (action, verdict) in [(Action::Drop, Verdict::DROP), (Action::Mark, Verdict::MARK)] {
+            let mut codel = codel(action);
+            leave(&mut codel, ms(0), MS * 6, 60_000);
+            assert_eq!(leave(&mut codel, ms(100), MS * 6, 60_000), verdict);
+        }
+    }
+
+    #[test]
+    fn a_wait_below_the_target_or_a_single_packet_starts_the_clock_anew() {
+        for (wait, backlog, calms) in [
+            (MS * 5, 60_000, false),
+            (Duration(MS.0 * 5 - 1), 60_000, true),
+            (MS * 6, 1_500, true),
+            (MS * 6, 1_501, false),
+        ] {
+            let mut codel = codel(Action::Drop);
+            leave(&mut codel, ms(0), MS * 6, 60_000);
+            leave(&mut codel, ms(50), wait, backlog);
+            assert_eq!(leave(&mut codel, ms(99), MS * 6, 60_000), Verdict::PASS);
+            let verdict = leave(&mut codel, ms(100), MS * 6, 60_000);
+            assert_eq!(verdict == Verdict::PASS, calms, "{wait} {backlog}");
+        }
+    }
+
+    #[test]
+    fn it_leaves_the_dropping_state_at_the_first_packet_that_is_in_time() {
+        let mut codel = codel(Action::Drop);
+        assert_eq!(victims(&mut codel, 0, 150, MS * 6), [100]);
+        leave(&mut codel, ms(150), MS, 60_000);
+        codel.observe(&Seen::queue(0).view(), &mut |reading| assert_eq!(reading.value, 0.0));
+        // The wait must stay above the target for another interval.
+        assert_eq!(victims(&mut codel, 151, 330, MS * 6), [251], "count was 1: it starts at 1 again");
+    }
+
+    #[test]
+    fn soon_after_it_starts_where_it_was() {
+        // Five drops by 379 ms; when it enters again delta = 5 − 1 = 4, so the next is 100/√4 = 50 ms later.
+        for (pause, second) in [(0, 50), (1_522, 50), (1_523, 100)] {
+            let mut codel = codel(Action::Drop);
+            assert_eq!(victims(&mut codel, 0, 400, MS * 6), [100, 200, 271, 329, 379]);
+            leave(&mut codel, ms(400), MS, 60_000);
+            // drop_next was 378.4 + 44.7 = 423.2 ms; "recent" is less than 1,600 ms after that: 2,023 ms is, 2,024 is not.
+            let from = 401 + pause;
+            let again = victims(&mut codel, from, from + 210, MS * 6);
+            assert_eq!(again[..2], [from + 100, from + 100 + second], "{pause}");
+        }
+    }
+
+    #[test]
+    fn recent_is_less_than_sixteen_intervals() {
+        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. Late since an interval before it enters again, with delta = 4:
+        // the next drop is 100/√4 ms later, or 100 ms where that was too long ago.
+        for (entered, next) in [(1_599, 1_649), (1_600, 1_700)] {
+            let mut codel = codel(Action::Drop);
+            codel.queues[0] = State { drop_next: ms(0), count: 5, last_count: 1, ..State::default() };
+            leave(&mut codel, ms(entered - 100), MS * 6, 60_000);
+            assert_eq!(leave(&mut codel, ms(entered), MS * 6, 60_000), Verdict::DROP);
+            assert_eq!(codel.queues[0].drop_next, ms(next), "{entered}");
+        }
+    }
+
+    #[test]
+    fn after_one_drop_too_few_a_new_start_is_slow() {
+        // Two drops: delta = 2 − 1 = 1, which is not more than one.
+        let mut codel = codel(Action::Drop);
+        assert_eq!(victims(&mut codel, 0, 210, MS * 6), [100, 200]);
+        leave(&mut codel, ms(210), MS, 60_000);
+        assert_eq!(victims(&mut codel, 211, 420, MS * 6), [311, 411]);
+    }
+
+    #[test]
+    fn drops_that_fell_due_together_happen_together() {
+        // Nothing leaves between 100 ms and 280 ms: those of 200 and 270.7 ms fall due at once, as in the RFC's loop.
+        let mut codel = codel(Action::Drop);
+        assert_eq!(victims(&mut codel, 0, 101, MS * 6), [100]);
+        let verdicts = [(); 4].map(|()| leave(&mut codel, ms(280), MS * 6, 60_000));
+        assert_eq!(verdicts, [Verdict::DROP, Verdict::DROP, Verdict::PASS, Verdict::PASS]);
+        assert_eq!(victims(&mut codel, 281, 340, MS * 6), [329], "270.7 + 57.7");
+        // After a drop whose successor is in time the schedule stays.
+        let mut codel = Codel::new(&Config::default(), 1);
+        victims(&mut codel, 0, 101, MS * 6);
+        assert_eq!(leave(&mut codel, ms(200), MS * 6, 60_000), Verdict::DROP);
+        let before = codel.queues[0].drop_next;
+        assert_eq!(leave(&mut codel, ms(200), MS, 60_000), Verdict::PASS);
+        assert_eq!((codel.queues[0].drop_next, codel.queues[0].dropping), (before, false));
+    }
+
+    #[test]
+    fn the_ce_threshold_marks_what_is_ecn_capable_and_only_that() {
+        let config = Config { ce_threshold: Some(MS), ..Config::default() };
+        for (wait, ecn, expected) in [
+            (MS, Ecn::Ect, Verdict::PASS),
+            (Duration(MS.0 + 1), Ecn::Ect, Verdict::MARK),
+            (Duration(MS.0 + 1), Ecn::Ce, Verdict::MARK),
+            (Duration(MS.0 + 1), Ecn::NotEct, Verdict::PASS),
+        ] {
+            let seen = Seen { sojourn: wait, ..Seen::queue(60_000) };
+            let packet = Header::default().with_ecn(ecn);
+            assert_eq!(Codel::new(&config, 1).on_dequeue(ms(0), &packet, &seen.view()), expected);
+        }
+        let mut codel = Codel::new(&config, 1);
+        leave(&mut codel, ms(0), MS * 6, 60_000);
+        let both = leave(&mut codel, ms(100), MS * 6, 60_000);
+        assert!(both.marks() && both.drops());
+    }
+
+    #[test]
+    fn queues_have_states_of_their_own() {
+        let mut codel = Codel::new(&Config::default(), 2);
+        leave(&mut codel, ms(0), MS * 6, 60_000);
+        let mut seen = Seen { sojourn: MS * 6, ..Seen::queue(60_000) };
+        (seen.queues, seen.queue) = (vec![seen.queues[0]; 2], 1);
+        assert_eq!(codel.on_dequeue(ms(100), &Header::default(), &seen.view()), Verdict::PASS);
+        assert_eq!(leave(&mut codel, ms(100), MS * 6, 60_000), Verdict::DROP);
+    }
+}

@@ -1,0 +1,371 @@
+//! Explicit incast notification (Pulser §III-A, Algorithm 1): set where the backlog of a port grows fast.
+//!
+//! At every dequeue the growth of the backlog since the last one, as a share of the line rate, goes into a ring of *N*
+//! samples; the packet is notified if their average exceeds a threshold, or, once it has, while the backlog stays above a
+//! high-water mark. O(1) a packet: sums are kept in integers, so nothing drifts.
+//!
+//! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) has no
+//! gradient: it is no sample, and what the backlog grew by counts in the next one.
+
+use shallows_core::packet::Header;
+use shallows_core::{Bytes, Instant};
+
+use super::{Aqm, Hears, PortView, Verdict};
+use crate::discipline::Reading;
+
+/// Parameters of Algorithm 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// *N*: samples that are averaged.
+    pub samples: usize,
+    /// *EIN_threshold*, as a share of the line rate.
+    pub threshold: f64,
+    /// *HighWaterMark*: where ECN would mark (§III-A).
+    pub high_water: Bytes,
+    /// How the average is meant.
+    pub average: Average,
+    /// When the backlog is read.
+    pub sampled: Sampled,
+}
+
+impl Config {
+    /// The paper's setting (§III-A) with this ECN threshold.
+    pub fn paper(high_water: Bytes) -> Self {
+        Self {
+            samples: 50,
+            threshold: 0.25,
+            high_water,
+            average: Average::MeanOfRatios,
+            sampled: Sampled::After,
+        }
+    }
+}
+
+/// How "Average Gradient for last N samples" (Algorithm 1, line 7) is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Average {
+    /// The mean of the *N* gradients: what Algorithm 1 says.
+    #[default]
+    MeanOfRatios,
+    /// The growth over the last *N* samples by the time they took: less for a burst that follows a pause. Before there
+    /// are *N*, since the first dequeue.
+    RatioOfSums,
+}
+
+/// When the backlog is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampled {
+    /// Once the packet has left.
+    #[default]
+    After,
+    /// With the packet still there, as in the authors' testbed.
+    Before,
+}
+
+/// Notifies of incast at one port.
+#[derive(Clone, Debug)]
+pub struct Ein {
+    config: Config,
+    ring: Box<[Sample]>,
+    /// Where the oldest sample is.
+    oldest: usize,
+    /// Sum of the gradients in the ring.
+    sum: i64,
+    /// Backlog and time of the last dequeue.
+    last: Option<(Bytes, Instant)>,
+    incast: bool,
+}
+
+/// One dequeue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    /// Share of the line rate, in units of 2^-[`FRACTION`].
+    gradient: i64,
+    /// What the backlog was before, and when.
+    before: (Bytes, Instant),
+}
+
+/// Binary digits of a gradient after the point.
+const FRACTION: u32 = 30;
+/// The largest gradient that is told apart: a million times the line rate, so that the sum of the ring never overflows.
+const STEEPEST: f64 = (1u64 << (20 + FRACTION)) as f64;
+
+impl Ein {
+    /// A detector that has seen nothing.
+    ///
+    /// # Panics
+    ///
+    /// If it averages no samples, or more than 4,096.
+    pub fn new(config: &Config) -> Self {
+        assert!((1..=4_096).contains(&config.samples), "not a number of samples: {}", config.samples);
+        Self {
+            config: config.clone(),
+            ring: vec![Sample::default(); config.samples].into(),
+            oldest: 0,
+            sum: 0,
+            last: None,
+            incast: false,
+        }
+    }
+
+    /// Line 2: the gradient since the last dequeue joins the ring.
+    fn sample(&mut self, now: Instant, backlog: Bytes, port: &PortView<'_>) {
+        let Some(before) = self.last else {
+            self.last = Some((backlog, now));
+            for sample in &mut self.ring {
+                sample.before = (backlog, now);
+            }
+            return;
+        };
+        if now == before.1 {
+            return;
+        }
+        let growth = backlog.0 as f64 - before.0.0 as f64;
+        let share = growth * 8e12 / ((now - before.1).0 as f64 * port.rate.0 as f64);
+        let gradient = (share * f64::from(1 << FRACTION)).clamp(-STEEPEST, STEEPEST) as i64;
+        let left = std::mem::replace(&mut self.ring[self.oldest], Sample { gradient, before });
+        self.sum += gradient - left.gradient;
+        self.oldest = if self.oldest + 1 == self.ring.len() { 0 } else { self.oldest + 1 };
+        self.last = Some((backlog, now));
+    }
+
+    /// The average gradient, as a share of the line rate.
+    fn average(&self, port: &PortView<'_>) -> f64 {
+        match self.config.average {
+            Average::MeanOfRatios => self.sum as f64 / f64::from(1 << FRACTION) / self.ring.len() as f64,
+            Average::RatioOfSums => {
+                let (first, Some(last)) = (self.ring[self.oldest].before, self.last) else { return 0.0 };
+                if first.1 == last.1 {
+                    return 0.0;
+                }
+                let growth = last.0.0 as f64 - first.0.0 as f64;
+                growth * 8e12 / ((last.1 - first.1).0 as f64 * port.rate.0 as f64)
+            }
+        }
+    }
+}
+
+impl Aqm for Ein {
+    fn hears(&self) -> Hears {
+        Hears::DEQUEUES
+    }
+
+    fn on_dequeue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
+        let backlog = match self.config.sampled {
+            Sampled::After => port.port_backlog,
+            Sampled::Before => port.port_backlog + header.size(),
+        };
+        self.sample(now, backlog, port);
+        // Lines 5 to 14.
+        self.incast =
+            self.average(port) > self.config.threshold || self.incast && backlog > self.config.high_water;
+        if self.incast { Verdict::INCAST } else { Verdict::PASS }
+    }
+
+    fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
+        tell(Reading { quantity: "incast", queue: None, value: f64::from(u8::from(self.incast)) });
+        tell(Reading { quantity: "backlog_gradient", queue: None, value: self.average(port) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use shallows_core::{Duration, Rate};
+
+    use super::super::testing::Seen;
+    use super::*;
+
+    /// 1,500 B at 10 Gbit/s.
+    const SLOT: Duration = Duration(1_200_000);
+
+    /// A port of 10 Gbit/s that sends packets of 1,500 B.
+    struct Driver {
+        ein: Ein,
+        seen: Seen,
+        now: Instant,
+    }
+
+    impl Driver {
+        fn new(config: &Config) -> Self {
+            let seen = Seen { rate: Rate::from_gbps(10), ..Seen::queue(0) };
+            Self { ein: Ein::new(config), seen, now: Instant(9_000_000_000) }
+        }
+
+        /// A packet leaves `after` the last one, and so many bytes stay behind.
+        fn leave(&mut self, after: Duration, backlog: u64) -> bool {
+            self.now = self.now + after;
+            self.seen.port_backlog = Bytes(backlog);
+            let packet = Header::default().with_size(1_500);
+            assert_eq!(self.ein.on_enqueue(self.now, &packet, &self.seen.view()), Verdict::PASS);
+            let verdict = self.ein.on_dequeue(self.now, &packet, &self.seen.view());
+            assert!(!verdict.marks() && !verdict.drops());
+            verdict.notifies_incast()
+        }
+
+        fn told(&self) -> (f64, f64) {
+            let mut told = vec![];
+            self.ein.observe(&self.seen.view(), &mut |reading| told.push((reading.quantity, reading.value)));
+            assert_eq!((told[0].0, told[1].0), ("incast", "backlog_gradient"));
+            (told[0].1, told[1].1)
+        }
+    }
+
+    fn paper() -> Config {
+        Config::paper(Bytes(97_500))
+    }
+
+    #[test]
+    fn a_ramp_fires_exactly_when_the_mean_exceeds_the_threshold() {
+        // One packet more at each slot: a gradient of 1. k of 50 samples give a mean of k/50: 0.24 at 12, 0.26 at 13.
+        let mut driver = Driver::new(&paper());
+        assert!(!driver.leave(SLOT, 0), "the first dequeue has no gradient");
+        let fired: Vec<_> = (1..=20u64).filter(|&k| driver.leave(SLOT, k * 1_500)).collect();
+        assert_eq!(fired, (13..=20).collect::<Vec<_>>());
+        assert_eq!(driver.told(), (1.0, 0.4));
+        // Half a packet: 25 of 50 samples make exactly 0.25, which is not above it.
+        let mut driver = Driver::new(&paper());
+        driver.leave(SLOT, 0);
+        let first = (1..=50u64).find(|&k| driver.leave(SLOT, k * 750));
+        assert_eq!(first, Some(26));
+    }
+
+    #[test]
+    fn both_readings_and_both_times_of_sampling_agree_while_mtu_packets_keep_the_port_busy() {
+        let readings = [
+            (Average::MeanOfRatios, Sampled::After),
+            (Average::RatioOfSums, Sampled::After),
+            (Average::MeanOfRatios, Sampled::Before),
+        ];
+        let fired = readings.map(|(average, sampled)| {
+            let config = Config { average, sampled, samples: 10, ..Config::paper(Bytes(u64::MAX)) };
+            let mut driver = Driver::new(&config);
+            let backlog = |k: u64| 1_500 * (k * 7 % 13 + k.saturating_sub(100) / 5);
+            let fired: Vec<_> = (0..400).map(|k| driver.leave(SLOT, backlog(k)) && k > 10).collect();
+            // The last ten gradients telescope to the growth over ten slots.
+            let growth = (backlog(399) as f64 - backlog(389) as f64) / 1_500.0 / 10.0;
+            assert!((driver.told().1 - growth).abs() < 1e-6);
+            fired
+        });
+        assert!(fired[0].contains(&true) && fired[0].contains(&false));
+        assert_eq!(fired[0], fired[1]);
+        assert_eq!(fired[0], fired[2]);
+    }
+
+    #[test]
+    fn once_fired_it_holds_while_the_backlog_is_above_the_high_water_mark() {
+        let config = Config { samples: 1, ..paper() };
+        for sampled in [Sampled::After, Sampled::Before] {
+            let own = if sampled == Sampled::Before { 1_500 } else { 0 };
+            let mut driver = Driver::new(&Config { sampled, ..config.clone() });
+            driver.leave(SLOT, 97_501 - own);
+            assert!(!driver.leave(SLOT, 97_501 - own), "above the mark alone is not enough");
+            assert!(driver.leave(SLOT, 99_000 - own));
+            assert!(driver.leave(SLOT, 97_501 - own), "it shrinks, but is above the mark");
+            assert!(!driver.leave(SLOT, 97_500 - own), "not above it any more");
+            assert!(!driver.leave(SLOT, 97_800 - own), "above again, but slowly: it is over");
+        }
+    }
+
+    #[test]
+    fn after_an_idle_gap_the_ratio_of_sums_is_small_and_the_mean_of_ratios_is_not() {
+        // 50 steady slots, 100 idle slots, then growth of one packet a slot for 13 dequeues, the first after the gap:
+        // the mean is 12.01/50, after one more it fires; the ratio has 100 slots more below 13 packets.
+        let fires = |average| {
+            let mut driver = Driver::new(&Config { average, ..paper() });
+            for _ in 0..60 {
+                driver.leave(SLOT, 0);
+            }
+            driver.leave(SLOT * 100, 1_500);
+            (2..=40u64).find(|&k| driver.leave(SLOT, k * 1_500))
+        };
+        assert_eq!(fires(Average::MeanOfRatios), Some(14));
+        // k packets over 49 + 100 slots: above a quarter from 38 on (37.25).
+        assert_eq!(fires(Average::RatioOfSums), Some(38));
+    }
+
+    #[test]
+    fn dequeues_at_the_same_instant_are_one_sample() {
+        for average in [Average::MeanOfRatios, Average::RatioOfSums] {
+            let config = Config { samples: 2, average, ..paper() };
+            let (mut one, mut two) = (Driver::new(&config), Driver::new(&config));
+            two.leave(SLOT, 0);
+            two.leave(Duration::ZERO, 9_000);
+            one.leave(SLOT, 0);
+            for (k, grown) in [(1, 300), (2, 3_000), (3, 4_500)] {
+                let fired = one.leave(SLOT, grown);
+                assert_eq!(two.leave(SLOT, grown), fired, "{average:?} {k}");
+                two.leave(Duration::ZERO, 97_000);
+            }
+            assert_eq!(one.told().1, two.told().1);
+        }
+    }
+
+    #[test]
+    fn an_incast_of_24_fires_within_the_first_samples_and_a_sawtooth_does_not() {
+        for average in [Average::MeanOfRatios, Average::RatioOfSums] {
+            let config = Config { average, ..paper() };
+            // 24 packets come in each slot and one leaves: a gradient of 23, one sample of which is 23/50 on average.
+            let mut driver = Driver::new(&config);
+            let first = (0..50u64).find(|&k| driver.leave(SLOT, k * 23 * 1_500));
+            assert_eq!(first, Some(1), "{average:?}");
+            // DCTCP's steady state: 20 packets up and down with a period of 400 slots, an eighth of a packet a slot.
+            let mut driver = Driver::new(&config);
+            let fired = (0..20_000u64)
+                .filter(|k| {
+                    let phase = k % 400;
+                    driver.leave(SLOT, 60_000 + 150 * phase.min(400 - phase))
+                })
+                .count();
+            assert_eq!(fired, 0, "{average:?}");
+        }
+    }
+
+    #[test]
+    fn a_jump_beyond_all_bounds_is_cut_and_leaves_the_ring_whole() {
+        let mut driver = Driver::new(&Config { samples: 4_096, ..paper() });
+        driver.leave(SLOT, 0);
+        for k in 0..9_000u64 {
+            driver.leave(Duration(1), 10_000_000_000_000 * (k + 1));
+        }
+        assert!((driver.told().1 - f64::from(1 << 20)).abs() < 1e-3);
+        for _ in 0..=4_096 {
+            driver.leave(SLOT, 0);
+        }
+        assert_eq!(driver.told().1, 0.0);
+    }
+
+    proptest! {
+        /// The sum that moves along is that of the ring counted anew.
+        #[test]
+        fn the_moving_average_is_that_of_the_last_samples(
+            steps in prop::collection::vec((1_000u64..5_000_000, 0u64..300_000), 2..60),
+            samples in 1usize..12,
+        ) {
+            let mut driver = Driver::new(&Config { samples, ..paper() });
+            let mut gradients = vec![];
+            let mut before = None;
+            for (after, backlog) in steps {
+                driver.leave(Duration(after), backlog);
+                if let Some(before) = before {
+                    gradients.push((backlog as f64 - before) * 8e12 / (after as f64 * 1e10));
+                }
+                before = Some(backlog as f64);
+            }
+            let last: f64 = gradients.iter().rev().take(samples).sum();
+            prop_assert!((driver.told().1 - last / samples as f64).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "not a number of samples: 0")]
+    fn an_average_over_nothing_is_refused() {
+        Ein::new(&Config { samples: 0, ..paper() });
+    }
+
+    #[test]
+    #[should_panic(expected = "not a number of samples: 4097")]
+    fn an_average_over_too_much_is_refused() {
+        Ein::new(&Config { samples: 4_097, ..paper() });
+    }
+}

@@ -1,0 +1,222 @@
+//! The incast detector that Pulser's authors released (Linux 4.4, a changed `sch_tbf`): by CE, in whole packet times.
+//!
+//! Time is in whole packet times, the backlog in packets with the departing one. In a ring of 70 dequeues the growth
+//! between neighbours counts, undivided, where time has passed; CE is set if the sum reaches one twentieth of a packet for
+//! each, in integers: 70 packets; or if the *oldest* backlog in the ring exceeds 15 packets, since the index moves before
+//! the comparison. The sum telescopes, so the queue must grow by 70 packets in 70 dequeues, more than the testbed's
+//! token bucket held: there it was a threshold of 15 packets. Algorithm 1 is `ein`.
+
+use shallows_core::packet::Header;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::{Aqm, Hears, PortView, Verdict};
+use crate::discipline::Reading;
+
+/// Parameters of the released detector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What counts as one unit of time.
+    pub packet_time: PacketTime,
+    /// Dequeues in the ring (`sampleCnt`).
+    pub samples: usize,
+    /// Backlog in packets above which CE is set in any case.
+    pub limit: u32,
+}
+
+impl Default for Config {
+    /// The released constants, but for the unit of time, which suits a link of any rate.
+    fn default() -> Self {
+        Self { packet_time: PacketTime::Mtu(Bytes(1_500)), samples: 70, limit: 15 }
+    }
+}
+
+/// What counts as one unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketTime {
+    /// What a packet of this size takes on the link.
+    Mtu(Bytes),
+    /// A fixed time: 250 µs in the released code, about 1,500 B at 50 Mbit/s.
+    Fixed(Duration),
+}
+
+/// Marks CE at one port as the released detector does.
+#[derive(Clone, Debug)]
+pub struct EinReleased {
+    config: Config,
+    ring: Box<[Sample]>,
+    /// Where the oldest sample is, which the next one replaces.
+    oldest: usize,
+    /// Sum of the growth between neighbours in the ring.
+    sum: i64,
+    marked: bool,
+}
+
+/// One dequeue: when, in packet times, and what waited.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    time: u64,
+    packets: i64,
+}
+
+impl Sample {
+    /// What the backlog grew by since `earlier`, if time has passed.
+    fn growth_since(self, earlier: Self) -> i64 {
+        if self.time > earlier.time { self.packets - earlier.packets } else { 0 }
+    }
+}
+
+impl EinReleased {
+    /// A detector that has seen nothing.
+    ///
+    /// # Panics
+    ///
+    /// If its ring holds fewer than two samples or its unit of time is nothing.
+    pub fn new(config: &Config) -> Self {
+        assert!(config.samples >= 2, "two samples make a difference, not {}", config.samples);
+        let timeless = [PacketTime::Mtu(Bytes(0)), PacketTime::Fixed(Duration::ZERO)];
+        assert!(!timeless.contains(&config.packet_time), "a packet takes time");
+        Self {
+            config: config.clone(),
+            ring: vec![Sample::default(); config.samples].into(),
+            oldest: 0,
+            sum: 0,
+            marked: false,
+        }
+    }
+
+    fn next(&self, place: usize) -> usize {
+        if place + 1 == self.ring.len() { 0 } else { place + 1 }
+    }
+
+    fn push(&mut self, sample: Sample) {
+        let (leaving, second) = (self.ring[self.oldest], self.ring[self.next(self.oldest)]);
+        let newest = self.ring[if self.oldest == 0 { self.ring.len() } else { self.oldest } - 1];
+        self.sum += sample.growth_since(newest) - second.growth_since(leaving);
+        self.ring[self.oldest] = sample;
+        self.oldest = self.next(self.oldest);
+    }
+}
+
+impl Aqm for EinReleased {
+    fn hears(&self) -> Hears {
+        Hears::DEQUEUES
+    }
+
+    fn on_dequeue(&mut self, now: Instant, _header: &Header, port: &PortView<'_>) -> Verdict {
+        let unit = match self.config.packet_time {
+            PacketTime::Mtu(size) => port.rate.transmission_time(size),
+            PacketTime::Fixed(unit) => unit,
+        };
+        // The departing packet is still in the length that it reads.
+        let packets = 1 + port.queues.iter().map(|queue| i64::from(queue.packets)).sum::<i64>();
+        self.push(Sample { time: now.0 / unit.0, packets });
+        let average = self.sum / self.ring.len() as i64;
+        self.marked = average * 20 >= 1 || self.ring[self.oldest].packets > i64::from(self.config.limit);
+        Verdict::mark_if(self.marked)
+    }
+
+    fn observe(&self, _port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
+        tell(Reading { quantity: "incast", queue: None, value: f64::from(u8::from(self.marked)) });
+        tell(Reading { quantity: "backlog_growth_packets", queue: None, value: self.sum as f64 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use shallows_core::Rate;
+
+    use super::super::testing::Seen;
+    use super::*;
+
+    /// 1,500 B at 10 Gbit/s.
+    const SLOT: Duration = Duration(1_200_000);
+
+    struct Driver {
+        detector: EinReleased,
+        seen: Seen,
+    }
+
+    impl Driver {
+        fn new(config: &Config) -> Self {
+            let seen = Seen { rate: Rate::from_gbps(10), ..Seen::queue(0) };
+            Self { detector: EinReleased::new(config), seen }
+        }
+
+        /// A packet leaves when `packets` wait, itself included.
+        fn leave(&mut self, now: Instant, packets: u32) -> bool {
+            self.seen.queues[0].packets = packets - 1;
+            self.detector.on_dequeue(now, &Header::default(), &self.seen.view()).marks()
+        }
+    }
+
+    #[test]
+    fn it_needs_seventy_packets_of_growth_in_seventy_dequeues() {
+        // The ring starts with zeros at time zero: a queue of 69 has grown by 69, one of 70 by 70.
+        for (packets, marks) in [(69, false), (70, true)] {
+            let mut driver = Driver::new(&Config::default());
+            assert_eq!(driver.leave(Instant::ZERO + SLOT, packets), marks, "{packets}");
+            let mut told = vec![];
+            let tell = &mut |reading: Reading| told.push((reading.quantity, reading.value));
+            driver.detector.observe(&driver.seen.view(), tell);
+            let growth = f64::from(packets);
+            assert_eq!(told, [("incast", f64::from(u8::from(marks))), ("backlog_growth_packets", growth)]);
+        }
+        // Before a packet time has passed there is no growth.
+        let mut driver = Driver::new(&Config::default());
+        assert!(!driver.leave(Instant(SLOT.0 - 1), 70));
+    }
+
+    #[test]
+    fn it_marks_by_the_oldest_backlog_in_the_ring() {
+        // A steady queue above 15 packets: the 70th dequeue is the first to see it, 69 dequeues late.
+        for (packets, first) in [(15, None), (16, Some(70))] {
+            let mut driver = Driver::new(&Config::default());
+            let mark = (1..=200u64).find(|&k| driver.leave(Instant::ZERO + SLOT * k, packets));
+            assert_eq!(mark, first, "{packets}");
+        }
+    }
+
+    #[test]
+    fn its_unit_of_time_is_fixed_or_that_of_a_packet() {
+        let released =
+            Config { packet_time: PacketTime::Fixed(Duration::from_micros(250)), ..Config::default() };
+        let mut driver = Driver::new(&released);
+        assert!(!driver.leave(Instant::ZERO + Duration(249_999_999), 70));
+        assert!(driver.leave(Instant::ZERO + Duration::from_micros(250), 140));
+    }
+
+    proptest! {
+        /// The sum that moves along is that over all neighbours in the ring.
+        #[test]
+        fn the_sum_is_that_of_the_neighbours(
+            steps in prop::collection::vec((0u64..3, 1u32..100), 1..60),
+            samples in 2usize..9,
+        ) {
+            let mut driver = Driver::new(&Config { samples, ..Config::default() });
+            let mut history = vec![(0u64, 0i64); samples];
+            let mut slot = 0;
+            for (after, packets) in steps {
+                slot += after;
+                driver.leave(Instant::ZERO + SLOT * slot, packets);
+                history.push((slot, i64::from(packets)));
+                let pairs = history[history.len() - samples..].windows(2);
+                let sum: i64 =
+                    pairs.filter(|pair| pair[1].0 > pair[0].0).map(|pair| pair[1].1 - pair[0].1).sum();
+                prop_assert_eq!(driver.detector.sum, sum);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "two samples make a difference, not 1")]
+    fn a_ring_of_one_is_refused() {
+        EinReleased::new(&Config { samples: 1, ..Config::default() });
+    }
+
+    #[test]
+    #[should_panic(expected = "a packet takes time")]
+    fn a_packet_time_of_nothing_is_refused() {
+        EinReleased::new(&Config { packet_time: PacketTime::Fixed(Duration::ZERO), ..Config::default() });
+    }
+}

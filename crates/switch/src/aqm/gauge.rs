@@ -1,0 +1,294 @@
+//! What a marker compares: whose backlog, in which unit, when, and whether as it is or averaged.
+
+use shallows_core::Bytes;
+use shallows_core::packet::Header;
+
+use super::PortView;
+use crate::discipline::Reading;
+
+/// Whose backlog a marker compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// That of the packet's queue.
+    #[default]
+    Queue,
+    /// That of all queues of the port.
+    Port,
+    /// What the pool holds that the queue shares.
+    Pool,
+}
+
+/// When a marker looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Point {
+    /// As the packet joins its queue.
+    #[default]
+    Enqueue,
+    /// As it leaves for the link.
+    Dequeue,
+}
+
+/// In what a backlog is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes on the wire.
+    #[default]
+    Bytes,
+    /// Packets, whatever their size.
+    Packets,
+}
+
+/// Over how long a backlog is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Averaging {
+    /// As it is now.
+    #[default]
+    Instantaneous,
+    /// *average ← (1 − weight) · average + weight · backlog* at each packet that the marker sees at its point. A queue
+    /// and the pool it shares have an average for each queue of the port, the port has one.
+    Ewma {
+        /// Weight of the new value, in (0, 1].
+        weight: f64,
+    },
+}
+
+/// What a marker measures: whose backlog, when, and whether the packet itself counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauge {
+    /// Whose backlog.
+    pub scope: Scope,
+    /// When.
+    pub point: Point,
+    /// Whether the arriving or departing packet is added to the backlog.
+    pub counts_packet: bool,
+    /// In what it is counted.
+    pub unit: Unit,
+    /// Whether it is averaged.
+    pub averaging: Averaging,
+}
+
+/// An amount of what a [`Gauge`] measures: bytes or packets, as its unit says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Level(pub u64);
+
+impl From<Bytes> for Level {
+    fn from(bytes: Bytes) -> Self {
+        Self(bytes.0)
+    }
+}
+
+/// A gauge at work.
+#[derive(Clone, Debug)]
+pub(super) struct Meter {
+    pub(super) point: Point,
+    counts_packet: bool,
+    source: Source,
+    gauge: Gauge,
+    /// By queue, or one; none if the backlog is taken as it is.
+    averages: Box<[f64]>,
+}
+
+/// The plain readings apart from all others, so that what most switches do stays one comparison.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    QueueBytes,
+    PortBytes,
+    PoolBytes,
+    Other,
+}
+
+impl Meter {
+    /// A meter at a port of so many `queues`.
+    ///
+    /// # Panics
+    ///
+    /// If the weight of an average is not in (0, 1].
+    pub(super) fn new(gauge: Gauge, queues: usize) -> Self {
+        let averages = match (gauge.averaging, gauge.scope) {
+            (Averaging::Instantaneous, _) => 0,
+            (Averaging::Ewma { weight }, scope) => {
+                assert!(weight > 0.0 && weight <= 1.0, "not the weight of an average: {weight}");
+                if scope == Scope::Port { 1 } else { queues }
+            }
+        };
+        let source = match (gauge.scope, gauge.unit, gauge.averaging) {
+            (Scope::Queue, Unit::Bytes, Averaging::Instantaneous) => Source::QueueBytes,
+            (Scope::Port, Unit::Bytes, Averaging::Instantaneous) => Source::PortBytes,
+            (Scope::Pool, Unit::Bytes, Averaging::Instantaneous) => Source::PoolBytes,
+            _ => Source::Other,
+        };
+        Self {
+            point: gauge.point,
+            counts_packet: gauge.counts_packet,
+            source,
+            gauge,
+            averages: vec![0.0; averages].into(),
+        }
+    }
+
+    /// Whether the backlog is above `threshold`. Moves the average, if there is one.
+    #[inline]
+    pub(super) fn exceeds(&mut self, threshold: u64, header: &Header, port: &PortView<'_>) -> bool {
+        match self.plain(header, port) {
+            Some(backlog) => backlog > threshold,
+            // Copies for what is out of line, so that otherwise all stays in registers.
+            None => self.other(&{ *header }, &{ *port }) > threshold as f64,
+        }
+    }
+
+    /// The backlog. Moves the average, if there is one.
+    #[inline]
+    pub(super) fn read(&mut self, header: &Header, port: &PortView<'_>) -> f64 {
+        self.plain(header, port)
+            .map_or_else(|| self.other(&{ *header }, &{ *port }), |backlog| backlog as i64 as f64)
+    }
+
+    #[inline(always)]
+    fn plain(&self, header: &Header, port: &PortView<'_>) -> Option<u64> {
+        let backlog = match self.source {
+            Source::QueueBytes => port.queue_backlog(),
+            Source::PortBytes => port.port_backlog,
+            Source::PoolBytes => port.pool().used,
+            Source::Other => return None,
+        };
+        Some(if self.counts_packet { backlog + header.size() } else { backlog }.0)
+    }
+
+    #[inline(never)]
+    fn other(&mut self, header: &Header, port: &PortView<'_>) -> f64 {
+        let own = match self.gauge.unit {
+            Unit::Bytes => header.size().0,
+            Unit::Packets => 1,
+        };
+        let backlog = self.backlog(port) + if self.counts_packet { own } else { 0 };
+        let Averaging::Ewma { weight } = self.gauge.averaging else { return backlog as f64 };
+        let average = &mut self.averages[if self.gauge.scope == Scope::Port { 0 } else { port.queue }];
+        *average = (1.0 - weight) * *average + weight * backlog as f64;
+        *average
+    }
+
+    /// What waits now, without the packet itself.
+    pub(super) fn backlog(&self, port: &PortView<'_>) -> u64 {
+        match (self.gauge.unit, self.gauge.scope) {
+            (Unit::Bytes, Scope::Queue) => port.queue_backlog().0,
+            (Unit::Bytes, Scope::Port) => port.port_backlog.0,
+            (Unit::Bytes, Scope::Pool) => port.pool().used.0,
+            (Unit::Packets, Scope::Queue) => u64::from(port.queues[port.queue].packets),
+            (Unit::Packets, Scope::Port) => port.queues.iter().map(|queue| u64::from(queue.packets)).sum(),
+            (Unit::Packets, Scope::Pool) => u64::from(port.pool().packets),
+        }
+    }
+
+    /// Tell the averages.
+    pub(super) fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        let quantity = average_name(self.gauge.unit);
+        for (queue, &value) in self.averages.iter().enumerate() {
+            let queue = (self.gauge.scope != Scope::Port).then_some(queue);
+            tell(Reading { quantity, queue, value });
+        }
+    }
+}
+
+/// What traces call an average in this unit.
+pub(super) fn average_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Bytes => "average_bytes",
+        Unit::Packets => "average_packets",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Seen;
+    use super::*;
+    use crate::discipline::QueueState;
+
+    /// Two queues of 3 and 4 packets, of which the second is looked at, in a pool of 11 packets.
+    fn seen() -> Seen {
+        let state = |packets, bytes| QueueState { packets, backlog: Bytes(bytes), ..QueueState::default() };
+        let mut seen = Seen::queue(0);
+        seen.queues = vec![state(3, 300), state(4, 6_000)];
+        (seen.queue, seen.port_backlog) = (1, Bytes(6_300));
+        seen.hold(9_000, 11);
+        seen
+    }
+
+    #[test]
+    fn every_scope_is_read_in_its_unit_with_or_without_the_packet() {
+        let (seen, packet) = (seen(), Header::default().with_size(500));
+        for (scope, unit, backlog, own) in [
+            (Scope::Queue, Unit::Bytes, 6_000, 500),
+            (Scope::Port, Unit::Bytes, 6_300, 500),
+            (Scope::Pool, Unit::Bytes, 9_000, 500),
+            (Scope::Queue, Unit::Packets, 4, 1),
+            (Scope::Port, Unit::Packets, 7, 1),
+            (Scope::Pool, Unit::Packets, 11, 1),
+        ] {
+            for counts_packet in [false, true] {
+                let gauge = Gauge { scope, unit, counts_packet, ..Gauge::default() };
+                let mut meter = Meter::new(gauge, 2);
+                let expected = if counts_packet { backlog + own } else { backlog };
+                assert_eq!(meter.read(&packet, &seen.view()), expected as f64, "{gauge:?}");
+                assert!(!meter.exceeds(expected, &packet, &seen.view()), "{gauge:?}: strictly above");
+                assert!(meter.exceeds(expected - 1, &packet, &seen.view()), "{gauge:?}");
+                assert_eq!(meter.backlog(&seen.view()), backlog, "{gauge:?}: without the packet");
+                // An average of weight 1 is the backlog itself.
+                let averaging = Averaging::Ewma { weight: 1.0 };
+                let mut meter = Meter::new(Gauge { averaging, ..gauge }, 2);
+                assert_eq!(meter.read(&packet, &seen.view()), expected as f64, "{gauge:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_average_over_n_packets_has_its_closed_form() {
+        // From zero, after n packets that find q: q · (1 − (1 − w)^n); w a power of two, so that it is exact.
+        let averaging = Averaging::Ewma { weight: 0.25 };
+        let mut meter = Meter::new(Gauge { averaging, ..Gauge::default() }, 1);
+        let seen = Seen::queue(1_024);
+        for (n, left) in [(1, 0.75), (2, 0.5625), (3, 0.421_875)] {
+            let average = meter.read(&Header::default(), &seen.view());
+            assert_eq!(average, 1_024.0 * (1.0 - left), "after {n}");
+        }
+        // 592 is the average now; the next is 592 · 3/4 + 256 = 700: not above 700, but above 699.
+        let mut other = meter.clone();
+        assert!(!meter.exceeds(700, &Header::default(), &seen.view()));
+        assert!(other.exceeds(699, &Header::default(), &seen.view()));
+    }
+
+    #[test]
+    fn queues_have_averages_of_their_own_and_a_port_has_one() {
+        let averaging = Averaging::Ewma { weight: 0.5 };
+        for (scope, expected) in [
+            (Scope::Queue, vec![(Some(0), 150.0), (Some(1), 0.0)]),
+            (Scope::Pool, vec![(Some(0), 4_500.0), (Some(1), 0.0)]),
+            (Scope::Port, vec![(None, 3_150.0)]),
+        ] {
+            let mut meter = Meter::new(Gauge { scope, averaging, ..Gauge::default() }, 2);
+            let mut seen = seen();
+            seen.queue = 0;
+            meter.read(&Header::default(), &seen.view());
+            let mut told = Vec::new();
+            meter.observe(&mut |reading| {
+                assert_eq!(reading.quantity, "average_bytes");
+                told.push((reading.queue, reading.value));
+            });
+            assert_eq!(told, expected, "{scope:?}");
+        }
+        let gauge = Gauge { unit: Unit::Packets, averaging, ..Gauge::default() };
+        Meter::new(gauge, 1).observe(&mut |reading| assert_eq!(reading.quantity, "average_packets"));
+        Meter::new(Gauge::default(), 1).observe(&mut |_| panic!("nothing is averaged"));
+    }
+
+    #[test]
+    #[should_panic(expected = "not the weight of an average: 0")]
+    fn an_average_that_never_moves_is_refused() {
+        Meter::new(Gauge { averaging: Averaging::Ewma { weight: 0.0 }, ..Gauge::default() }, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "not the weight of an average: 1.5")]
+    fn an_average_that_overshoots_is_refused() {
+        Meter::new(Gauge { averaging: Averaging::Ewma { weight: 1.5 }, ..Gauge::default() }, 1);
+    }
+}

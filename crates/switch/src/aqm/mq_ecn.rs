@@ -1,0 +1,256 @@
+//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the threshold of a queue follows the rate that it can get.
+//!
+//! A queue served in rounds gets *quantum/T_round*, so its share of the standard threshold is that over the rate of the
+//! link, at most one. Where there are no rounds (WFQ), the share is its weight among the queues that have a backlog.
+//! Queues of strict priority keep the standard threshold. The scheduler says when a turn ends; all else is here.
+//!
+//! It learns from every queue of its port, so it must look at all of them.
+
+use shallows_core::packet::Header;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant, Rate};
+
+use super::red::Curve;
+use super::{Aqm, Hears, Level, Point, PortView, Verdict};
+use crate::discipline::{Reading, Share};
+
+/// Below this round time thresholds are the standard ones (MQ-ECN's released simulator, dwrr.cc).
+const SHORTEST_ROUND_PS: f64 = 1_000.0;
+
+/// Parameters of MQ-ECN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What a queue would mark by that has the link to itself.
+    pub standard: Standard,
+    /// When it marks.
+    pub point: Point,
+    /// Whether the arriving or departing packet is part of the length, as in the released simulator.
+    pub counts_packet: bool,
+    /// *β*: weight of the old round time.
+    pub beta: f64,
+    /// The largest packet, whose time on the wire is the unit of time.
+    pub mtu: Bytes,
+    /// *T_idle*, after which an idle port counts a round of no length; nothing for one MTU time.
+    pub idle_time: Option<Duration>,
+    /// When a port begins to idle.
+    pub idle_since: IdleSince,
+}
+
+impl Config {
+    /// The paper's setting (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
+    pub fn paper(threshold: Bytes) -> Self {
+        Self {
+            standard: Standard::Threshold(threshold),
+            point: Point::Enqueue,
+            counts_packet: true,
+            beta: 0.75,
+            mtu: Bytes(1_500),
+            idle_time: None,
+            idle_since: IdleSince::LinkFree,
+        }
+    }
+}
+
+/// Marking under the single-queue model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Standard {
+    /// Everything strictly above *K* (§3.2, Eq. 5).
+    Threshold(Bytes),
+    /// With a probability between two thresholds (§3.4, "Probabilistic Marking").
+    Probabilistic {
+        /// *Kmin*.
+        kmin: Level,
+        /// *Kmax*.
+        kmax: Level,
+        /// *Pmax*, which is the same for every queue.
+        pmax: f64,
+    },
+}
+
+/// When a port begins to idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleSince {
+    /// When the last packet has left the link (§3.3.1, "when the switch port is idle").
+    #[default]
+    LinkFree,
+    /// When the transmission of the last packet began, as in the released simulator.
+    AsReleased,
+}
+
+/// Marks by each queue's share of the standard threshold.
+#[derive(Clone, Debug)]
+pub struct MqEcn {
+    config: Config,
+    curve: Curve,
+    stream: Stream,
+    shares: Box<[Share]>,
+    /// By queue: when its last turn ended, or when it became active if that is later.
+    starts: Box<[Instant]>,
+    /// *T_round* in picoseconds.
+    round_time: f64,
+    /// Smoothed sum of the weights of the queues with a backlog.
+    weight_sum: f64,
+    /// When that was last sampled.
+    sampled_at: Option<Instant>,
+    /// Start of the last transmission that left the port empty.
+    emptied_at: Instant,
+    /// Idle time up to here has been counted.
+    counted_until: Instant,
+}
+
+impl MqEcn {
+    /// A marker for queues with these `shares`, which draws from `stream`.
+    ///
+    /// # Panics
+    ///
+    /// If *β* is not in \[0, 1), the MTU or *T_idle* is zero, or the standard curve is none.
+    pub fn new(config: &Config, shares: &[Share], stream: Stream) -> Self {
+        assert!((0.0..1.0).contains(&config.beta), "not the weight of the old round time: {}", config.beta);
+        assert!(
+            config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
+            "idle time is counted in slots"
+        );
+        let curve = match config.standard {
+            Standard::Threshold(k) => Curve::new(k.0, k.0, 1.0),
+            Standard::Probabilistic { kmin, kmax, pmax } => Curve::new(kmin.0, kmax.0, pmax),
+        };
+        Self {
+            config: config.clone(),
+            curve,
+            stream,
+            shares: shares.into(),
+            starts: vec![Instant::ZERO; shares.len()].into(),
+            round_time: 0.0,
+            weight_sum: 0.0,
+            sampled_at: None,
+            emptied_at: Instant::ZERO,
+            counted_until: Instant::ZERO,
+        }
+    }
+
+    /// What `queue` may claim of the link, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
+    fn claim(&self, queue: usize, rate: Rate) -> f64 {
+        match self.shares[queue] {
+            // §3.4: "we statically set their marking thresholds to the standard marking threshold".
+            Share::Strict => 1.0,
+            Share::Round { .. } if self.round_time < SHORTEST_ROUND_PS => 1.0,
+            Share::Round { quantum } => {
+                let quantum_time = quantum.0 as f64 * 8e12 / rate.0 as f64;
+                (quantum_time / self.round_time).min(1.0)
+            }
+            // §3.4: w_i/w_sum.
+            Share::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
+            Share::Weight(weight) => f64::from(weight) / self.weight_sum,
+        }
+    }
+
+    fn decide(&mut self, point: Point, header: &Header, port: &PortView<'_>) -> Verdict {
+        if self.config.point != point {
+            return Verdict::PASS;
+        }
+        let own = if self.config.counts_packet { header.size() } else { Bytes(0) };
+        let length = (port.queue_backlog() + own).0 as f64;
+        let curve = self.curve.scaled(self.claim(port.queue, port.rate));
+        match self.config.standard {
+            Standard::Threshold(_) => Verdict::mark_if(length > curve.kmax()),
+            Standard::Probabilistic { .. } => {
+                let probability = curve.probability(length);
+                let certain = probability >= 1.0;
+                Verdict::mark_if(certain || probability > 0.0 && self.stream.uniform() < probability)
+            }
+        }
+    }
+
+    /// An arrival at an empty port: for each whole *T_idle* that it has idled, "as if we get a T_sample of 0" (§3.3.1).
+    fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
+        let since = match self.config.idle_since {
+            IdleSince::LinkFree => port.busy_until,
+            IdleSince::AsReleased => self.emptied_at,
+        };
+        let idle = now.saturating_since(since.max(self.counted_until));
+        let slot = self.config.idle_time.unwrap_or_else(|| port.rate.transmission_time(self.config.mtu));
+        let slots = idle.0 / slot.0;
+        if slots > 0 {
+            let decay = libm::pow(self.config.beta, slots as f64);
+            self.round_time *= decay;
+            self.weight_sum *= decay;
+            self.counted_until = now;
+        }
+    }
+
+    /// One step of the exponential filter (Eq. 6): *β* weighs the old value.
+    fn smooth(&self, old: f64, sample: f64) -> f64 {
+        self.config.beta * old + (1.0 - self.config.beta) * sample
+    }
+
+    /// The WFQ form: at most once in an MTU time, the weights of all queues that are not empty, and of the one that has
+    /// just sent, which was not empty until now.
+    fn sample_weights(&mut self, now: Instant, port: &PortView<'_>) {
+        let slot = port.rate.transmission_time(self.config.mtu);
+        if self.sampled_at.is_some_and(|last| now.saturating_since(last) < slot) {
+            return;
+        }
+        self.sampled_at = Some(now);
+        let weight = |(queue, share): (usize, &Share)| match *share {
+            Share::Weight(weight) if queue == port.queue || port.queues[queue].packets > 0 => {
+                u64::from(weight)
+            }
+            _ => 0,
+        };
+        let sum: u64 = self.shares.iter().enumerate().map(weight).sum();
+        self.weight_sum = self.smooth(self.weight_sum, sum as f64);
+    }
+}
+
+impl Aqm for MqEcn {
+    fn hears(&self) -> Hears {
+        Hears::ENQUEUES.and(Hears::DEQUEUES)
+    }
+
+    fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
+        if port.port_backlog.0 == 0 {
+            self.count_idle_time(now, port);
+        }
+        if port.queues[port.queue].packets == 0 {
+            // Released simulator: a newly active queue begins now, but not before its last turn has ended.
+            let start = &mut self.starts[port.queue];
+            *start = now.max(*start);
+        }
+        self.decide(Point::Enqueue, header, port)
+    }
+
+    fn on_dequeue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
+        if port.port_backlog.0 == 0 {
+            self.emptied_at = now;
+        }
+        if let Share::Weight(_) = self.shares[port.queue] {
+            self.sample_weights(now, port);
+        }
+        self.decide(Point::Dequeue, header, port)
+    }
+
+    fn on_turn(&mut self, now: Instant, port: &PortView<'_>) {
+        let Share::Round { .. } = self.shares[port.queue] else { return };
+        // §3.3.1: T_sample = T_now − T_pre, T_pre = T_now, where "now" is when the last bit of the turn has left.
+        let finish = port.busy_until.max(now);
+        let sample = finish.saturating_since(self.starts[port.queue]);
+        self.starts[port.queue] = finish;
+        self.round_time = self.smooth(self.round_time, sample.0 as f64);
+    }
+
+    fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
+        if self.shares.iter().any(|share| matches!(share, Share::Round { .. })) {
+            tell(Reading { quantity: "round_time_us", queue: None, value: self.round_time / 1e6 });
+        }
+        if self.shares.iter().any(|share| matches!(share, Share::Weight(_))) {
+            tell(Reading { quantity: "weight_sum", queue: None, value: self.weight_sum });
+        }
+        for queue in 0..self.shares.len() {
+            let value = self.curve.kmax() * self.claim(queue, port.rate);
+            tell(Reading { quantity: "threshold_bytes", queue: Some(queue), value });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

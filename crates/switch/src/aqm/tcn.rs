@@ -1,0 +1,53 @@
+//! TCN (Bai, Chen, Chen, Kim, Wu; CoNEXT '16): mark what has waited longer than *T*, as it leaves.
+//!
+//! The wait is that of the packet in its own queue, so one threshold suits every scheduler and every number of queues.
+
+use shallows_core::packet::Header;
+use shallows_core::{Duration, Instant};
+
+use super::{Aqm, Hears, PortView, Verdict};
+
+/// Marks by the time that a packet has waited.
+#[derive(Clone, Debug)]
+pub struct Tcn {
+    threshold: Duration,
+}
+
+impl Tcn {
+    /// A marker of what has waited longer than `threshold`, *RTT · λ*.
+    pub fn new(threshold: Duration) -> Self {
+        Self { threshold }
+    }
+}
+
+impl Aqm for Tcn {
+    fn hears(&self) -> Hears {
+        Hears::DEQUEUES
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _now: Instant, _header: &Header, port: &PortView<'_>) -> Verdict {
+        // TCN §4: "if the sojourn time is larger than T", instantaneous, strictly.
+        Verdict::mark_if(port.sojourn > self.threshold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Seen;
+    use super::*;
+
+    #[test]
+    fn it_marks_what_waited_longer_than_t_as_it_leaves() {
+        let mut tcn = Tcn::new(Duration::from_micros(78));
+        for (wait, marks) in [(0, false), (78_000_000, false), (78_000_001, true)] {
+            let seen = Seen { sojourn: Duration(wait), ..Seen::queue(0) };
+            assert_eq!(
+                tcn.on_dequeue(Instant::ZERO, &Header::default(), &seen.view()).marks(),
+                marks,
+                "{wait}"
+            );
+            assert_eq!(tcn.on_enqueue(Instant::ZERO, &Header::default(), &seen.view()), Verdict::PASS);
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Active Buffer Management (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever; SIGCOMM '22): thresholds that also depend
+//! on how many queues are congested and how fast each drains.
+//!
+//! *T = α_p · 1/n_p · (B − Q) · μ/b* for a queue of priority *p*: *n_p* congested queues of that priority share the pool,
+//! and a queue that drains at half the rate of its port may hold half as much, so that all drain in the same time.
+//!
+//! Simplified: the buffer knows no time, so *μ/b* is the queue's share of the last bytes that its port sent, which is the
+//! same while the port is busy; for the first packets of a flow there is no higher *α*. The priority of a queue is its
+//! place at its port.
+
+use shallows_core::Bytes;
+
+use super::{Pool, Queue};
+
+/// Parameters of ABM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// *α_p* by priority; the last one holds for all that follow.
+    pub alpha: Vec<f64>,
+    /// When a queue counts in *n_p*.
+    pub congested: Congested,
+    /// How its drain rate is told from what it sent.
+    pub drain_rate: DrainRate,
+    /// Bytes that a port sends from one measurement of drain rates to the next: about one round-trip time's.
+    pub window: Bytes,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            alpha: vec![0.5],
+            congested: Congested::NearThreshold { share: 0.9 },
+            drain_rate: DrainRate::Measured,
+            window: Bytes(75_000),
+        }
+    }
+}
+
+/// When a queue counts as congested. It is looked at when a packet joins or leaves it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Congested {
+    /// While it holds at least this share of its threshold.
+    NearThreshold {
+        /// The share.
+        share: f64,
+    },
+    /// By degrees, as in the authors' simulator: in proportion to its length, wholly from `saturation` on.
+    AsReleased {
+        /// That length.
+        saturation: Bytes,
+    },
+}
+
+/// How the drain rate of a queue is told from what it sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DrainRate {
+    /// Its share, if it had a backlog throughout; otherwise the scheduler did not hold it back, and it counts as one.
+    #[default]
+    Measured,
+    /// Its share, but one if that is less than an equal share of its port, as in the authors' simulator.
+    AsReleased,
+}
+
+/// ABM at work: what it knows of each queue and port.
+#[derive(Clone, Debug)]
+pub(super) struct Abm {
+    config: Config,
+    queues: Vec<Member>,
+    ports: Vec<Port>,
+    /// By pool and priority: the sum of what its queues count, in units of [`Self::unit`].
+    congestion: Vec<Vec<u64>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    port: usize,
+    priority: usize,
+    /// What it counts in *n_p*.
+    congestion: u64,
+    /// Bytes sent in this window.
+    sent: Bytes,
+    /// Whether it holds something.
+    occupied: bool,
+    /// Whether it has ever since this window began.
+    backlogged: bool,
+    /// *μ/b* as of the last window.
+    drain_rate: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    first: usize,
+    queues: usize,
+    /// Bytes sent in this window.
+    sent: Bytes,
+}
+
+impl Abm {
+    /// # Panics
+    ///
+    /// If there is no *α*, or the window or the saturation is nothing.
+    pub(super) fn new(config: &Config) -> Self {
+        assert!(!config.alpha.is_empty(), "every priority needs an alpha");
+        assert!(config.window.0 > 0, "a drain rate is measured over some bytes");
+        let saturation = Congested::AsReleased { saturation: Bytes(0) };
+        assert!(config.congested != saturation, "a queue is congested from some length on");
+        Self { config: config.clone(), queues: Vec::new(), ports: Vec::new(), congestion: Vec::new() }
+    }
+
+    /// A queue is added: the first of a port, or the next of the last port.
+    pub(super) fn add_queue(&mut self, pool: usize, place: Place) {
+        if place == Place::NewPort || self.ports.is_empty() {
+            self.ports.push(Port { first: self.queues.len(), queues: 0, sent: Bytes(0) });
+        }
+        let port = self.ports.len() - 1;
+        let priority = self.ports[port].queues;
+        self.ports[port].queues += 1;
+        self.queues.push(Member {
+            port,
+            priority,
+            congestion: 0,
+            sent: Bytes(0),
+            occupied: false,
+            backlogged: false,
+            drain_rate: 1.0,
+        });
+        if self.congestion.len() <= pool {
+            self.congestion.resize(pool + 1, Vec::new());
+        }
+        let priorities = &mut self.congestion[pool];
+        priorities.resize(priorities.len().max(priority + 1), 0);
+    }
+
+    /// How far `queue`, whose number is `index`, may grow now.
+    pub(super) fn threshold(&self, index: usize, queue: &Queue, pool: &Pool) -> Bytes {
+        let Member { priority, drain_rate, .. } = self.queues[index];
+        let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];
+        let congested = self.congestion[queue.pool][priority] as f64 / self.unit() as f64;
+        let remaining = pool.size.saturating_sub(pool.used);
+        remaining.scale(alpha / congested.max(1.0) * drain_rate)
+    }
+
+    pub(super) fn admits(&self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+        queue.shared + size <= self.threshold(index, queue, pool)
+    }
+
+    /// A packet has joined `queue`.
+    #[cold]
+    pub(super) fn on_take(&mut self, index: usize, queue: &Queue, pool: &Pool) {
+        self.queues[index].occupied = true;
+        self.count_congestion(index, queue, pool);
+    }
+
+    /// A packet of `size` has left `queue`.
+    #[cold]
+    pub(super) fn on_release(&mut self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) {
+        let member = &mut self.queues[index];
+        member.sent += size;
+        if queue.packets == 0 {
+            // An empty queue has no drain rate; if it kept one of zero, nothing could ever join it.
+            (member.occupied, member.backlogged, member.drain_rate) = (false, false, 1.0);
+        }
+        let port = &mut self.ports[member.port];
+        port.sent += size;
+        if port.sent >= self.config.window {
+            let port = *port;
+            self.measure(self.queues[index].port, port);
+        }
+        self.count_congestion(index, queue, pool);
+    }
+
+    /// The window of a port ends: the share of each queue becomes its drain rate.
+    fn measure(&mut self, number: usize, port: Port) {
+        for member in &mut self.queues[port.first..port.first + port.queues] {
+            let share = member.sent.0 as f64 / port.sent.0 as f64;
+            let counts = match self.config.drain_rate {
+                DrainRate::Measured => member.backlogged,
+                DrainRate::AsReleased => share * port.queues as f64 >= 1.0,
+            };
+            member.drain_rate = if counts { share } else { 1.0 };
+            member.sent = Bytes(0);
+            member.backlogged = member.occupied;
+        }
+        self.ports[number].sent = Bytes(0);
+    }
+
+    fn count_congestion(&mut self, index: usize, queue: &Queue, pool: &Pool) {
+        let congestion = match self.config.congested {
+            Congested::NearThreshold { share } => {
+                let near = self.threshold(index, queue, pool).scale(share);
+                u64::from(queue.shared.0 > 0 && queue.shared >= near)
+            }
+            Congested::AsReleased { saturation } => queue.shared.0.min(saturation.0),
+        };
+        let member = &mut self.queues[index];
+        let sum = &mut self.congestion[queue.pool][member.priority];
+        *sum = *sum + congestion - member.congestion;
+        member.congestion = congestion;
+    }
+
+    /// What a wholly congested queue counts.
+    fn unit(&self) -> u64 {
+        match self.config.congested {
+            Congested::NearThreshold { .. } => 1,
+            Congested::AsReleased { saturation } => saturation.0,
+        }
+    }
+}
+
+/// Where a queue is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is the first of a port.
+    NewPort,
+    /// It follows the last one at the same port.
+    SamePort,
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::Memory;
+
+    use super::super::{Config as BufferConfig, Policy, PrivateRule, Refusal, SharedBuffer};
+    use super::*;
+
+    /// A pool of 100,000 bytes, which ports of so many queues share.
+    fn buffer(config: Config, ports: &[usize]) -> SharedBuffer {
+        let mut buffer = SharedBuffer::new(&BufferConfig {
+            policy: Policy::Abm(config),
+            pools: vec![Bytes(100_000), Bytes(50_000)],
+            private_rule: PrivateRule::Exact,
+        });
+        for &queues in ports {
+            buffer.add_queue(0, Bytes(0));
+            for _ in 1..queues {
+                buffer.add_sibling(0, Bytes(0));
+            }
+        }
+        buffer
+    }
+
+    fn take(buffer: &mut SharedBuffer, queue: usize, packets: usize) {
+        for _ in 0..packets {
+            assert_eq!(buffer.admit(queue, Bytes(1_000)), Ok(Memory::Shared));
+        }
+    }
+
+    fn send(buffer: &mut SharedBuffer, queue: usize, packets: usize) {
+        for _ in 0..packets {
+            buffer.release(queue, Bytes(1_000), Memory::Shared);
+        }
+    }
+
+    fn thresholds<const N: usize>(buffer: &SharedBuffer) -> [u64; N] {
+        std::array::from_fn(|queue| buffer.threshold(queue).unwrap().0)
+    }
+
+    #[test]
+    fn each_priority_has_its_alpha_of_what_is_free() {
+        // T = α_p (B − Q) with nothing congested; the last α holds for the third priority. Other pools do not matter.
+        let mut buffer = buffer(Config { alpha: vec![2.0, 0.5], ..Config::default() }, &[3, 1]);
+        let other = buffer.add_queue(1, Bytes(0));
+        assert_eq!(thresholds(&buffer), [200_000, 50_000, 50_000, 200_000, 100_000]);
+        take(&mut buffer, 2, 10);
+        assert_eq!(thresholds(&buffer), [180_000, 45_000, 45_000, 180_000, 100_000]);
+        buffer.release(2, Bytes(1_000), Memory::Shared);
+        take(&mut buffer, other, 1);
+        assert_eq!(thresholds(&buffer), [182_000, 45_500, 45_500, 182_000, 98_000]);
+        buffer.audit();
+    }
+
+    #[test]
+    fn a_queue_fills_to_its_threshold_and_no_further() {
+        // Alone, congested as one: q = α(B − q), α = 1: half of B. The packet itself counts.
+        let config = Config { alpha: vec![1.0], ..Config::default() };
+        let mut buffer = buffer(config, &[1]);
+        take(&mut buffer, 0, 50);
+        assert_eq!(buffer.threshold(0), Some(Bytes(50_000)));
+        assert_eq!(buffer.admit(0, Bytes(1)), Err(Refusal::QueueLimit));
+        send(&mut buffer, 0, 1);
+        assert_eq!(buffer.admit(0, Bytes(1_000)), Ok(Memory::Shared));
+    }
+
+    #[test]
+    fn congested_queues_of_a_priority_share_and_others_are_left_alone() {
+        // α = 1. Queue 0 (port 0, priority 0) is full at 50 packets of a threshold of 50: congested. Then queue 2 (port 1,
+        // priority 0) fills: at q its threshold is 50 − q; 0.9 of that from 24 on: n_0 = 2 halves both.
+        let mut buffer = buffer(Config { alpha: vec![1.0], ..Config::default() }, &[2, 2]);
+        take(&mut buffer, 0, 50);
+        assert_eq!(thresholds(&buffer), [50_000; 4], "one congested queue shares with nobody");
+        take(&mut buffer, 2, 23);
+        assert_eq!(thresholds(&buffer), [27_000; 4], "23 is below 0.9 · 27 = 24.3");
+        take(&mut buffer, 2, 1);
+        assert_eq!(thresholds(&buffer), [13_000, 26_000, 13_000, 26_000], "24 is above 0.9 · 26 = 23.4");
+        // It drains until it is no longer near a threshold: at q packets, 0.9 · (50 − q)/2 exceeds q for q ≤ 15.
+        send(&mut buffer, 2, 8);
+        assert_eq!(thresholds(&buffer), [17_000, 34_000, 17_000, 34_000]);
+        send(&mut buffer, 2, 1);
+        assert_eq!(thresholds(&buffer), [35_000; 4]);
+        // A queue that holds nothing is not congested, even where its threshold is nothing.
+        send(&mut buffer, 2, 15);
+        assert_eq!(thresholds(&buffer), [50_000; 4]);
+    }
+
+    #[test]
+    fn a_queue_that_holds_only_private_bytes_is_not_congested() {
+        // Two ports with two priorities; α = 10⁹ lets queue 0 fill the pool, so that every threshold is nothing. Queue 3
+        // then takes a packet into its reserve: it holds nothing in the pool, and is not near its threshold.
+        let config = Config { alpha: vec![1e9, 1.0], window: Bytes(1 << 40), ..Config::default() };
+        let mut buffer = buffer(config, &[2, 1]);
+        assert_eq!(buffer.add_sibling(0, Bytes(1_000)), 3);
+        take(&mut buffer, 0, 100);
+        assert_eq!(buffer.admit(3, Bytes(1_000)), Ok(Memory::Private));
+        // With 90,000 B free, queue 1 at 43,000 B is near 47,000 B, the only one of its priority: n = 1.
+        send(&mut buffer, 0, 90);
+        take(&mut buffer, 1, 43);
+        assert_eq!(buffer.threshold(1), Some(Bytes(47_000)));
+    }
+
+    #[test]
+    fn as_released_congestion_counts_by_degrees() {
+        // Saturation 20,000: queues of 10, 20 and 30 packets count 0.5, 1 and 1: n = 2.5; T = 40,000/2.5.
+        let congested = Congested::AsReleased { saturation: Bytes(20_000) };
+        let mut buffer = buffer(Config { alpha: vec![4.0], congested, ..Config::default() }, &[1, 1, 1]);
+        take(&mut buffer, 0, 10);
+        assert_eq!(thresholds(&buffer), [360_000; 3], "n is at least one");
+        take(&mut buffer, 1, 20);
+        take(&mut buffer, 2, 30);
+        assert_eq!(thresholds(&buffer), [64_000; 3]);
+        send(&mut buffer, 0, 10);
+        assert_eq!(thresholds(&buffer), [100_000; 3]);
+    }
+
+    #[test]
+    fn a_queue_may_hold_in_proportion_to_how_fast_it_drains() {
+        // Three queues at a port, two of them backlogged: 8 and 2 of 10 packets sent make 0.8 and 0.2 of 70,000; the
+        // third sent nothing because it had nothing. The other port is not measured.
+        let config = Config { alpha: vec![1.0], window: Bytes(10_000), ..Config::default() };
+        let mut buffer = buffer(config, &[3, 1]);
+        take(&mut buffer, 0, 20);
+        take(&mut buffer, 1, 20);
+        take(&mut buffer, 3, 10);
+        send(&mut buffer, 0, 8);
+        send(&mut buffer, 1, 2);
+        let free = 60_000;
+        assert_eq!(
+            thresholds(&buffer),
+            [free; 4],
+            "the first window: no queue was backlogged from its start"
+        );
+        send(&mut buffer, 0, 7);
+        send(&mut buffer, 1, 2);
+        assert_eq!(thresholds(&buffer), [69_000; 4], "the second is not over");
+        send(&mut buffer, 0, 1);
+        assert_eq!(thresholds(&buffer), [56_000, 14_000, 70_000, 70_000]);
+        // Queue 0 empties: it is no longer held back. Queue 1 goes on with its old rate until the window ends.
+        send(&mut buffer, 0, 4);
+        assert_eq!(thresholds(&buffer), [74_000, 14_800, 74_000, 74_000]);
+        take(&mut buffer, 0, 1);
+        send(&mut buffer, 1, 6);
+        // 79,000 free: queue 1 sent 6 of 10, and queue 0 had been empty meanwhile.
+        assert_eq!(thresholds(&buffer), [79_000, 47_400, 79_000, 79_000]);
+        buffer.audit();
+    }
+
+    #[test]
+    fn as_released_a_rate_below_an_equal_share_counts_as_whole() {
+        // Two queues: 3 of 10 packets are below one half and count as whole, 7 as 0.7; 5 of 10 are an equal share.
+        for (sent, expected) in [(3, [1.0, 0.7]), (5, [0.5, 0.5])] {
+            let config = Config {
+                alpha: vec![1.0],
+                drain_rate: DrainRate::AsReleased,
+                window: Bytes(10_000),
+                ..Config::default()
+            };
+            let mut buffer = buffer(config, &[2]);
+            take(&mut buffer, 0, 20);
+            take(&mut buffer, 1, 20);
+            send(&mut buffer, 0, sent);
+            send(&mut buffer, 1, 10 - sent);
+            let expected = expected.map(|rate| Bytes(70_000).scale(rate).0);
+            assert_eq!(thresholds(&buffer), expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_starved_queue_holds_nothing_more_until_it_is_empty() {
+        let config = Config { alpha: vec![1.0], window: Bytes(5_000), ..Config::default() };
+        let mut buffer = buffer(config, &[2]);
+        take(&mut buffer, 0, 20);
+        take(&mut buffer, 1, 1);
+        send(&mut buffer, 0, 10);
+        assert_eq!(buffer.threshold(1), Some(Bytes(0)));
+        assert_eq!(buffer.admit(1, Bytes(1)), Err(Refusal::QueueLimit));
+        send(&mut buffer, 1, 1);
+        assert_eq!(buffer.admit(1, Bytes(1_000)), Ok(Memory::Shared));
+    }
+
+    #[test]
+    #[should_panic(expected = "every priority needs an alpha")]
+    fn no_alpha_is_refused() {
+        buffer(Config { alpha: vec![], ..Config::default() }, &[1]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a drain rate is measured over some bytes")]
+    fn a_window_of_nothing_is_refused() {
+        buffer(Config { window: Bytes(0), ..Config::default() }, &[1]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a queue is congested from some length on")]
+    fn a_saturation_of_nothing_is_refused() {
+        let congested = Congested::AsReleased { saturation: Bytes(0) };
+        buffer(Config { congested, ..Config::default() }, &[1]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Buckets that are served in turn: a first-in first-out queue each, and a circle through those that hold packets.
+
+use shallows_core::Bytes;
+
+use super::{Item, QueueState};
+use crate::ring::Ring;
+
+/// Buckets, of which those in the circle wait for service. A bucket joins it behind all others.
+///
+/// A bucket that push-out has emptied may stay in the circle, so that the packet for which it made room keeps its turn;
+/// [`Self::current`] drops it if that packet never came.
+#[derive(Clone, Debug)]
+pub(super) struct Circle<T> {
+    buckets: Box<[Bucket<T>]>,
+    current: Option<usize>,
+    total: [QueueState; 1],
+}
+
+#[derive(Clone, Debug)]
+struct Bucket<T> {
+    ring: Ring<Item<T>>,
+    backlog: Bytes,
+    in_circle: bool,
+    previous: usize,
+    next: usize,
+}
+
+impl<T: Copy + Default> Circle<T> {
+    /// So many empty buckets.
+    pub(super) fn new(buckets: usize) -> Self {
+        let bucket =
+            || Bucket { ring: Ring::new(), backlog: Bytes(0), in_circle: false, previous: 0, next: 0 };
+        Self {
+            buckets: (0..buckets).map(|_| bucket()).collect(),
+            current: None,
+            total: [QueueState::default()],
+        }
+    }
+
+    /// How many buckets there are.
+    pub(super) fn len(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// What all hold together, as the one account of the port.
+    #[inline]
+    pub(super) fn total(&self) -> &[QueueState; 1] {
+        &self.total
+    }
+
+    /// Bytes in `bucket`.
+    #[inline]
+    pub(super) fn backlog(&self, bucket: usize) -> Bytes {
+        self.buckets[bucket].backlog
+    }
+
+    /// Packets in `bucket`.
+    #[inline]
+    pub(super) fn packets(&self, bucket: usize) -> u32 {
+        self.buckets[bucket].ring.len() as u32
+    }
+
+    /// Size of the packet at the head of `bucket`.
+    #[inline]
+    pub(super) fn head(&self, bucket: usize) -> Option<Bytes> {
+        self.buckets[bucket].ring.front().map(|item| item.header.size())
+    }
+
+    /// Append a packet to `bucket`; says whether the bucket has joined the circle with it.
+    #[inline]
+    pub(super) fn push(&mut self, bucket: usize, item: Item<T>) -> bool {
+        let size = item.header.size();
+        self.total[0].packets += 1;
+        self.total[0].backlog += size;
+        let joins = !self.buckets[bucket].in_circle;
+        if joins {
+            self.link(bucket);
+        }
+        self.buckets[bucket].backlog += size;
+        self.buckets[bucket].ring.push(item);
+        joins
+    }
+
+    /// Take the packet at the head of `bucket`, which stays in the circle.
+    #[inline]
+    pub(super) fn pop(&mut self, bucket: usize) -> Option<Item<T>> {
+        let item = self.buckets[bucket].ring.pop()?;
+        Some(self.left(bucket, item))
+    }
+
+    /// Take the packet at the tail of `bucket`, which stays in the circle.
+    pub(super) fn pop_back(&mut self, bucket: usize) -> Option<Item<T>> {
+        let item = self.buckets[bucket].ring.pop_back()?;
+        Some(self.left(bucket, item))
+    }
+
+    #[inline]
+    fn left(&mut self, bucket: usize, item: Item<T>) -> Item<T> {
+        let size = item.header.size();
+        self.buckets[bucket].backlog -= size;
+        self.total[0].packets -= 1;
+        self.total[0].backlog -= size;
+        item
+    }
+
+    /// The bucket whose turn it is, which holds packets.
+    #[inline]
+    pub(super) fn current(&mut self) -> Option<usize> {
+        loop {
+            let bucket = self.current?;
+            if !self.buckets[bucket].ring.is_empty() {
+                return Some(bucket);
+            }
+            self.unlink(bucket);
+        }
+    }
+
+    /// The turn passes to the next bucket.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.current = self.current.map(|bucket| self.buckets[bucket].next);
+    }
+
+    /// The buckets in the circle, from the one whose turn it is.
+    pub(super) fn round(&self) -> impl Iterator<Item = usize> + '_ {
+        let next =
+            |&bucket: &usize| Some(self.buckets[bucket].next).filter(|&next| Some(next) != self.current);
+        std::iter::successors(self.current, next)
+    }
+
+    fn link(&mut self, bucket: usize) {
+        let next = *self.current.get_or_insert(bucket);
+        let previous = if next == bucket { bucket } else { self.buckets[next].previous };
+        self.buckets[previous].next = bucket;
+        self.buckets[next].previous = bucket;
+        let joined = &mut self.buckets[bucket];
+        (joined.in_circle, joined.previous, joined.next) = (true, previous, next);
+    }
+
+    /// A bucket leaves the circle, if it is in it; if it had the turn, the next has it.
+    #[inline]
+    pub(super) fn unlink(&mut self, bucket: usize) {
+        let Bucket { previous, next, in_circle, .. } = self.buckets[bucket];
+        if !in_circle {
+            return;
+        }
+        self.buckets[previous].next = next;
+        self.buckets[next].previous = previous;
+        self.buckets[bucket].in_circle = false;
+        if self.current == Some(bucket) {
+            self.current = Some(next).filter(|&next| next != bucket);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::Header;
+
+    use super::*;
+
+    fn circle(buckets: &[usize]) -> Circle<u32> {
+        let mut circle = Circle::new(5);
+        for (payload, &bucket) in buckets.iter().enumerate() {
+            let header = Header::default().with_size(100 + payload as u16);
+            circle.push(bucket, Item { header, payload: payload as u32, ..Item::default() });
+        }
+        circle
+    }
+
+    fn round(circle: &Circle<u32>) -> Vec<usize> {
+        circle.round().collect()
+    }
+
+    #[test]
+    fn a_bucket_joins_behind_all_others_and_the_turn_passes_round() {
+        let mut circle = circle(&[3, 1, 3, 4]);
+        assert_eq!(round(&circle), [3, 1, 4]);
+        circle.advance();
+        assert_eq!(round(&circle), [1, 4, 3]);
+        assert!(circle.push(0, Item::default()));
+        assert!(!circle.push(0, Item::default()), "it is in the circle already");
+        assert_eq!(round(&circle), [1, 4, 3, 0]);
+        circle.unlink(3);
+        assert_eq!(round(&circle), [1, 4, 0]);
+        circle.unlink(1);
+        assert_eq!(round(&circle), [4, 0], "its turn passes to the next");
+        circle.unlink(1);
+        assert_eq!(round(&circle), [4, 0], "it is not in the circle");
+        circle.unlink(0);
+        circle.advance();
+        assert_eq!(round(&circle), [4]);
+        circle.unlink(4);
+        assert_eq!(round(&circle), []);
+        assert_eq!(circle.current(), None);
+        circle.advance();
+        assert_eq!(round(&circle), []);
+    }
+
+    #[test]
+    fn a_bucket_that_was_emptied_keeps_its_place_until_its_turn_comes() {
+        let mut circle = circle(&[0, 1, 2]);
+        circle.pop(1);
+        circle.pop_back(0);
+        assert_eq!(round(&circle), [0, 1, 2]);
+        assert!(!circle.push(1, Item::default()), "it has kept its place");
+        assert_eq!(circle.current(), Some(1), "0 is gone, 1 is not");
+        assert_eq!(round(&circle), [1, 2]);
+    }
+
+    #[test]
+    fn packets_and_bytes_are_counted_by_bucket_and_together() {
+        let mut circle = circle(&[0, 1, 1]);
+        assert_eq!((circle.packets(1), circle.backlog(1), circle.head(1)), (2, Bytes(203), Some(Bytes(101))));
+        assert_eq!((circle.total()[0].packets, circle.total()[0].backlog), (3, Bytes(303)));
+        assert_eq!(circle.pop_back(1).map(|item| item.payload), Some(2));
+        assert_eq!(circle.pop(1).map(|item| item.payload), Some(1));
+        assert_eq!(circle.pop(1).map(|item| item.payload), None);
+        assert_eq!((circle.packets(1), circle.backlog(1), circle.head(1)), (0, Bytes(0), None));
+        assert_eq!((circle.total()[0].packets, circle.total()[0].backlog), (1, Bytes(100)));
+        assert_eq!(circle.len(), 5);
+    }
+}

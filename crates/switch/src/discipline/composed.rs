@@ -1,0 +1,141 @@
+//! A queue for each class of service, and a scheduler among them.
+
+use shallows_core::packet::Header;
+use shallows_core::{Bytes, Instant, Rate};
+
+use super::{Discipline, Item, Left, QueueState, Reading};
+use crate::buffer::Limit;
+use crate::port::DropReason;
+use crate::ring::Ring;
+use crate::scheduler::{self, AnyScheduler, Scheduler};
+
+/// What a composed port is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Who sends next, and with that how many queues there are.
+    pub scheduler: scheduler::Config,
+    /// By class (DSCP): the queue that its packets join. Classes beyond the end join queue 0, as in MQ-ECN's qdisc.
+    pub queue_of_class: Vec<u8>,
+    /// How far its queues may grow, whatever the buffer allows.
+    pub limits: Limits,
+}
+
+/// Bounds of a port's own, inside those of its buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// By queue; no entry is no limit.
+    pub queues: Vec<Limit>,
+    /// Of all queues together, first come, first served.
+    pub port: Option<Limit>,
+}
+
+/// Queues by class, with a [`Scheduler`].
+#[derive(Clone, Debug)]
+pub struct Composed<T> {
+    rings: Box<[Ring<Item<T>>]>,
+    queues: Box<[QueueState]>,
+    queue_of_class: Box<[u8]>,
+    limits: Limits,
+    total: QueueState,
+    scheduler: AnyScheduler,
+}
+
+impl<T: Copy + Default> Composed<T> {
+    /// Empty queues at a link of this rate.
+    ///
+    /// # Panics
+    ///
+    /// If a class is sent to a queue that does not exist.
+    pub fn new(config: &Config, rate: Rate) -> Self {
+        let queues: Vec<QueueState> = config
+            .scheduler
+            .shares()
+            .into_iter()
+            .map(|share| QueueState { share, ..QueueState::default() })
+            .collect();
+        let known = |&queue: &u8| usize::from(queue) < queues.len();
+        assert!(config.queue_of_class.iter().all(known), "every class has a queue");
+        Self {
+            rings: queues.iter().map(|_| Ring::new()).collect(),
+            queues: queues.into_boxed_slice(),
+            queue_of_class: config.queue_of_class.clone().into_boxed_slice(),
+            limits: config.limits.clone(),
+            total: QueueState::default(),
+            scheduler: config.scheduler.build(rate),
+        }
+    }
+
+    fn fits(state: &QueueState, size: Bytes, limit: Limit) -> bool {
+        match limit {
+            Limit::Bytes(limit) => state.backlog + size <= limit,
+            Limit::Packets(limit) => state.packets < limit,
+        }
+    }
+}
+
+impl<T: Copy + Default> Discipline<T> for Composed<T> {
+    #[inline]
+    fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
+        let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
+        if self.limits.port.is_some_and(|limit| !Self::fits(&self.total, header.size(), limit)) {
+            return Err(DropReason::PortLimit);
+        }
+        let own = self.limits.queues.get(queue);
+        if own.is_some_and(|&limit| !Self::fits(&self.queues[queue], header.size(), limit)) {
+            return Err(DropReason::QueueLimit);
+        }
+        Ok(queue)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, queue: usize, item: Item<T>) {
+        let size = item.header.size();
+        let state = &mut self.queues[queue];
+        if state.packets == 0 {
+            state.head = size;
+        }
+        state.packets += 1;
+        state.backlog += size;
+        self.total.packets += 1;
+        self.total.backlog += size;
+        let now = item.enqueued_at;
+        self.rings[queue].push(item);
+        self.scheduler.on_enqueue(now, queue, size, &self.queues);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
+        let queue = self.scheduler.select(now, &self.queues)?;
+        let item = self.rings[queue].pop().expect("a scheduler selects a queue that is not empty");
+        let size = item.header.size();
+        let state = &mut self.queues[queue];
+        state.packets -= 1;
+        state.backlog -= size;
+        state.head = self.rings[queue].front().map_or(Bytes(0), |next| next.header.size());
+        self.total.packets -= 1;
+        self.total.backlog -= size;
+        let ends_turn = self.scheduler.on_dequeue(now, queue, size, &self.queues);
+        Some(Left { item, queue, ends_turn })
+    }
+
+    fn peek(&mut self, now: Instant) -> Option<Bytes> {
+        self.scheduler.select(now, &self.queues).map(|queue| self.queues[queue].head)
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
+        self.scheduler.pass(now, queue, size)
+    }
+
+    #[inline]
+    fn queues(&self) -> &[QueueState] {
+        &self.queues
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        self.scheduler.observe(tell);
+    }
+}
+
+#[cfg(test)]
+mod tests;

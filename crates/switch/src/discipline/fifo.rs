@@ -1,0 +1,54 @@
+//! One queue, first in, first out.
+
+use shallows_core::packet::Header;
+use shallows_core::{Bytes, Instant};
+
+use super::{Discipline, Item, Left, QueueState};
+use crate::port::DropReason;
+use crate::ring::Ring;
+
+/// One queue. What it holds is bounded by the buffer alone.
+#[derive(Clone, Debug)]
+pub struct Fifo<T> {
+    ring: Ring<Item<T>>,
+    state: [QueueState; 1],
+}
+
+impl<T: Copy + Default> Default for Fifo<T> {
+    fn default() -> Self {
+        Self { ring: Ring::new(), state: [QueueState::default()] }
+    }
+}
+
+impl<T: Copy + Default> Discipline<T> for Fifo<T> {
+    #[inline]
+    fn place(&mut self, _now: Instant, _header: &Header) -> Result<usize, DropReason> {
+        Ok(0)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, _queue: usize, item: Item<T>) {
+        let [state] = &mut self.state;
+        state.backlog += item.header.size();
+        state.packets += 1;
+        self.ring.push(item);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
+        let item = self.ring.pop()?;
+        let [state] = &mut self.state;
+        state.backlog -= item.header.size();
+        state.packets -= 1;
+        Some(Left { item, queue: 0, ends_turn: false })
+    }
+
+    fn peek(&mut self, _now: Instant) -> Option<Bytes> {
+        self.ring.front().map(|item| item.header.size())
+    }
+
+    #[inline]
+    fn queues(&self) -> &[QueueState] {
+        &self.state
+    }
+}

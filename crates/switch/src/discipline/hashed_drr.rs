@@ -1,0 +1,192 @@
+//! Deficit round-robin over hashed buckets with longest-bucket head drop: ns-2's `Queue/DRR`, HCF's comparator.
+//!
+//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as ns-2.35's drr.cc has it. The circle of buckets is in
+//! [`super::circle`].
+
+use shallows_core::packet::Header;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Instant};
+
+use super::circle::Circle;
+use super::flow_hash::FlowHash;
+use super::{Discipline, Item, Left, QueueState, Reading};
+use crate::buffer::Limit;
+use crate::port::DropReason;
+
+/// Parameters; the defaults are ns-2's, except for the hash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How many buckets flows are hashed to (`buckets_`).
+    pub buckets: u32,
+    /// Bytes that a bucket earns at each visit (`quantum_`).
+    pub quantum: Bytes,
+    /// How much all buckets hold together (`blimit_`, in bytes there).
+    pub limit: Limit,
+    /// What a packet is hashed by: HCF §5.1.1 says "in the same way as HCF", ns-2 takes [`FlowHash::SourceOnly`].
+    pub hash: FlowHash,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // ns-2.35 ns-default.tcl: Queue/DRR.
+        Self {
+            buckets: 10,
+            quantum: Bytes(250),
+            limit: Limit::Bytes(Bytes(25_000)),
+            hash: FlowHash::FiveTuple,
+        }
+    }
+}
+
+/// Buckets served by deficit round-robin. A port sees one queue.
+#[derive(Clone, Debug)]
+pub struct HashedDrr<T> {
+    circle: Circle<T>,
+    turns: Box<[Turn]>,
+    quantum: Bytes,
+    limit: Limit,
+    hash: FlowHash,
+    seed: u64,
+    /// The bucket of the packet last placed.
+    placed: usize,
+}
+
+/// What a bucket may send.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    deficit: Bytes,
+    /// Whether it has had its quantum for the visit under way.
+    begun: bool,
+}
+
+impl<T: Copy + Default> HashedDrr<T> {
+    /// Empty buckets under a hash that `stream` chooses.
+    ///
+    /// # Panics
+    ///
+    /// If there is no bucket or the quantum is zero.
+    pub fn new(config: &Config, mut stream: Stream) -> Self {
+        assert!(config.buckets > 0, "hashed-drr: flows are hashed to at least one bucket");
+        assert!(config.quantum > Bytes(0), "hashed-drr: a quantum of zero serves nothing");
+        let buckets = config.buckets as usize;
+        Self {
+            circle: Circle::new(buckets),
+            turns: vec![Turn::default(); buckets].into(),
+            quantum: config.quantum,
+            limit: config.limit,
+            hash: config.hash,
+            seed: stream.next_u64(),
+            placed: 0,
+        }
+    }
+
+    #[inline]
+    fn bucket_of(&self, header: &Header) -> usize {
+        self.hash.bucket(header, self.seed, self.circle.len())
+    }
+
+    #[inline]
+    fn has_room(&self, size: Bytes) -> bool {
+        let [total] = self.circle.total();
+        match self.limit {
+            Limit::Bytes(limit) => total.backlog + size <= limit,
+            Limit::Packets(limit) => total.packets < limit,
+        }
+    }
+
+    /// The bucket with most bytes, a packet of `size` that arrives in `own` included; of equals the first in the
+    /// round, where a new bucket is last (drr.cc, getMaxflow). As there, the steps are as many as the buckets that
+    /// hold packets.
+    fn longest(&self, own: usize, size: Bytes) -> usize {
+        let held = |bucket| self.circle.backlog(bucket) + if bucket == own { size } else { Bytes(0) };
+        let longer = |longest, bucket| if held(bucket) > held(longest) { bucket } else { longest };
+        self.circle.round().chain([own]).reduce(longer).expect("there is at least the own bucket")
+    }
+
+    /// The bucket that sends next, once the turn has passed to it.
+    #[inline]
+    fn select(&mut self) -> Option<usize> {
+        loop {
+            let bucket = self.circle.current()?;
+            let head = self.circle.head(bucket)?;
+            let turn = &mut self.turns[bucket];
+            // DRR §3: a quantum at each visit, and what is left of it is kept for the next.
+            if !turn.begun {
+                turn.deficit += self.quantum;
+                turn.begun = true;
+            }
+            if turn.deficit >= head {
+                return Some(bucket);
+            }
+            turn.begun = false;
+            self.circle.advance();
+        }
+    }
+}
+
+impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
+    fn push_out(&mut self, _now: Instant, arriving: &Header) -> Option<Left<T>> {
+        if self.has_room(arriving.size()) {
+            return None;
+        }
+        // drr.cc: enqueue, then drop the head of the longest bucket while there is too much. Where that bucket holds
+        // nothing but the arriving packet, `place` refuses it.
+        let own = self.bucket_of(arriving);
+        let longest = self.longest(own, arriving.size());
+        let Some(item) = self.circle.pop(longest) else {
+            // The bucket of the arriving packet, which goes with it.
+            self.circle.unlink(longest);
+            return None;
+        };
+        // With the arriving packet in it, its own bucket does not become empty and keeps turn and deficit.
+        if longest != own && self.circle.packets(longest) == 0 {
+            self.circle.unlink(longest);
+        }
+        Some(Left { item, queue: 0, ends_turn: false })
+    }
+
+    #[inline]
+    fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
+        self.placed = self.bucket_of(header);
+        if self.has_room(header.size()) { Ok(0) } else { Err(DropReason::PortLimit) }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, _queue: usize, item: Item<T>) {
+        if self.circle.push(self.placed, item) {
+            self.turns[self.placed].deficit = Bytes(0);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
+        let bucket = self.select()?;
+        let item = self.circle.pop(bucket)?;
+        self.turns[bucket].deficit -= item.header.size();
+        if self.circle.packets(bucket) == 0 {
+            // DRR §3: an empty bucket keeps nothing.
+            self.turns[bucket] = Turn::default();
+            self.circle.unlink(bucket);
+        }
+        Some(Left { item, queue: 0, ends_turn: false })
+    }
+
+    fn peek(&mut self, _now: Instant) -> Option<Bytes> {
+        self.select().and_then(|bucket| self.circle.head(bucket))
+    }
+
+    #[inline]
+    fn queues(&self) -> &[QueueState] {
+        self.circle.total()
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        let held = || self.circle.round().map(|bucket| self.circle.backlog(bucket)).filter(|held| held.0 > 0);
+        let longest = held().max().unwrap_or_default();
+        tell(Reading { quantity: "busy_buckets", queue: None, value: held().count() as f64 });
+        tell(Reading { quantity: "longest_bucket_bytes", queue: None, value: longest.0 as f64 });
+    }
+}
+
+#[cfg(test)]
+mod tests;

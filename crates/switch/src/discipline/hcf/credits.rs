@@ -1,0 +1,142 @@
+//! The credits of HCF's bins, reset all at once in one step.
+
+/// Credits by bin, which each new period renews.
+#[derive(Clone, Debug)]
+pub(super) struct Credits {
+    bins: Box<[Bin]>,
+    initial: u64,
+    period: u64,
+    /// Bins looked at or changed so far.
+    #[cfg(test)]
+    pub(super) touched: std::cell::Cell<u64>,
+}
+
+/// What a bin had left when it was last changed, and in which period that was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    credits: u64,
+    period: u64,
+}
+
+impl Credits {
+    /// So many bins, with `initial` credits each.
+    pub(super) fn new(bins: usize, initial: u64) -> Self {
+        Self {
+            bins: vec![Bin::default(); bins].into(),
+            initial,
+            period: 1,
+            #[cfg(test)]
+            touched: std::cell::Cell::default(),
+        }
+    }
+
+    /// How many bins there are.
+    pub(super) fn len(&self) -> usize {
+        self.bins.len()
+    }
+
+    /// The number of the period, from one.
+    pub(super) fn period(&self) -> u64 {
+        self.period
+    }
+
+    /// HCF §3.2, init(): every bin has its initial credits again. A bin remembers the period it was changed in, so that
+    /// none is touched here: O(1), where HCF §3.3 needs registers that are cleared together.
+    pub(super) fn renew(&mut self) {
+        self.period += 1;
+    }
+
+    #[inline]
+    fn left(&self, bin: usize) -> u64 {
+        #[cfg(test)]
+        self.touched.set(self.touched.get() + 1);
+        let Bin { credits, period } = self.bins[bin];
+        if period == self.period { credits } else { self.initial }
+    }
+
+    #[inline]
+    fn set(&mut self, bin: usize, credits: u64) {
+        self.bins[bin] = Bin { credits, period: self.period };
+    }
+
+    /// Whether one of these bins has credits (HCF §4.1; with one hash, §3.2 step 2).
+    #[inline]
+    pub(super) fn any(&self, bins: &[usize]) -> bool {
+        bins.iter().any(|&bin| self.left(bin) > 0)
+    }
+
+    /// Take `cost` from each of these bins, as far as it has credits (HCF §4.1; with one hash, §3.2 step 3).
+    #[inline]
+    pub(super) fn spend(&mut self, bins: &[usize], cost: u64) {
+        for &bin in bins {
+            self.set(bin, self.left(bin).saturating_sub(cost));
+        }
+    }
+
+    /// Take all credits from these bins (HCF §3.2 step 4, footnote 1).
+    #[inline]
+    pub(super) fn forfeit(&mut self, bins: &[usize]) {
+        for &bin in bins {
+            self.set(bin, 0);
+        }
+    }
+
+    /// Credits left in all bins. Takes a step for each: for traces only.
+    pub(super) fn total(&self) -> u64 {
+        (0..self.bins.len()).map(|bin| self.left(bin)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three bins with these credits.
+    fn bins(values: [u64; 3]) -> Credits {
+        let mut credits = Credits::new(3, 3);
+        for (bin, value) in values.into_iter().enumerate() {
+            credits.set(bin, value);
+        }
+        credits
+    }
+
+    fn values(credits: &Credits) -> [u64; 3] {
+        [0, 1, 2].map(|bin| credits.left(bin))
+    }
+
+    #[test]
+    fn the_bloom_counter_behaves_as_in_the_example_of_section_4_1() {
+        // "{0, 2, 3}, they are updated to {0, 1, 2}", and since one bin has credits the packet is of high priority; the
+        // text says "stored in LP", against its own rule.
+        for (before, high, after) in
+            [([0, 2, 3], true, [0, 1, 2]), ([0, 1, 1], true, [0, 0, 0]), ([0, 0, 0], false, [0, 0, 0])]
+        {
+            let mut credits = bins(before);
+            assert_eq!(credits.any(&[0, 1, 2]), high, "{before:?}");
+            credits.spend(&[0, 1, 2], 1);
+            assert_eq!(values(&credits), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_bins_of_the_packet_are_touched() {
+        let mut credits = bins([3, 2, 1]);
+        credits.spend(&[0, 2], 2);
+        assert_eq!(values(&credits), [1, 2, 0], "a bin gives no more than it has");
+        credits.forfeit(&[1]);
+        assert_eq!(values(&credits), [1, 0, 0]);
+        assert!(credits.any(&[1, 0]) && !credits.any(&[1, 2]));
+        assert_eq!(credits.total(), 1);
+    }
+
+    #[test]
+    fn a_new_period_renews_every_bin_without_touching_one() {
+        let mut credits = bins([0, 1, 2]);
+        credits.touched.set(0);
+        credits.renew();
+        assert_eq!(credits.touched.get(), 0);
+        assert_eq!((values(&credits), credits.total(), credits.period()), ([3, 3, 3], 9, 2));
+        credits.spend(&[1], 1);
+        assert_eq!(values(&credits), [3, 2, 3]);
+    }
+}

@@ -1,0 +1,297 @@
+//! Hashed Credits Fair: flows that were lately not served go first, without a queue or counter for each.
+//!
+//! Source: HCF (Shpiner, Keslassy et al., "A Switch-Based Approach to Throughput Collapse and Starvation in Data
+//! Centers"; short version IWQoS '10). Every step takes O(1) time and touches no more bins than there are hashes.
+
+mod config;
+mod credits;
+
+pub use config::{Config, Division, Footnote, InitialCredits, Period, Rekey, Sizes, Swap};
+use credits::Credits;
+use shallows_core::packet::{Header, mix};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Instant};
+
+use super::flow_hash::spread;
+use super::periodic::Periodic;
+use super::{Discipline, Item, Left, QueueState, Reading};
+use crate::buffer::Limit;
+use crate::port::DropReason;
+use crate::ring::Ring;
+
+/// Two queues of high and low priority (HP, LP) that swap, and credits by bin. A port sees one queue.
+#[derive(Clone, Debug)]
+pub struct Hcf<T> {
+    queues: [Queue<T>; 2],
+    /// Which of them is HP.
+    high: usize,
+    /// Both together, as the one account of the port.
+    total: [QueueState; 1],
+    capacity: u64,
+    /// Whether capacity and sizes count bytes, not packets.
+    in_bytes: bool,
+    credits: Credits,
+    /// Whether credits are bytes, not packets.
+    credits_in_bytes: bool,
+    seed: u64,
+    hashes: u32,
+    /// The clock of a fixed period.
+    clock: Option<Periodic>,
+    rekey: Rekey,
+    footnote: Footnote,
+    swap: Swap,
+    sizes_swap: bool,
+    pushes_out: bool,
+    swaps: u64,
+    stream: Stream,
+    /// The bins of the packet last looked at, each once.
+    bins: Vec<usize>,
+    /// The queue of the packet last placed.
+    placed: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Queue<T> {
+    ring: Ring<Item<T>>,
+    backlog: Bytes,
+    /// How much it holds and may hold, in the unit of the capacity.
+    used: u64,
+    size: u64,
+}
+
+impl<T: Copy + Default> Queue<T> {
+    fn new(size: u64) -> Self {
+        Self { ring: Ring::new(), backlog: Bytes(0), used: 0, size }
+    }
+}
+
+impl<T: Copy + Default> Hcf<T> {
+    /// Empty queues at the start of a period, under hashes that `stream` chooses.
+    ///
+    /// # Panics
+    ///
+    /// If bins, hashes, credits, HP or LP are none.
+    pub fn new(config: &Config, stream: Stream) -> Self {
+        config.check();
+        let (initial, credits_in_bytes) = match config.credits {
+            InitialCredits::Packets(packets) => (u64::from(packets), false),
+            InitialCredits::Bytes(bytes) => (bytes.0, true),
+        };
+        let mut hcf = Self {
+            queues: config.sizes().map(Queue::new),
+            high: 0,
+            total: [QueueState::default()],
+            capacity: config.capacity(),
+            in_bytes: matches!(config.limit, Limit::Bytes(_)),
+            credits: Credits::new(config.bins as usize, initial),
+            credits_in_bytes,
+            seed: 0,
+            hashes: config.hashes,
+            clock: match config.period {
+                Period::Dynamic => None,
+                Period::Fixed(period) => Some(Periodic::new(period)),
+            },
+            rekey: config.rekey,
+            footnote: config.footnote,
+            swap: config.swap,
+            sizes_swap: config.sizes_swap(),
+            pushes_out: config.division == Division::Dynamic,
+            swaps: 0,
+            stream,
+            bins: Vec::with_capacity(config.hashes as usize),
+            placed: 0,
+        };
+        hcf.rehash(Instant::ZERO);
+        hcf
+    }
+
+    /// Algorithm 1, init(): a new period begins at `start`.
+    fn begin_period(&mut self, start: Instant) {
+        self.credits.renew();
+        self.rehash(start);
+    }
+
+    fn rehash(&mut self, start: Instant) {
+        self.seed = match self.rekey {
+            Rekey::Drawn => self.stream.next_u64(),
+            Rekey::PeriodStart => start.0,
+        };
+    }
+
+    /// §4.3: the clock begins a fixed period.
+    #[inline]
+    fn follow_clock(&mut self, now: Instant) {
+        if let Some(start) = self.clock.as_mut().and_then(|clock| clock.due(now)) {
+            self.begin_period(start);
+        }
+    }
+
+    /// Algorithm 1, f: find the bins of a packet. Where two hashes agree the bin counts once, since §4.1 speaks of the
+    /// credits that a packet is mapped to, not of hashes.
+    #[inline]
+    fn find_bins(&mut self, header: &Header) {
+        self.bins.clear();
+        let mut hash = header.five_tuple_hash(self.seed);
+        for _ in 0..self.hashes {
+            let bin = spread(hash, self.credits.len());
+            if !self.bins.contains(&bin) {
+                self.bins.push(bin);
+            }
+            hash = mix(hash);
+        }
+    }
+
+    #[inline]
+    fn low(&self) -> usize {
+        1 - self.high
+    }
+
+    /// What a packet takes of the capacity.
+    #[inline]
+    fn measure(&self, size: Bytes) -> u64 {
+        if self.in_bytes { size.0 } else { 1 }
+    }
+
+    /// Whether the buffer has room for a packet.
+    #[inline]
+    fn has_room(&self, size: Bytes) -> bool {
+        self.queues[0].used + self.queues[1].used + self.measure(size) <= self.capacity
+    }
+
+    /// Whether `queue` may grow by a packet.
+    #[inline]
+    fn fits(&self, queue: usize, size: Bytes) -> bool {
+        let Queue { used, size: limit, .. } = self.queues[queue];
+        used + self.measure(size) <= limit
+    }
+
+    /// Algorithm 1, arrive(p): the queue of a packet whose bins were found.
+    #[inline]
+    fn choose(&self, size: Bytes) -> Result<usize, DropReason> {
+        if !self.has_room(size) {
+            return Err(DropReason::PortLimit);
+        }
+        if self.fits(self.high, size) && self.credits.any(&self.bins) {
+            Ok(self.high)
+        } else if self.fits(self.low(), size) {
+            Ok(self.low())
+        } else {
+            Err(DropReason::QueueLimit)
+        }
+    }
+
+    /// Account for a packet that has left `queue`.
+    #[inline]
+    fn account_left(&mut self, queue: usize, item: Item<T>) -> Left<T> {
+        let size = item.header.size();
+        self.queues[queue].used -= self.measure(size);
+        self.queues[queue].backlog -= size;
+        self.total[0].packets -= 1;
+        self.total[0].backlog -= size;
+        Left { item, queue: 0, ends_turn: false }
+    }
+
+    /// Algorithm 1, transmit(): HP has become empty by sending.
+    fn high_became_empty(&mut self, now: Instant) {
+        if self.swap == Swap::WhenEmpty {
+            self.swaps += 1;
+            self.high = self.low();
+            if !self.sizes_swap {
+                let [first, second] = &mut self.queues;
+                std::mem::swap(&mut first.size, &mut second.size);
+            }
+        }
+        if self.clock.is_none() {
+            self.begin_period(now);
+        }
+    }
+}
+
+impl<T: Copy + Default> Discipline<T> for Hcf<T> {
+    /// §4.4, dynamic division: the tail of LP makes room for what belongs in HP. With sizes in bytes it takes as many
+    /// packets as it must, and none where LP could not make room.
+    #[inline]
+    fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
+        if !self.pushes_out || self.has_room(arriving.size()) || !self.fits(self.high, arriving.size()) {
+            return None;
+        }
+        self.follow_clock(now);
+        self.find_bins(arriving);
+        if !self.credits.any(&self.bins) {
+            return None;
+        }
+        let low = self.low();
+        let item = self.queues[low].ring.pop_back()?;
+        Some(self.account_left(low, item))
+    }
+
+    #[inline]
+    fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
+        self.follow_clock(now);
+        self.find_bins(header);
+        self.placed = self.choose(header.size())?;
+        Ok(0)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, _queue: usize, item: Item<T>) {
+        let size = item.header.size();
+        if self.placed == self.high {
+            let cost = if self.credits_in_bytes { size.0 } else { 1 };
+            self.credits.spend(&self.bins, cost);
+        } else if self.footnote == Footnote::Applied {
+            self.credits.forfeit(&self.bins);
+        }
+        let measure = self.measure(size);
+        let queue = &mut self.queues[self.placed];
+        queue.used += measure;
+        queue.backlog += size;
+        queue.ring.push(item);
+        self.total[0].packets += 1;
+        self.total[0].backlog += size;
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
+        let high = self.high;
+        if let Some(item) = self.queues[high].ring.pop() {
+            let left = self.account_left(high, item);
+            if self.queues[high].ring.is_empty() {
+                self.high_became_empty(now);
+            }
+            return Some(left);
+        }
+        // Neither swap nor a new period: Algorithm 1 knows them only after HP has sent.
+        let low = self.low();
+        let item = self.queues[low].ring.pop()?;
+        Some(self.account_left(low, item))
+    }
+
+    fn peek(&mut self, _now: Instant) -> Option<Bytes> {
+        let next = self.queues[self.high].ring.front().or(self.queues[self.low()].ring.front());
+        next.map(|item| item.header.size())
+    }
+
+    #[inline]
+    fn queues(&self) -> &[QueueState] {
+        &self.total
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        let [high, low] = [self.high, self.low()].map(|queue| &self.queues[queue]);
+        for (quantity, value) in [
+            ("high_priority_bytes", high.backlog.0),
+            ("high_priority_packets", high.ring.len() as u64),
+            ("low_priority_bytes", low.backlog.0),
+            ("low_priority_packets", low.ring.len() as u64),
+            ("credits_left", self.credits.total()),
+            ("queue_swaps", self.swaps),
+            ("priority_periods", self.credits.period()),
+        ] {
+            tell(Reading { quantity, queue: None, value: value as f64 });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

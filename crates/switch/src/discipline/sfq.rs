@@ -1,0 +1,194 @@
+//! Stochastic Fairness Queueing: flows hashed to buckets that send a packet each in turn.
+//!
+//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its rule of drops. The circle of buckets is in
+//! [`super::circle`].
+
+use shallows_core::packet::Header;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::circle::Circle;
+use super::flow_hash::FlowHash;
+use super::periodic::Periodic;
+use super::{Discipline, Item, Left, QueueState, Reading};
+use crate::port::DropReason;
+
+/// Parameters; the sizes are ns-2's, the rest McKenney's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How many buckets flows are hashed to.
+    pub buckets: u32,
+    /// Packets that all buckets hold together.
+    pub max_packets: u32,
+    /// What a packet is hashed by; ns-2 takes [`FlowHash::AddressSum`].
+    pub hash: FlowHash,
+    /// How often the hash is perturbed, if ever. What waits stays where it is, so a flow may be reordered then.
+    pub perturbation: Option<Duration>,
+    /// What is dropped.
+    pub drop: DropRule,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // ns-2.35 ns-default.tcl: Queue/SFQ; the hash of SFQ (INFOCOM '90): source-destination address pair.
+        Self {
+            buckets: 16,
+            max_packets: 40,
+            hash: FlowHash::AddressPair,
+            perturbation: None,
+            drop: DropRule::StealTail,
+        }
+    }
+}
+
+/// Who loses a packet when many wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DropRule {
+    /// Buffer stealing: when all buffers are taken, the longest bucket, the arriving packet included, loses its last
+    /// packet; of equals the one of the arriving packet, which is then refused.
+    #[default]
+    StealTail,
+    /// Likewise, but it loses its first.
+    StealHead,
+    /// As in ns-2's sfq.cc: the arriving packet, if its bucket holds at least half of the room left, or more than a
+    /// fair share while there is less room than buckets.
+    AsNs2,
+}
+
+/// Buckets served one packet each in turn. A port sees one queue.
+#[derive(Clone, Debug)]
+pub struct Sfq<T> {
+    circle: Circle<T>,
+    max_packets: u32,
+    drop: DropRule,
+    hash: FlowHash,
+    seed: u64,
+    perturbation: Option<Periodic>,
+    stream: Stream,
+    /// The bucket of the packet last placed.
+    placed: usize,
+}
+
+impl<T: Copy + Default> Sfq<T> {
+    /// Empty buckets under hashes that `stream` chooses.
+    ///
+    /// # Panics
+    ///
+    /// If there is no bucket or no room, or if a hash without seed shall be perturbed.
+    pub fn new(config: &Config, mut stream: Stream) -> Self {
+        let Config { buckets, max_packets, hash, perturbation, drop } = *config;
+        assert!(buckets > 0, "sfq: flows are hashed to at least one bucket");
+        let least = if drop == DropRule::AsNs2 { 2 } else { 1 };
+        assert!(max_packets >= least, "sfq: with {max_packets} packets at most none is ever admitted");
+        assert!(perturbation.is_none() || hash.is_seeded(), "sfq: a hash without a seed cannot be perturbed");
+        Self {
+            circle: Circle::new(buckets as usize),
+            max_packets,
+            drop,
+            hash,
+            seed: stream.next_u64(),
+            perturbation: perturbation.map(Periodic::new),
+            stream,
+            placed: 0,
+        }
+    }
+
+    #[inline]
+    fn bucket_of(&mut self, now: Instant, header: &Header) -> usize {
+        // SFQ (INFOCOM '90): another hash from time to time, so that flows that collide do not collide for ever.
+        if self.perturbation.as_mut().and_then(|periodic| periodic.due(now)).is_some() {
+            self.seed = self.stream.next_u64();
+        }
+        self.hash.bucket(header, self.seed, self.circle.len())
+    }
+
+    /// The bucket with most packets, one that arrives in `own` included. The steps are as many as the buckets that hold
+    /// packets, and only when all buffers are taken.
+    fn longest(&self, own: usize) -> usize {
+        let arriving = (own, self.circle.packets(own) + 1);
+        let longer = |longest: (usize, u32), bucket| {
+            let packets = self.circle.packets(bucket);
+            if packets > longest.1 { (bucket, packets) } else { longest }
+        };
+        self.circle.round().fold(arriving, longer).0
+    }
+
+    /// ns-2.35 sfq.cc, enque().
+    fn admit_as_ns2(&self) -> Result<usize, DropReason> {
+        let used = self.circle.packets(self.placed);
+        let left = self.max_packets - self.circle.total()[0].packets;
+        let buckets = self.circle.len() as u32;
+        if left / 2 == 0 {
+            return Err(DropReason::PortLimit);
+        }
+        if used >= left / 2 || (left < buckets && used > self.max_packets / buckets) {
+            return Err(DropReason::QueueLimit);
+        }
+        Ok(0)
+    }
+}
+
+impl<T: Copy + Default> Discipline<T> for Sfq<T> {
+    #[inline]
+    fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
+        if self.drop == DropRule::AsNs2 || self.circle.total()[0].packets < self.max_packets {
+            return None;
+        }
+        let own = self.bucket_of(now, arriving);
+        let longest = self.longest(own);
+        let item = match self.drop {
+            DropRule::StealHead => self.circle.pop(longest)?,
+            // Its last packet is the arriving one: `place` refuses that.
+            _ if longest == own => return None,
+            _ => self.circle.pop_back(longest)?,
+        };
+        Some(Left { item, queue: 0, ends_turn: false })
+    }
+
+    #[inline]
+    fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
+        self.placed = self.bucket_of(now, header);
+        match self.drop {
+            DropRule::AsNs2 => self.admit_as_ns2(),
+            _ if self.circle.total()[0].packets < self.max_packets => Ok(0),
+            _ => Err(DropReason::PortLimit),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, _queue: usize, item: Item<T>) {
+        self.circle.push(self.placed, item);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
+        let bucket = self.circle.current()?;
+        let item = self.circle.pop(bucket)?;
+        // SFQ (INFOCOM '90): strict round-robin, a packet at each visit.
+        if self.circle.packets(bucket) == 0 {
+            self.circle.unlink(bucket);
+        } else {
+            self.circle.advance();
+        }
+        Some(Left { item, queue: 0, ends_turn: false })
+    }
+
+    fn peek(&mut self, _now: Instant) -> Option<Bytes> {
+        self.circle.current().and_then(|bucket| self.circle.head(bucket))
+    }
+
+    #[inline]
+    fn queues(&self) -> &[QueueState] {
+        self.circle.total()
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        let held = || self.circle.round().map(|bucket| self.circle.packets(bucket)).filter(|&held| held > 0);
+        let longest = held().max().unwrap_or_default();
+        tell(Reading { quantity: "busy_buckets", queue: None, value: held().count() as f64 });
+        tell(Reading { quantity: "longest_bucket_packets", queue: None, value: f64::from(longest) });
+    }
+}
+
+#[cfg(test)]
+mod tests;

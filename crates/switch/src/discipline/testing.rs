@@ -1,0 +1,91 @@
+//! Disciplines by plain calls, for tests.
+
+use proptest::prelude::*;
+use shallows_core::packet::{Header, HostId};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Instant};
+
+use super::{Discipline, Item};
+use crate::port::DropReason;
+
+/// A packet of 1,000 bytes of this flow; flows differ in sender and ports.
+pub(crate) fn packet(flow: u32) -> Header {
+    Header::new(HostId(flow), HostId(1_000)).with_ports(flow as u16, 80).with_size(1_000)
+}
+
+/// A stream of random numbers.
+pub(crate) fn stream(seed: u64) -> Stream {
+    Stream::new(seed, "discipline", 0)
+}
+
+/// A packet arrives as it does at a port whose buffer never refuses. What is pushed out goes to `pushed`.
+pub(crate) fn offer<T: Copy + Default>(
+    discipline: &mut impl Discipline<T>,
+    now: Instant,
+    header: Header,
+    payload: T,
+    pushed: &mut Vec<T>,
+) -> Result<(), DropReason> {
+    while let Some(left) = discipline.push_out(now, &header) {
+        pushed.push(left.item.payload);
+    }
+    let queue = discipline.place(now, &header)?;
+    discipline.enqueue(queue, Item { header, payload, enqueued_at: now });
+    Ok(())
+}
+
+/// A packet arrives at time zero and pushes nothing out.
+pub(crate) fn join<T: Copy + Default + PartialEq + std::fmt::Debug>(
+    discipline: &mut impl Discipline<T>,
+    header: Header,
+    payload: T,
+) -> Result<(), DropReason> {
+    let mut pushed = vec![];
+    let joined = offer(discipline, Instant::ZERO, header, payload, &mut pushed);
+    assert_eq!(pushed, []);
+    joined
+}
+
+/// The payload of the next packet for the link.
+pub(crate) fn send<T>(discipline: &mut impl Discipline<T>) -> Option<T> {
+    discipline.dequeue(Instant::ZERO).map(|left| left.item.payload)
+}
+
+/// Everything that waits, in the order in which it is sent.
+pub(crate) fn drain<T>(discipline: &mut impl Discipline<T>) -> Vec<T> {
+    std::iter::from_fn(|| send(discipline)).collect()
+}
+
+/// What the discipline tells of `quantity`.
+pub(crate) fn reading<T>(discipline: &impl Discipline<T>, quantity: &str) -> f64 {
+    let mut value = None;
+    discipline.observe(&mut |reading| {
+        if reading.quantity == quantity {
+            value = Some(reading.value);
+        }
+    });
+    value.unwrap_or_else(|| panic!("nothing told of {quantity}"))
+}
+
+/// Bytes and packets that the one account of the port holds.
+pub(crate) fn held<T>(discipline: &impl Discipline<T>) -> (Bytes, u32) {
+    let [state] = discipline.queues() else { panic!("one account") };
+    (state.backlog, state.packets)
+}
+
+/// An arrival or a departure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) flow: u32,
+    pub(crate) size: u16,
+    pub(crate) arrives: bool,
+    /// When, after the step before.
+    pub(crate) wait: u64,
+}
+
+/// Random steps of so many flows, with a few more arrivals than departures.
+pub(crate) fn steps(flows: u32, count: usize) -> impl Strategy<Value = Vec<Step>> {
+    let step = (0..flows, prop_oneof![Just(1_500u16), 64..1_500u16], 0..9, 0..40u64)
+        .prop_map(|(flow, size, arrives, wait)| Step { flow, size, arrives: arrives < 5, wait });
+    prop::collection::vec(step, 1..count)
+}

@@ -1,0 +1,227 @@
+//! Laws that every discipline with one account keeps, by itself and at a port.
+
+use proptest::prelude::*;
+use shallows_core::packet::Ecn;
+use shallows_core::{Duration, Rate};
+
+use super::hcf::{Division, Footnote, InitialCredits, Period, Sizes, Swap};
+use super::sfq::DropRule;
+use super::testing::{Step, held, offer, packet, send, steps, stream};
+use super::*;
+use crate::aqm::{self, Gauge, Placed, Point, Split};
+use crate::buffer::{self, Limit, Policy, PrivateRule, SharedBuffer};
+use crate::port::{self, Arrival, Port};
+
+/// A rate that no discipline without a scheduler depends on.
+const RATE: Rate = Rate::from_gbps(10);
+
+fn limits() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (6u32..30).prop_map(Limit::Packets),
+        (6_000u64..30_000).prop_map(|limit| Limit::Bytes(Bytes(limit))),
+    ]
+}
+
+fn hcf_configs() -> impl Strategy<Value = Config> {
+    let division = prop_oneof![
+        Just(Division::Equal),
+        Just(Division::Thirds),
+        Just(Division::Dynamic),
+        Just(Division::Dynamic),
+        (0.2..0.8f64).prop_map(|high| Division::Unequal { high, sizes: Sizes::Swap }),
+        (0.2..0.8f64).prop_map(|high| Division::Unequal { high, sizes: Sizes::Stay }),
+    ];
+    let period =
+        prop_oneof![Just(Period::Dynamic), (1u64..2_000).prop_map(|period| Period::Fixed(Duration(period))),];
+    let others = (
+        prop_oneof![Just(Footnote::Applied), Just(Footnote::Absent)],
+        prop_oneof![Just(Swap::WhenEmpty), Just(Swap::Never)],
+    );
+    (limits(), division, period, 1u32..12, 1u32..4, 1u32..3, others).prop_map(
+        |(limit, division, period, bins, hashes, credits, (footnote, swap))| {
+            let credits = InitialCredits::Packets(credits);
+            let config = hcf::Config::default();
+            Config::Hcf(hcf::Config {
+                limit,
+                division,
+                period,
+                bins,
+                hashes,
+                credits,
+                footnote,
+                swap,
+                ..config
+            })
+        },
+    )
+}
+
+fn configs() -> impl Strategy<Value = Config> {
+    let hashed_drr = (limits(), 1u32..12, 100u64..3_000).prop_map(|(limit, buckets, quantum)| {
+        let config = hashed_drr::Config::default();
+        Config::HashedDrr(hashed_drr::Config { limit, buckets, quantum: Bytes(quantum), ..config })
+    });
+    let rules = prop_oneof![Just(DropRule::StealTail), Just(DropRule::StealHead), Just(DropRule::AsNs2)];
+    let sfq = (6u32..30, 1u32..12, rules, 0u64..2_000).prop_map(|(max_packets, buckets, drop, period)| {
+        let perturbation = (period > 0).then_some(Duration(period));
+        let config = sfq::Config { max_packets, buckets, drop, perturbation, ..sfq::Config::default() };
+        Config::Sfq(config)
+    });
+    prop_oneof![2 => hcf_configs(), 1 => hashed_drr, 1 => sfq]
+}
+
+/// Whether so much may wait.
+fn within_capacity(config: &Config, (bytes, packets): (Bytes, u32)) -> bool {
+    let limit = match config {
+        Config::Hcf(config) => config.limit,
+        Config::HashedDrr(config) => config.limit,
+        Config::Sfq(config) => Limit::Packets(config.max_packets),
+        Config::Fifo | Config::Composed(_) => panic!("bounded by the buffer"),
+    };
+    match limit {
+        Limit::Bytes(limit) => bytes <= limit,
+        Limit::Packets(limit) => packets <= limit,
+    }
+}
+
+fn buffer(pool: u64) -> SharedBuffer {
+    let pools = vec![Bytes(pool)];
+    let config = buffer::Config { policy: Policy::CompleteSharing, pools, private_rule: PrivateRule::Exact };
+    let mut buffer = SharedBuffer::new(&config);
+    buffer.add_queue(0, Bytes(0));
+    buffer
+}
+
+fn port(discipline: Config, markers: Vec<Placed>) -> Port<u32> {
+    let config = port::Config { discipline, markers, ..port::Config::default() };
+    Port::new(Rate::from_gbps(100), 0, &config, |purpose, place| Stream::new(1, purpose, place as u64))
+}
+
+#[test]
+fn each_accounts_for_one_queue_that_claims_what_is_left() {
+    for config in [
+        Config::Hcf(hcf::Config::default()),
+        Config::HashedDrr(hashed_drr::Config::default()),
+        Config::Sfq(sfq::Config::default()),
+    ] {
+        assert_eq!((config.queues(), config.shares()), (1, vec![Share::Strict]));
+        assert_eq!(config.build::<u32>(RATE, stream(1)).queues(), [QueueState::default()]);
+    }
+}
+
+#[test]
+fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
+    // The first packet goes on the wire; four wait in a buffer of exactly their size, and the fifth makes room for
+    // itself.
+    let drr = hashed_drr::Config { limit: Limit::Packets(4), ..Default::default() };
+    let dynamic = hcf::Config {
+        limit: Limit::Packets(4),
+        division: Division::Dynamic,
+        bins: 1 << 16,
+        ..Default::default()
+    };
+    let sfq = sfq::Config { max_packets: 4, buckets: 1 << 10, ..Default::default() };
+    for (config, victim) in [(Config::HashedDrr(drr), 1), (Config::Hcf(dynamic), 4), (Config::Sfq(sfq), 4)] {
+        let (mut port, mut buffer, mut dropped) = (port(config.clone(), vec![]), buffer(4_000), vec![]);
+        for payload in 0..5 {
+            port.receive(Instant::ZERO, packet(1), payload, &mut buffer, &mut dropped);
+        }
+        assert_eq!(dropped, []);
+        let arrival = port.receive(Instant::ZERO, packet(2), 5, &mut buffer, &mut dropped);
+        assert!(matches!(arrival, Arrival::Queued), "{config:?}");
+        assert_eq!(dropped, [victim], "{config:?}");
+        let counters = port.counters();
+        assert_eq!(counters.dropped[DropReason::PushedOut as usize], 1);
+        assert_eq!((counters.enqueued(), counters.dequeued()), (6, 2), "{config:?}");
+        assert_eq!(port.backlog(), Bytes(4_000));
+        port.audit(&buffer);
+        buffer.audit();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Every packet leaves once, at an end or not at all; something is sent whenever something waits; what `peek`
+    /// says is what goes.
+    #[test]
+    fn packets_are_conserved_and_the_link_is_never_idle_in_vain(config in configs(), steps in steps(8, 300)) {
+        let mut discipline = config.build::<u32>(RATE, stream(1));
+        let (mut now, mut waiting) = (Instant::ZERO, std::collections::BTreeMap::new());
+        for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
+            now = now + Duration(wait);
+            if arrives {
+                let mut pushed = vec![];
+                if offer(&mut discipline, now, packet(flow).with_size(size), number, &mut pushed).is_ok() {
+                    waiting.insert(number, u64::from(size));
+                }
+                for victim in pushed {
+                    prop_assert!(waiting.remove(&victim).is_some());
+                }
+            } else {
+                let next = discipline.peek(now);
+                let left = discipline.dequeue(now);
+                prop_assert_eq!(next, left.map(|left| left.item.header.size()));
+                prop_assert_eq!(left.is_some(), !waiting.is_empty());
+                if let Some(left) = left {
+                    prop_assert_eq!((left.queue, left.ends_turn), (0, false));
+                    prop_assert_eq!(waiting.remove(&left.item.payload), Some(left.item.header.size().0));
+                }
+            }
+            let counted = (Bytes(waiting.values().sum()), waiting.len() as u32);
+            prop_assert_eq!(held(&discipline), counted);
+            prop_assert!(within_capacity(&config, counted));
+        }
+        while let Some(number) = send(&mut discipline) {
+            prop_assert!(waiting.remove(&number).is_some());
+        }
+        prop_assert!(waiting.is_empty());
+    }
+
+    /// A packet that is placed, but then refused by the buffer or a marker, changes nothing for those after it.
+    #[test]
+    fn a_packet_that_others_refuse_leaves_no_trace(config in configs(), steps in steps(8, 300)) {
+        let [mut disturbed, mut undisturbed] = [1, 1].map(|seed| config.build::<u32>(RATE, stream(seed)));
+        let mut now = Instant::ZERO;
+        for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
+            now = now + Duration(wait);
+            if arrives {
+                let _ = disturbed.place(now, &packet(flow + 1).with_size(1_500 - size / 2));
+                let header = packet(flow).with_size(size);
+                let [first, second] = [&mut disturbed, &mut undisturbed].map(|discipline| {
+                    let mut pushed = vec![];
+                    (offer(discipline, now, header, number, &mut pushed), pushed)
+                });
+                prop_assert_eq!(first, second);
+            } else {
+                prop_assert_eq!(send(&mut disturbed), send(&mut undisturbed));
+            }
+        }
+    }
+
+    /// A buffer too small for some arrivals, a marker that drops others: whatever is pushed out, refused or marked,
+    /// port and buffer count the same packets and bytes.
+    #[test]
+    fn the_books_of_a_port_balance(config in configs(), pool in 3_000u64..40_000, steps in steps(8, 300)) {
+        let marker = aqm::Config::Threshold {
+            gauge: Gauge { point: Point::Dequeue, ..Gauge::default() },
+            threshold: Bytes(9_000).into(),
+            split: Split::Standard,
+        };
+        let mut port = port(config, vec![Placed::everywhere(marker)]);
+        let (mut buffer, mut dropped, mut now) = (buffer(pool), vec![], Instant::ZERO);
+        for (number, Step { flow, size, arrives, .. }) in (0..).zip(steps) {
+            if arrives {
+                let ecn = if flow % 2 == 0 { Ecn::Ect } else { Ecn::NotEct };
+                let header = packet(flow).with_size(size).with_ecn(ecn);
+                port.receive(now, header, number, &mut buffer, &mut dropped);
+            } else {
+                now = now.max(port.busy_until());
+                port.transmit_next(now, &mut buffer, &mut dropped);
+            }
+            port.audit(&buffer);
+            buffer.audit();
+            prop_assert_eq!(dropped.len() as u64, port.counters().dropped_total());
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a port counts.
+
+use shallows_core::Bytes;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DropReason {
+    /// Its queue may grow no further.
+    QueueLimit,
+    /// The queues of its port together may grow no further.
+    PortLimit,
+    /// The pool had no room.
+    PoolFull,
+    /// It made room for another packet.
+    PushedOut,
+    /// A marker dropped it, ECN-capable or not.
+    Early,
+    /// A marker chose it, and it was not ECN-capable.
+    NotEct,
+    /// Likewise, and it was a pure acknowledgement.
+    NotEctAck,
+}
+
+impl DropReason {
+    /// Every reason, in the order of [`Counters::dropped`].
+    pub const ALL: [Self; 7] = [
+        Self::QueueLimit,
+        Self::PortLimit,
+        Self::PoolFull,
+        Self::PushedOut,
+        Self::Early,
+        Self::NotEct,
+        Self::NotEctAck,
+    ];
+
+    /// The name under which results list it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QueueLimit => "queue_limit",
+            Self::PortLimit => "port_limit",
+            Self::PoolFull => "pool_full",
+            Self::PushedOut => "pushed_out",
+            Self::Early => "early",
+            Self::NotEct => "not_ect",
+            Self::NotEctAck => "not_ect_ack",
+        }
+    }
+}
+
+/// Packets by what became of them. Law: received = sent + dropped + queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Arrived at the port.
+    pub received: u64,
+    /// Given CE here.
+    pub marked: u64,
+    /// Given the explicit incast notification here.
+    pub incast: u64,
+    /// Put on the link.
+    pub sent: u64,
+    /// Bytes put on the link.
+    pub sent_bytes: Bytes,
+    /// Dropped, by [`DropReason`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// The part of those that a marker dropped on the way out.
+    pub dropped_at_dequeue: u64,
+    /// Most bytes that ever waited.
+    pub max_backlog: Bytes,
+}
+
+impl Counters {
+    /// Dropped for any reason.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    /// Joined the queue, if only in passing.
+    pub fn enqueued(&self) -> u64 {
+        self.received + self.dropped_from_queue() - self.dropped_total()
+    }
+
+    /// Left the queue.
+    pub fn dequeued(&self) -> u64 {
+        self.sent + self.dropped_from_queue()
+    }
+
+    /// Add what another queue of the port has seen. The most that waited at the port is not the sum over its queues.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.received += other.received;
+        self.marked += other.marked;
+        self.incast += other.incast;
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.dropped_at_dequeue += other.dropped_at_dequeue;
+        for (sum, more) in self.dropped.iter_mut().zip(other.dropped) {
+            *sum += more;
+        }
+    }
+
+    /// Dropped after they had joined the queue.
+    fn dropped_from_queue(&self) -> u64 {
+        self.dropped_at_dequeue + self.dropped[DropReason::PushedOut as usize]
+    }
+}

@@ -1,0 +1,124 @@
+//! Deficit weighted round-robin: in each turn a queue may send its quantum and what its last turn left over.
+//!
+//! Shreedhar and Varghese (ToN '96) [S&V], as MQ-ECN (NSDI '16) §3.3.2 and its released simulator have it.
+
+use shallows_core::{Bytes, Instant};
+
+use super::Scheduler;
+use crate::discipline::{QueueState, Reading};
+use crate::ring::Ring;
+
+/// A list of the queues that hold packets; the first has the turn.
+///
+/// O(1) steps per packet while every quantum holds the largest packet (S&V Theorem 4.7, MQ-ECN §3.3.2). Smaller quanta
+/// work too: what no queue can use passes all at once, so a choice never visits a queue more than twice.
+#[derive(Clone, Debug)]
+pub struct Dwrr {
+    quanta: Box<[Bytes]>,
+    deficits: Box<[Bytes]>,
+    active: Ring<u8>,
+    /// Whether the first of the list has received its quantum for this round.
+    serving: bool,
+    #[cfg(test)]
+    pub(super) visits: u64,
+}
+
+impl Dwrr {
+    /// A queue for each quantum, all of them empty.
+    ///
+    /// # Panics
+    ///
+    /// If a quantum is zero, or there are more than 256 queues.
+    pub fn new(quanta: &[Bytes]) -> Self {
+        assert!(
+            quanta.iter().all(|quantum| quantum.0 > 0),
+            "a queue with a quantum of zero would never send"
+        );
+        assert!(quanta.len() <= 256, "a queue has a number of eight bits");
+        Self {
+            quanta: quanta.into(),
+            deficits: vec![Bytes(0); quanta.len()].into(),
+            active: Ring::new(),
+            serving: false,
+            #[cfg(test)]
+            visits: 0,
+        }
+    }
+
+    /// Let the rounds pass in which no queue could send, all at once.
+    #[cold]
+    fn skip_idle_rounds(&mut self, queues: &[QueueState]) {
+        let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0);
+        let rounds =
+            |queue: usize| (queues[queue].head - self.deficits[queue]).0.div_ceil(self.quanta[queue].0);
+        // In the last of them a queue can send.
+        let idle = busy().map(rounds).min().map_or(0, |rounds| rounds - 1);
+        for queue in busy() {
+            self.deficits[queue] += self.quanta[queue] * idle;
+        }
+    }
+}
+
+impl Scheduler for Dwrr {
+    #[inline]
+    fn on_enqueue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) {
+        if queues[queue].packets == 1 {
+            // S&V Fig. 3: a queue that becomes active joins the end of the list; its deficit is zero since it emptied.
+            self.active.push(queue as u8);
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, _now: Instant, queues: &[QueueState]) -> Option<usize> {
+        let mut passed = 0;
+        loop {
+            let queue = usize::from(*self.active.front()?);
+            #[cfg(test)]
+            {
+                self.visits += 1;
+            }
+            if !self.serving {
+                // S&V Fig. 3: the quantum is added once per round, when the queue reaches the head of the list.
+                self.deficits[queue] += self.quanta[queue];
+                self.serving = true;
+            }
+            if queues[queue].head <= self.deficits[queue] {
+                return Some(queue);
+            }
+            // Only now, with its last packet sent, does it go behind what became active meanwhile, as released.
+            self.active.pop();
+            self.active.push(queue as u8);
+            self.serving = false;
+            passed += 1;
+            if passed == self.active.len() {
+                self.skip_idle_rounds(queues);
+            }
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
+        debug_assert_eq!(self.active.front().copied().map(usize::from), Some(queue), "its turn");
+        self.deficits[queue] -= size;
+        if queues[queue].packets > 0 {
+            return queues[queue].head > self.deficits[queue];
+        }
+        // S&V Fig. 3, MQ-ECN §3.3.2: reset to 0 if the queue is empty.
+        self.deficits[queue] = Bytes(0);
+        self.active.pop();
+        self.serving = false;
+        true
+    }
+
+    #[inline]
+    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
+        // Alone, it has rounds until it is sent, and leaves no deficit.
+        Some(true)
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        for (queue, deficit) in self.deficits.iter().enumerate() {
+            tell(Reading { quantity: "deficit_bytes", queue: Some(queue), value: deficit.0 as f64 });
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Generalized processor sharing: the ideal that schedulers approximate, and that their tests compare them to.
+//!
+//! Parekh and Gallager (ToN '93) §II: the busy queues are served all at once, each at the rate of the link times its weight
+//! over the weights of the busy ones. No packet link can do so; this computes what it would.
+
+use std::collections::VecDeque;
+
+use shallows_core::{Bytes, Instant, Rate};
+
+/// A packet that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When.
+    pub at: Instant,
+    /// Its queue.
+    pub queue: usize,
+    /// Its size.
+    pub size: Bytes,
+}
+
+/// When GPS would have sent the last bit of each arrival, in picoseconds since the start.
+///
+/// It steps through the fluid itself, from one arrival or end of a packet to the next; no virtual time is involved.
+///
+/// # Panics
+///
+/// If the arrivals are not in the order of time.
+pub fn finish_times(rate: Rate, weights: &[u32], arrivals: &[Arrival]) -> Vec<f64> {
+    let bytes_per_ps = rate.0 as f64 / 8e12;
+    let mut finish = vec![0.0; arrivals.len()];
+    // By queue: its packets, and how many bytes of each are left.
+    let mut fluid: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); weights.len()];
+    let mut now = 0.0;
+    let mut pending = arrivals.iter().enumerate().peekable();
+    loop {
+        let busy: Vec<usize> = (0..weights.len()).filter(|&queue| !fluid[queue].is_empty()).collect();
+        let sum: f64 = busy.iter().map(|&queue| f64::from(weights[queue])).sum();
+        let speed = |queue: usize| bytes_per_ps * f64::from(weights[queue]) / sum;
+        let next_end =
+            busy.iter().map(|&queue| now + fluid[queue][0].1 / speed(queue)).min_by(f64::total_cmp);
+        let next_arrival = pending.peek().map(|(_, arrival)| arrival.at.0 as f64);
+        let next = match (next_end, next_arrival) {
+            (None, None) => return finish,
+            (Some(at), None) | (None, Some(at)) => at,
+            (Some(end), Some(arrival)) => end.min(arrival),
+        };
+        assert!(next >= now, "arrivals come in the order of time");
+        for &queue in &busy {
+            let (packet, left) = fluid[queue][0];
+            let end = now + left / speed(queue);
+            if end <= next {
+                finish[packet] = end;
+                fluid[queue].pop_front();
+            } else {
+                fluid[queue][0].1 = (left - (next - now) * speed(queue)).max(0.0);
+            }
+        }
+        now = next;
+        while let Some((packet, arrival)) = pending.next_if(|(_, arrival)| arrival.at.0 as f64 <= now) {
+            fluid[arrival.queue].push_back((packet, arrival.size.0 as f64));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At 8 Gbit/s a byte takes 1,000 ps.
+    const RATE: Rate = Rate::from_gbps(8);
+
+    fn finish(weights: &[u32], arrivals: &[(u64, usize, u64)]) -> Vec<u64> {
+        let arrivals: Vec<Arrival> = arrivals
+            .iter()
+            .map(|&(ns, queue, size)| Arrival { at: Instant(ns * 1_000), queue, size: Bytes(size) })
+            .collect();
+        finish_times(RATE, weights, &arrivals).iter().map(|ps| (ps / 1_000.0).round() as u64).collect()
+    }
+
+    #[test]
+    fn a_queue_alone_has_the_whole_link() {
+        assert_eq!(finish(&[1, 9], &[(0, 0, 100), (0, 0, 50), (500, 0, 20)]), [100, 150, 520]);
+    }
+
+    #[test]
+    fn busy_queues_share_by_weight_and_what_one_leaves_the_others_get() {
+        // Weights 1 and 3: at t the second has 3t/4, so its 300 B end at 400; until then the first has sent 100 of its
+        // 200 B, and now has all of the link: 500.
+        assert_eq!(finish(&[1, 3], &[(0, 0, 200), (0, 1, 300)]), [500, 400]);
+    }
+
+    #[test]
+    fn an_arrival_slows_down_who_is_being_served() {
+        // The first has sent 60 of 100 B when the second arrives: 40 left at half the speed, 80 more. The second has
+        // then 40 of its 70 B, and needs 30 more alone.
+        assert_eq!(finish(&[5, 5], &[(0, 0, 100), (60, 1, 70)]), [140, 170]);
+    }
+
+    #[test]
+    fn a_queue_is_first_in_first_out() {
+        // Both queues have half: 30 B end at 60, the 10 B behind them at 80; the other has then 40 of 50, and ends at 90.
+        assert_eq!(finish(&[1, 1], &[(0, 0, 30), (0, 0, 10), (0, 1, 50)]), [60, 80, 90]);
+    }
+}

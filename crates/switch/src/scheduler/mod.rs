@@ -1,0 +1,174 @@
+//! Which queue of a port sends next. Schedulers are work-conserving; round-robins take O(1) steps per packet.
+//!
+//! A scheduler knows turns (whose service ended when), not thresholds. To add one: a file here, a variant of
+//! [`Config`] and of [`AnyScheduler`], a row in `docs/models.md`.
+
+mod dwrr;
+pub mod gps;
+mod self_clocked;
+mod strict_above;
+mod strict_priority;
+mod wfq;
+mod wrr;
+
+pub use dwrr::Dwrr;
+pub use self_clocked::{Reference, SelfClocked};
+use shallows_core::{Bytes, Instant, Rate};
+pub use strict_above::StrictAbove;
+pub use strict_priority::StrictPriority;
+pub use wfq::{VirtualTime, Wfq};
+pub use wrr::{Order, Wrr};
+
+use crate::discipline::{QueueState, Reading, Share};
+
+/// Chooses among the queues of a port.
+pub trait Scheduler {
+    /// A packet of `size` has joined `queue`; it is alone there if that now holds one packet.
+    fn on_enqueue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) {}
+
+    /// The queue whose head goes next; nothing if all are empty. Asked again before anything left, it answers the same
+    /// unless packets have arrived in between.
+    fn select(&mut self, now: Instant, queues: &[QueueState]) -> Option<usize>;
+
+    /// A packet of `size` has left the `queue` that was selected; `queues` is what remains. Says whether the turn of that
+    /// queue ends with it.
+    fn on_dequeue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) -> bool {
+        false
+    }
+
+    /// A packet of `size` passes `queue` while all queues are empty: the state is as if it had joined and left at once. Says whether a
+    /// turn ends with it; nothing if the packet must join and leave indeed.
+    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
+        None
+    }
+
+    /// Tell what traces should show.
+    fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
+}
+
+/// A scheduler before it is placed at a port. The number of entries is the number of queues.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Config {
+    /// Always the first queue that is not empty.
+    StrictPriority {
+        /// How many.
+        queues: usize,
+    },
+    /// Strict priority above another scheduler.
+    StrictAbove {
+        /// How many have strict priority. They come first.
+        queues: usize,
+        /// Who divides what they leave, among queues that follow.
+        below: Box<Self>,
+    },
+    /// Round-robin by bytes, without carry-over.
+    Wrr {
+        /// What each queue may send in a round.
+        quanta: Vec<Bytes>,
+        /// In which order they have their turns.
+        order: Order,
+    },
+    /// Round-robin by bytes; what a turn leaves over is added to the next.
+    Dwrr {
+        /// What each queue may send in a round, on average.
+        quanta: Vec<Bytes>,
+    },
+    /// Weighted fair queueing.
+    Wfq {
+        /// In what proportion the busy queues divide the link.
+        weights: Vec<u32>,
+        /// By which time.
+        virtual_time: VirtualTime,
+    },
+}
+
+impl Config {
+    /// What each queue may claim of the link.
+    pub fn shares(&self) -> Vec<Share> {
+        match self {
+            Self::StrictPriority { queues } => vec![Share::Strict; *queues],
+            Self::StrictAbove { queues, below } => {
+                let mut shares = vec![Share::Strict; *queues];
+                shares.extend(below.shares());
+                shares
+            }
+            Self::Wrr { quanta, .. } | Self::Dwrr { quanta } => {
+                quanta.iter().map(|&quantum| Share::Round { quantum }).collect()
+            }
+            Self::Wfq { weights, .. } => weights.iter().map(|&weight| Share::Weight(weight)).collect(),
+        }
+    }
+
+    /// The scheduler of one port, whose link has this rate.
+    pub fn build(&self, rate: Rate) -> AnyScheduler {
+        match self {
+            Self::StrictPriority { .. } => AnyScheduler::StrictPriority(StrictPriority),
+            Self::StrictAbove { queues, below } => {
+                AnyScheduler::StrictAbove(StrictAbove::new(*queues, below.build(rate)))
+            }
+            Self::Wrr { quanta, order } => AnyScheduler::Wrr(Wrr::new(quanta, *order)),
+            Self::Dwrr { quanta } => AnyScheduler::Dwrr(Dwrr::new(quanta)),
+            Self::Wfq { weights, virtual_time } => match virtual_time {
+                VirtualTime::Gps => AnyScheduler::Wfq(Wfq::new(weights, rate)),
+                VirtualTime::SelfClocked => {
+                    AnyScheduler::SelfClocked(SelfClocked::new(weights, Reference::InService))
+                }
+                VirtualTime::AsReleased => {
+                    AnyScheduler::SelfClocked(SelfClocked::new(weights, Reference::Latest))
+                }
+            },
+        }
+    }
+}
+
+/// Defines [`AnyScheduler`] and hands each call to the variant it holds.
+macro_rules! schedulers {
+    ($($name:ident($type:ty)),*) => {
+        /// Any scheduler, dispatched without a pointer to code.
+        #[derive(Clone, Debug)]
+        pub enum AnyScheduler {
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`].")]
+                $name($type),
+            )*
+        }
+
+        impl Scheduler for AnyScheduler {
+            #[inline]
+            fn on_enqueue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
+                match self { $(Self::$name(scheduler) => scheduler.on_enqueue(now, queue, size, queues),)* }
+            }
+
+            #[inline]
+            fn select(&mut self, now: Instant, queues: &[QueueState]) -> Option<usize> {
+                match self { $(Self::$name(scheduler) => scheduler.select(now, queues),)* }
+            }
+
+            #[inline]
+            fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
+                match self { $(Self::$name(scheduler) => scheduler.on_dequeue(now, queue, size, queues),)* }
+            }
+
+            #[inline]
+            fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
+                match self { $(Self::$name(scheduler) => scheduler.pass(now, queue, size),)* }
+            }
+
+            fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+                match self { $(Self::$name(scheduler) => scheduler.observe(tell),)* }
+            }
+        }
+    };
+}
+
+schedulers!(
+    StrictPriority(StrictPriority),
+    StrictAbove(StrictAbove),
+    Wrr(Wrr),
+    Dwrr(Dwrr),
+    Wfq(Wfq),
+    SelfClocked(SelfClocked)
+);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Fair queueing by tags alone: SCFQ (Golestani, INFOCOM '94), and the WFQ of MQ-ECN's development code.
+//!
+//! Both take the virtual time from tags that they have given, so that no GPS must be followed.
+
+use shallows_core::{Bytes, Instant};
+
+use super::Scheduler;
+use super::wfq::{NO_TAG, earliest, span};
+use crate::discipline::QueueState;
+
+/// Which tag is the virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// That of the packet on the wire (Golestani, §III).
+    InService,
+    /// The largest given so far (MQ-ECN's development code).
+    Latest,
+}
+
+/// Queues with weights; a tag for each head.
+#[derive(Clone, Debug)]
+pub struct SelfClocked {
+    weights: Box<[u32]>,
+    /// Finish tags of the heads.
+    heads: Box<[u128]>,
+    virtual_time: u128,
+    reference: Reference,
+}
+
+impl SelfClocked {
+    /// A queue for each weight, all of them empty.
+    ///
+    /// # Panics
+    ///
+    /// If a weight is zero.
+    pub fn new(weights: &[u32], reference: Reference) -> Self {
+        assert!(weights.iter().all(|&weight| weight > 0), "a queue without weight would never send");
+        Self {
+            weights: weights.into(),
+            heads: vec![NO_TAG; weights.len()].into(),
+            virtual_time: 0,
+            reference,
+        }
+    }
+
+    /// The head of `queue` starts at this virtual time.
+    #[inline]
+    fn tag_head(&mut self, queue: usize, start: u128, size: Bytes) {
+        let tag = start + span(size, self.weights[queue]);
+        self.heads[queue] = tag;
+        if self.reference == Reference::Latest {
+            self.virtual_time = self.virtual_time.max(tag);
+        }
+    }
+}
+
+impl Scheduler for SelfClocked {
+    #[inline]
+    fn on_enqueue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
+        if queues[queue].packets == 1 {
+            self.tag_head(queue, self.virtual_time, size);
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, _now: Instant, _queues: &[QueueState]) -> Option<usize> {
+        earliest(&self.heads)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) -> bool {
+        let sent = std::mem::replace(&mut self.heads[queue], NO_TAG);
+        if self.reference == Reference::InService {
+            self.virtual_time = sent;
+        }
+        if queues[queue].packets > 0 {
+            // Golestani Eq. 4: max(v, F of its predecessor) is the latter, for no tag that waits is below v.
+            self.tag_head(queue, sent, queues[queue].head);
+        }
+        false
+    }
+
+    #[inline]
+    fn pass(&mut self, _now: Instant, queue: usize, size: Bytes) -> Option<bool> {
+        // Its tag is the latest given, and that of the packet on the wire.
+        self.virtual_time += span(size, self.weights[queue]);
+        Some(false)
+    }
+}

@@ -1,0 +1,59 @@
+//! Strict priority above another scheduler: the first queues by priority, and what they leave to the rest.
+//!
+//! MQ-ECN (NSDI '16) §3.4: operators reserve a few queues of strict higher priority for control messages; the others are
+//! scheduled by DWRR or WRR "in the lowest priority".
+
+use shallows_core::{Bytes, Instant};
+
+use super::{AnyScheduler, Scheduler, StrictPriority};
+use crate::discipline::{QueueState, Reading};
+
+/// Queues 0, 1, … by priority; those from `above` on, renumbered from 0, belong to the scheduler below.
+#[derive(Clone, Debug)]
+pub struct StrictAbove {
+    above: usize,
+    below: Box<AnyScheduler>,
+}
+
+impl StrictAbove {
+    /// So many queues of strict priority `above` those of the scheduler `below`.
+    pub fn new(above: usize, below: AnyScheduler) -> Self {
+        Self { above, below: Box::new(below) }
+    }
+}
+
+impl Scheduler for StrictAbove {
+    #[inline]
+    fn on_enqueue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
+        if let Some(queue) = queue.checked_sub(self.above) {
+            self.below.on_enqueue(now, queue, size, &queues[self.above..]);
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, now: Instant, queues: &[QueueState]) -> Option<usize> {
+        let (above, below) = queues.split_at(self.above);
+        StrictPriority
+            .select(now, above)
+            .or_else(|| self.below.select(now, below).map(|queue| queue + self.above))
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
+        // Strict priority knows no rounds (MQ-ECN §3.4). A turn below waits while it is held up, and goes on after.
+        queue
+            .checked_sub(self.above)
+            .is_some_and(|queue| self.below.on_dequeue(now, queue, size, &queues[self.above..]))
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
+        queue.checked_sub(self.above).map_or(Some(false), |queue| self.below.pass(now, queue, size))
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Reading)) {
+        self.below.observe(&mut |reading| {
+            tell(Reading { queue: reading.queue.map(|queue| queue + self.above), ..reading });
+        });
+    }
+}

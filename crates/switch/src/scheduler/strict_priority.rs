@@ -1,0 +1,22 @@
+//! Strict priority: always the first queue that is not empty.
+
+use shallows_core::{Bytes, Instant};
+
+use super::Scheduler;
+use crate::discipline::QueueState;
+
+/// Queue 0 before queue 1, and so on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StrictPriority;
+
+impl Scheduler for StrictPriority {
+    #[inline]
+    fn select(&mut self, _now: Instant, queues: &[QueueState]) -> Option<usize> {
+        queues.iter().position(|queue| queue.packets > 0)
+    }
+
+    #[inline]
+    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
+        Some(false)
+    }
+}

@@ -1,0 +1,312 @@
+//! What holds for any arrivals: work conservation, order, and how far a scheduler strays from GPS.
+
+use super::super::gps::finish_times;
+use super::*;
+
+/// Floating-point error of the fluid, in picoseconds.
+const ROUNDING: f64 = 1.0;
+
+/// What a queue sent in one turn.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    queue: usize,
+    bytes: u64,
+    packets: u64,
+    /// Whether packets remained behind it.
+    backlogged: bool,
+}
+
+/// The turns of a run. Packets of the last one, if it never ended, are left out.
+fn turns(sent: &[Sent], arrivals: &[Arrival], config: &Config) -> Vec<Turn> {
+    let mut waiting = vec![0u64; config.shares().len()];
+    let mut last_start = Instant::ZERO;
+    let mut pending = arrivals.iter().peekable();
+    let mut open: Option<Turn> = None;
+    let mut turns = vec![];
+    for packet in sent {
+        let start = Instant(packet.finish.0 - RATE.transmission_time(Bytes(packet.size)).0);
+        assert!(start >= last_start);
+        last_start = start;
+        while let Some(arrival) = pending.next_if(|arrival| arrival.at <= start) {
+            waiting[arrival.queue] += 1;
+        }
+        waiting[packet.queue] -= 1;
+        let turn = open.get_or_insert(Turn { queue: packet.queue, bytes: 0, packets: 0, backlogged: true });
+        assert_eq!(turn.queue, packet.queue, "a turn ends before another begins");
+        turn.bytes += packet.size;
+        turn.packets += 1;
+        turn.backlogged = waiting[packet.queue] > 0;
+        assert!(packet.ends_turn || turn.backlogged, "a queue that empties ends its turn");
+        if packet.ends_turn {
+            turns.extend(open.take());
+        }
+    }
+    assert!(open.is_none(), "in the end all queues are empty, and all turns over");
+    turns
+}
+
+/// Stretches of turns of one queue in which it always kept packets; also those parts of them that end earlier or start
+/// later. Each as what it sent, in how many turns.
+fn backlogged_rounds(turns: &[Turn], queue: usize) -> Vec<(u64, u64)> {
+    let own: Vec<&Turn> = turns.iter().filter(|turn| turn.queue == queue).collect();
+    let mut rounds = vec![];
+    for first in 0..own.len() {
+        let mut bytes = 0;
+        for (turn, number) in own[first..].iter().take_while(|turn| turn.backlogged).zip(1..) {
+            bytes += turn.bytes;
+            rounds.push((bytes, number));
+        }
+    }
+    rounds
+}
+
+/// Round-robins with random quanta that hold the largest packet, and arrivals.
+fn round_robins() -> impl Strategy<Value = (Vec<u64>, Vec<Arrival>)> {
+    prop::collection::vec(MTU..3 * MTU, 1..6)
+        .prop_flat_map(|quanta| (Just(quanta.clone()), arrivals(quanta.len())))
+}
+
+/// Round-robins with any quanta, and packets for each queue.
+fn saturated() -> impl Strategy<Value = Vec<(u64, Vec<u64>)>> {
+    prop::collection::vec((1..3 * MTU, prop::collection::vec(64..=MTU, 20..60)), 1..6)
+}
+
+/// Service of queues that hold packets throughout: packets that were sent while each still had one left.
+fn serve_while_all_wait(config: &Config, queues: &[(u64, Vec<u64>)]) -> Vec<Sent> {
+    let mut link = Link::new(config);
+    for (queue, (_, sizes)) in queues.iter().enumerate() {
+        sizes.iter().for_each(|&size| link.arrive(queue, size));
+    }
+    let mut sent = vec![];
+    while link.queues.iter().all(|queue| queue.packets > 1) {
+        sent.extend(link.serve());
+    }
+    sent
+}
+
+proptest! {
+    /// The checks are those of [`run`]. The link is as busy as an ideal one: it ends when GPS does.
+    #[test]
+    fn every_scheduler_conserves_work_and_order((above, below, arrivals) in nested()) {
+        let config = strict_above(above, below);
+        let sent = run(&config, &arrivals, |_, _| ());
+        let weights = vec![1; config.shares().len()];
+        let gps = finish_times(RATE, &weights, &arrivals).into_iter().fold(0.0, f64::max);
+        let end = sent.last().expect("some arrived").finish.0 as f64;
+        prop_assert!((end - gps).abs() < ROUNDING, "ends at {} and not at {}", end, gps);
+    }
+
+    #[test]
+    fn strict_priority_never_serves_a_lower_queue_while_a_higher_one_waits((above, below, arrivals) in nested()) {
+        let config = strict_above(above, below);
+        let sent = run(&config, &arrivals, |queues, chosen| {
+            let higher = &queues[..chosen.min(above)];
+            assert!(higher.iter().all(|queue| queue.packets == 0), "{chosen} before a higher one");
+        });
+        for packet in sent.iter().filter(|packet| packet.queue < above) {
+            prop_assert!(!packet.ends_turn, "strict priority has no turns");
+        }
+        let all = Config::StrictPriority { queues: config.shares().len() };
+        run(&all, &arrivals, |queues, chosen| {
+            assert_eq!(queues.iter().position(|queue| queue.packets > 0), Some(chosen));
+        });
+    }
+
+    /// While nothing arrives above, what is below does not notice; and two levels are like one with as many queues.
+    #[test]
+    fn a_scheduler_below_strict_priority_is_the_same_scheduler((above, below, arrivals) in nested()) {
+        let lower: Vec<Arrival> = arrivals.iter().copied().filter(|arrival| arrival.queue >= above).collect();
+        let alone: Vec<Arrival> =
+            lower.iter().map(|arrival| Arrival { queue: arrival.queue - above, ..*arrival }).collect();
+        if !alone.is_empty() {
+            let mut sent = run(&below, &alone, |_, _| ());
+            sent.iter_mut().for_each(|packet| packet.queue += above);
+            prop_assert_eq!(sent, run(&strict_above(above, below.clone()), &lower, |_, _| ()));
+        }
+        let one = strict_above(above + 1, below.clone());
+        let two = strict_above(1, strict_above(above, below));
+        let shifted: Vec<Arrival> =
+            arrivals.iter().map(|arrival| Arrival { queue: arrival.queue + 1, ..*arrival }).collect();
+        prop_assert_eq!(run(&one, &shifted, |_, _| ()), run(&two, &shifted, |_, _| ()));
+    }
+
+    /// MQ-ECN Eq. 7: over any M backlogged rounds a queue sends M quanta, give or take less than one packet.
+    #[test]
+    fn dwrr_sends_its_quanta_within_one_packet((quanta, arrivals) in round_robins()) {
+        let config = dwrr(&quanta);
+        let turns = turns(&run(&config, &arrivals, |_, _| ()), &arrivals, &config);
+        for (queue, &quantum) in quanta.iter().enumerate() {
+            for (bytes, rounds) in backlogged_rounds(&turns, queue) {
+                prop_assert!(bytes.abs_diff(rounds * quantum) < MTU, "{bytes} B in {rounds} of {quantum}");
+            }
+        }
+    }
+
+    /// MQ-ECN §3.3.2: at most the quantum in each round. It wastes less than a packet of each.
+    #[test]
+    fn wrr_sends_at_most_its_quanta_and_wastes_less_than_a_packet_of_each((quanta, arrivals) in round_robins()) {
+        for order in [Order::Cyclic, Order::Activation] {
+            let config = wrr(&quanta, order);
+            let turns = turns(&run(&config, &arrivals, |_, _| ()), &arrivals, &config);
+            for (queue, &quantum) in quanta.iter().enumerate() {
+                for (bytes, rounds) in backlogged_rounds(&turns, queue) {
+                    prop_assert!(bytes <= rounds * quantum, "{bytes} B in {rounds} of {quantum}");
+                    prop_assert!(bytes > rounds * (quantum - MTU), "{bytes} B in {rounds} of {quantum}");
+                }
+            }
+        }
+    }
+
+    /// Shreedhar and Varghese, Theorem 4.4, without their scaling: over any time in which queues i and j hold packets,
+    /// |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤ 1 + Max/Qᵢ + Max/Qⱼ, also for quanta below a packet. Summed over j, with ΣS = W, that is the
+    /// distance from the share of GPS: |Sᵢ·ΣQ − W·Qᵢ| ≤ Σ over j ≠ i of QᵢQⱼ + Max·(Qᵢ + Qⱼ).
+    #[test]
+    fn dwrr_is_as_far_from_gps_as_its_authors_say(queues in saturated()) {
+        let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
+        let sent = serve_while_all_wait(&dwrr(&quanta), &queues);
+        let sum: u64 = quanta.iter().sum();
+        for first in 0..sent.len() {
+            let mut bytes = vec![0u64; quanta.len()];
+            let mut work = 0;
+            for packet in &sent[first..] {
+                bytes[packet.queue] += packet.size;
+                work += packet.size;
+                for (i, &own) in quanta.iter().enumerate() {
+                    let mut far = 0;
+                    for (j, &other) in quanta.iter().enumerate().filter(|&(j, _)| j != i) {
+                        let bound = own * other + MTU * (own + other);
+                        prop_assert!((bytes[i] * other).abs_diff(bytes[j] * own) <= bound, "{bytes:?} of {quanta:?}");
+                        far += bound;
+                    }
+                    prop_assert!((bytes[i] * sum).abs_diff(work * own) <= far, "{bytes:?} of {quanta:?}");
+                }
+            }
+        }
+    }
+
+    /// Busy queues have turns in rotation, one each, whatever their quanta; what WRR sends in a turn follows: with it, by
+    /// how much it misses the share of GPS, which grows with the rounds.
+    #[test]
+    fn wrr_gives_each_busy_queue_one_turn_in_a_round(queues in saturated()) {
+        let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
+        for order in [Order::Cyclic, Order::Activation] {
+            let mut sent = serve_while_all_wait(&wrr(&quanta, order), &queues).into_iter().peekable();
+            for turn in 0.. {
+                let (queue, mut bytes, mut packets, mut ends) = (turn % quanta.len(), 0, 0, false);
+                while let Some(packet) = sent.next_if(|packet| !ends && packet.queue == queue) {
+                    bytes += packet.size;
+                    packets += 1;
+                    ends = packet.ends_turn;
+                }
+                if sent.peek().is_none() {
+                    break;
+                }
+                prop_assert!(ends, "turn {turn} is that of queue {queue}, and it is said to end");
+                prop_assert!(bytes <= quanta[queue] || packets == 1, "{bytes} B of {}", quanta[queue]);
+                prop_assert!(bytes + MTU > quanta[queue], "{bytes} B of {}", quanta[queue]);
+            }
+        }
+    }
+
+    /// O(1) steps: with quanta that hold the largest packet, a choice visits the queue whose turn is over and the next.
+    /// With any quanta, at most each queue twice.
+    #[test]
+    fn dwrr_takes_few_steps_for_a_packet(queues in saturated()) {
+        let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
+        let large: Vec<u64> = quanta.iter().map(|quantum| quantum + MTU).collect();
+        for (quanta, most) in [(large, 2), (quanta.clone(), 2 * quanta.len() as u64)] {
+            let mut link = Link::new(&dwrr(&quanta));
+            for (queue, (_, sizes)) in queues.iter().enumerate() {
+                sizes.iter().for_each(|&size| link.arrive(queue, size));
+            }
+            loop {
+                let before = link.visits();
+                if link.serve().is_none() {
+                    break;
+                }
+                prop_assert!(link.visits() - before <= most, "{} visits", link.visits() - before);
+            }
+        }
+    }
+
+    /// Parekh and Gallager, Theorem 1: no packet is later than under GPS by more than the largest packet takes.
+    #[test]
+    fn wfq_is_at_most_one_packet_behind_gps((weights, arrivals) in weights_and_arrivals()) {
+        let largest = arrivals.iter().map(|arrival| arrival.size).max().expect("some arrive");
+        let slack = RATE.transmission_time(largest).0 as f64 + ROUNDING;
+        let gps = finish_times(RATE, &weights, &arrivals);
+        for sent in run(&wfq(&weights, VirtualTime::Gps), &arrivals, |_, _| ()) {
+            let (finish, ideal) = (sent.finish.0 as f64, gps[sent.packet]);
+            prop_assert!(finish <= ideal + slack, "{finish} is late for {ideal} + {slack}");
+            prop_assert!(!sent.ends_turn, "it has no turns");
+        }
+    }
+
+    /// Of the packets that wait, WFQ sends the one that GPS would finish first if nothing else arrived.
+    #[test]
+    fn wfq_sends_what_gps_would_finish_first((weights, arrivals) in weights_and_arrivals()) {
+        let sent = run(&wfq(&weights, VirtualTime::Gps), &arrivals, |_, _| ());
+        for (place, chosen) in sent.iter().enumerate() {
+            let start = Instant(chosen.finish.0 - RATE.transmission_time(Bytes(chosen.size)).0);
+            let known: Vec<Arrival> = arrivals.iter().copied().take_while(|arrival| arrival.at <= start).collect();
+            let gps = finish_times(RATE, &weights, &known);
+            for later in sent[place..].iter().filter(|later| later.packet < known.len()) {
+                let (first, other) = (gps[chosen.packet], gps[later.packet]);
+                prop_assert!(first <= other + ROUNDING, "{first} goes before {other}");
+            }
+        }
+    }
+
+    /// Golestani, Theorem 1: over any time in which two queues hold packets, |Sᵢ/wᵢ − Sⱼ/wⱼ| ≤ Max/wᵢ + Max/wⱼ.
+    #[test]
+    fn scfq_shares_within_one_packet_of_each_queue(queues in saturated()) {
+        let weights: Vec<u32> = queues.iter().map(|queue| queue.0 as u32).collect();
+        let sent = serve_while_all_wait(&wfq(&weights, VirtualTime::SelfClocked), &queues);
+        for first in 0..sent.len() {
+            let mut bytes = vec![0u64; weights.len()];
+            for packet in &sent[first..] {
+                bytes[packet.queue] += packet.size;
+                for (i, own) in weights.iter().map(|&weight| u64::from(weight)).enumerate() {
+                    for (j, other) in weights.iter().map(|&weight| u64::from(weight)).enumerate() {
+                        let apart = (bytes[i] * other).abs_diff(bytes[j] * own);
+                        prop_assert!(i == j || apart <= MTU * (own + other), "{bytes:?} of {weights:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet is later than at its guaranteed rate by at most one packet of
+    /// each other queue. WFQ keeps the same packet within one packet of the same time.
+    #[test]
+    fn scfq_is_at_most_one_packet_of_each_other_queue_late((weights, arrivals) in weights_and_arrivals()) {
+        let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+        let time = |bytes: u64| RATE.transmission_time(Bytes(bytes)).0;
+        let mut guaranteed = vec![0u64; arrivals.len()];
+        let mut clocks = vec![0u64; weights.len()];
+        let mut largest = vec![0u64; weights.len()];
+        for (packet, arrival) in arrivals.iter().enumerate() {
+            let clock = &mut clocks[arrival.queue];
+            let own = time(arrival.size.0) * sum / u64::from(weights[arrival.queue]);
+            *clock = (*clock).max(arrival.at.0) + own;
+            guaranteed[packet] = *clock;
+            largest[arrival.queue] = largest[arrival.queue].max(arrival.size.0);
+        }
+        let of_all: u64 = largest.iter().sum();
+        let rounding = arrivals.len() as u64;
+        for sent in run(&wfq(&weights, VirtualTime::SelfClocked), &arrivals, |_, _| ()) {
+            let late = guaranteed[sent.packet] + time(of_all - largest[sent.queue]) + rounding;
+            prop_assert!(sent.finish.0 <= late, "{:?} is late for {late}", sent);
+            prop_assert!(!sent.ends_turn, "it has no turns");
+        }
+        let most = largest.iter().copied().max().expect("some arrive");
+        for sent in run(&wfq(&weights, VirtualTime::Gps), &arrivals, |_, _| ()) {
+            let late = guaranteed[sent.packet] + time(most) + rounding;
+            prop_assert!(sent.finish.0 <= late, "{:?} is late for {late}", sent);
+        }
+    }
+}
+
+fn weights_and_arrivals() -> impl Strategy<Value = (Vec<u32>, Vec<Arrival>)> {
+    weights().prop_flat_map(|weights| (Just(weights.clone()), arrivals(weights.len())))
+}

@@ -1,0 +1,202 @@
+//! Weighted fair queueing: packets in the order in which an ideal fluid server would finish them.
+//!
+//! This is the WFQ of Demers, Keshav and Shenker (SIGCOMM '89), which MQ-ECN cites, with weights: PGPS of Parekh and
+//! Gallager (ToN '93) [PG]. Its virtual time is that of GPS itself; cheaper ones are in [`super::SelfClocked`].
+
+use shallows_core::{Bytes, Instant, Rate};
+
+use super::Scheduler;
+use crate::discipline::QueueState;
+use crate::ring::Ring;
+
+/// What tells the time by which the queues of `wfq` are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VirtualTime {
+    /// GPS on the same arrivals: WFQ proper. No packet leaves later than under GPS by more than one packet.
+    #[default]
+    Gps,
+    /// The packet on the wire: SCFQ (Golestani, INFOCOM '94). Later by up to one packet of every other queue.
+    SelfClocked,
+    /// The latest tag given so far, as MQ-ECN's development code has it: a queue that becomes busy waits behind the
+    /// heads of all others.
+    AsReleased,
+}
+
+/// A byte in units of work: rate (bit/s) times time (ps), so that work is whole.
+const BYTE: u64 = 8_000_000_000_000;
+
+/// The work of a packet. Sums of it need 128 bits, which hold 10²⁵ bytes; one packet fits 64.
+#[inline]
+fn work(size: Bytes) -> u64 {
+    size.0.checked_mul(BYTE).expect("a packet is smaller than 2 MB")
+}
+
+/// Virtual time that a packet takes: its work over the weight of its queue.
+#[inline]
+pub(super) fn span(size: Bytes, weight: u32) -> u128 {
+    u128::from(work(size) / u64::from(weight))
+}
+
+/// The queue whose head has the smallest finish tag; of equals the first. Empty queues have [`NO_TAG`].
+#[inline]
+pub(super) fn earliest(tags: &[u128]) -> Option<usize> {
+    let (queue, &tag) = tags.iter().enumerate().min_by_key(|&(_, tag)| tag)?;
+    (tag != NO_TAG).then_some(queue)
+}
+
+/// The finish tag of no packet.
+pub(super) const NO_TAG: u128 = u128::MAX;
+
+/// Queues with weights. A packet costs a pass over the queues, of which ports have few.
+#[derive(Clone, Debug)]
+pub struct Wfq {
+    /// Finish tags of the heads.
+    heads: Box<[u128]>,
+    /// Finish tags of the packets behind them.
+    behind: Box<[Ring<u128>]>,
+    gps: Gps,
+}
+
+impl Wfq {
+    /// A queue for each weight, all of them empty, at a link of this rate.
+    ///
+    /// # Panics
+    ///
+    /// If a weight is zero, or there are more than 64 queues.
+    pub fn new(weights: &[u32], rate: Rate) -> Self {
+        assert!(weights.len() <= 64, "the busy queues are the bits of one word");
+        assert!(weights.iter().all(|&weight| weight > 0), "a queue without weight would never send");
+        Self {
+            heads: vec![NO_TAG; weights.len()].into(),
+            behind: weights.iter().map(|_| Ring::new()).collect(),
+            gps: Gps {
+                rate,
+                virtual_time: 0,
+                queues: weights.iter().map(|&weight| (weight, 0)).collect(),
+                busy: 0,
+                weights: 0,
+                next: NO_TAG,
+                on_wire: Sending::default(),
+            },
+        }
+    }
+}
+
+impl Scheduler for Wfq {
+    #[inline]
+    fn on_enqueue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
+        let tag = self.gps.arrival(now, queue, size);
+        if queues[queue].packets == 1 {
+            self.heads[queue] = tag;
+        } else {
+            self.behind[queue].push(tag);
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, _now: Instant, _queues: &[QueueState]) -> Option<usize> {
+        earliest(&self.heads)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, _queues: &[QueueState]) -> bool {
+        self.gps.departure(now, size);
+        self.heads[queue] = self.behind[queue].pop().unwrap_or(NO_TAG);
+        // WFQ has no rounds. MQ-ECN's form for it (§3.4) looks at the weights of the busy queues instead.
+        false
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
+        self.gps.arrival(now, queue, size);
+        self.gps.departure(now, size);
+        Some(false)
+    }
+}
+
+/// The virtual time of GPS. It advances with the work done, not with time, and so also holds for what strict priority or
+/// a shaper leaves of the link.
+#[derive(Clone, Debug)]
+struct Gps {
+    rate: Rate,
+    virtual_time: u128,
+    /// By queue: its weight, and the virtual time at which GPS has sent all that has arrived in it.
+    queues: Box<[(u32, u128)]>,
+    /// Bit *q*: whether GPS still serves queue *q*.
+    busy: u64,
+    /// Weights of these queues.
+    weights: u64,
+    /// Before this none of them is done. It is found anew when reached, so that an arrival may leave it early.
+    next: u128,
+    on_wire: Sending,
+}
+
+/// The packet on the wire, or the last one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    since: Instant,
+    work: u64,
+    /// The part of it that has been counted.
+    counted: u64,
+}
+
+impl Gps {
+    /// PG §III: F = max(F of its predecessor, V(now)) + L/w.
+    #[inline]
+    fn arrival(&mut self, now: Instant, queue: usize, size: Bytes) -> u128 {
+        let since = now.saturating_since(self.on_wire.since);
+        let done = u128::from(since.0) * u128::from(self.rate.0);
+        self.count(u64::try_from(done).unwrap_or(u64::MAX).min(self.on_wire.work));
+        let (weight, finish) = self.queues[queue];
+        let tag = self.virtual_time.max(finish) + span(size, weight);
+        self.queues[queue].1 = tag;
+        if finish <= self.virtual_time {
+            self.busy |= 1 << queue;
+            self.weights += u64::from(weight);
+            self.next = self.next.min(tag);
+        }
+        tag
+    }
+
+    #[inline]
+    fn departure(&mut self, now: Instant, size: Bytes) {
+        // Its predecessor has left the wire, or was dropped before it.
+        self.count(self.on_wire.work);
+        self.on_wire = Sending { since: now, work: work(size), counted: 0 };
+    }
+
+    /// The packet on the wire is sent up to here; GPS does the same work.
+    #[inline]
+    fn count(&mut self, done: u64) {
+        let mut work = done - self.on_wire.counted;
+        self.on_wire.counted = done;
+        // Tags are rounded down: GPS may be done first, by less than 10⁻¹² B for each packet and unit of weight.
+        while work > 0 && self.weights > 0 {
+            // PG §III: V grows with work over the weights of the busy queues, until one of them is done.
+            let until_next = (self.next - self.virtual_time) * u128::from(self.weights);
+            let step = u64::try_from(until_next).map_or(work, |until_next| until_next.min(work));
+            self.virtual_time += u128::from(step / self.weights);
+            work -= step;
+            if self.virtual_time == self.next {
+                self.find_next();
+            }
+        }
+    }
+
+    /// Which queues GPS still serves, and when the first is done.
+    fn find_next(&mut self) {
+        (self.weights, self.next) = (0, NO_TAG);
+        let mut rest = self.busy;
+        while rest != 0 {
+            let queue = rest.trailing_zeros();
+            rest &= rest - 1;
+            let (weight, finish) = self.queues[queue as usize];
+            if finish > self.virtual_time {
+                self.weights += u64::from(weight);
+                self.next = self.next.min(finish);
+            } else {
+                self.busy &= !(1 << queue);
+            }
+        }
+    }
+}

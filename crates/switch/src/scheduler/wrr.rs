@@ -1,0 +1,150 @@
+//! Weighted round-robin with byte quanta: in each round a queue may send its quantum; what it leaves is lost.
+//!
+//! MQ-ECN (NSDI '16) §3.3.2: "in each round queue i can at most transmit Q_i", as in the chips of its time.
+
+use shallows_core::{Bytes, Instant};
+
+use super::Scheduler;
+use crate::discipline::QueueState;
+use crate::ring::Ring;
+
+/// In which order the queues of a round take their turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By number: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
+    #[default]
+    Cyclic,
+    /// As they became busy, in a list: MQ-ECN §4.1, its qdisc for Linux.
+    Activation,
+}
+
+/// Byte quanta without carry-over.
+///
+/// A turn sends at least one packet, even one that exceeds the quantum: both released codes would look for a smaller one
+/// for ever.
+#[derive(Clone, Debug)]
+pub struct Wrr {
+    quanta: Box<[Bytes]>,
+    rotation: Rotation,
+    /// What the turn under way may still send; nothing is known of a turn that has sent nothing yet.
+    left: Option<Bytes>,
+}
+
+impl Wrr {
+    /// A queue for each quantum, all of them empty.
+    ///
+    /// # Panics
+    ///
+    /// If a quantum is zero, or there are more than 64 queues.
+    pub fn new(quanta: &[Bytes], order: Order) -> Self {
+        assert!(quanta.iter().all(|quantum| quantum.0 > 0), "a quantum of zero is no share");
+        assert!(quanta.len() <= 64, "the busy queues are the bits of one word");
+        let rotation = match order {
+            Order::Cyclic => Rotation::Cyclic { busy: 0, current: 0 },
+            Order::Activation => Rotation::Activation(Ring::new()),
+        };
+        Self { quanta: quanta.into(), rotation, left: None }
+    }
+}
+
+impl Scheduler for Wrr {
+    #[inline]
+    fn on_enqueue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) {
+        if queues[queue].packets == 1 {
+            self.rotation.join(queue);
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, _now: Instant, queues: &[QueueState]) -> Option<usize> {
+        let queue = self.rotation.current()?;
+        match self.left {
+            Some(left) if queues[queue].head > left => {
+                self.left = None;
+                self.rotation.advance();
+                self.rotation.current()
+            }
+            _ => Some(queue),
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
+        debug_assert_eq!(self.rotation.current(), Some(queue), "its turn");
+        // MQ-ECN's released simulator: the counter is set to the quantum, whatever it was, and not added to.
+        let left = self.left.unwrap_or(self.quanta[queue]).saturating_sub(size);
+        if queues[queue].packets > 0 {
+            self.left = Some(left);
+            return queues[queue].head > left;
+        }
+        self.left = None;
+        self.rotation.leave();
+        true
+    }
+
+    #[inline]
+    fn pass(&mut self, _now: Instant, queue: usize, _size: Bytes) -> Option<bool> {
+        self.rotation.join(queue);
+        self.rotation.current();
+        self.rotation.leave();
+        Some(true)
+    }
+}
+
+/// The busy queues, and which of them has the turn.
+#[derive(Clone, Debug)]
+enum Rotation {
+    /// Bit *q*: whether queue *q* is busy; the turn is that of `current`, or of the next busy one.
+    Cyclic { busy: u64, current: u32 },
+    /// The first has the turn.
+    Activation(Ring<u8>),
+}
+
+impl Rotation {
+    #[inline]
+    fn join(&mut self, queue: usize) {
+        match self {
+            Self::Cyclic { busy, .. } => *busy |= 1 << queue,
+            Self::Activation(list) => list.push(queue as u8),
+        }
+    }
+
+    /// The queue that has the turn, which it keeps whatever arrives.
+    #[inline]
+    fn current(&mut self) -> Option<usize> {
+        match self {
+            Self::Cyclic { busy: 0, .. } => None,
+            Self::Cyclic { busy, current } => {
+                *current = (*current + busy.rotate_right(*current).trailing_zeros()) % u64::BITS;
+                Some(*current as usize)
+            }
+            Self::Activation(list) => list.front().copied().map(usize::from),
+        }
+    }
+
+    /// The turn passes on; its queue stays busy.
+    #[inline]
+    fn advance(&mut self) {
+        match self {
+            Self::Cyclic { current, .. } => *current = (*current + 1) % u64::BITS,
+            Self::Activation(list) => {
+                let first = list.pop().expect("a queue has the turn");
+                list.push(first);
+            }
+        }
+    }
+
+    /// The turn passes on; its queue is empty.
+    #[inline]
+    fn leave(&mut self) {
+        match self {
+            Self::Cyclic { busy, current } => {
+                *busy &= !(1 << *current);
+                *current = (*current + 1) % u64::BITS;
+            }
+            Self::Activation(list) => {
+                list.pop();
+            }
+        }
+    }
+}

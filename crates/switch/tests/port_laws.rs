@@ -1,0 +1,325 @@
+//! What holds at every port, whatever its discipline, markers, buffer and shaper: no packet is lost from the books, the
+//! link never rests while something may go, order within a queue is kept, and nobody holds more than it may.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Case, Order, case};
+use proptest::prelude::*;
+use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_switch::Port;
+use shallows_switch::buffer::{DtCounts, Limit, Policy, SharedBuffer};
+use shallows_switch::port::{Arrival, Departure, DropReason, EgressDrop};
+
+/// A packet that arrives some time after the one before.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    wait: u64,
+    flow: u32,
+    class: u8,
+    size: u16,
+    ecn: Ecn,
+    kind: PacketKind,
+}
+
+const RATE: Rate = Rate::from_gbps(10);
+/// 1,538 B, the largest here, take 1,230 ns.
+const LARGEST: u64 = 1_538;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let wait = prop_oneof![4 => Just(0u64), 5 => 0..1_300_000u64, 1 => 0..30_000_000u64];
+    let size = prop_oneof![Just(LARGEST as u16), 64..=LARGEST as u16];
+    let ecn = prop_oneof![4 => Just(Ecn::Ect), 1 => Just(Ecn::NotEct), 1 => Just(Ecn::Ce)];
+    let kind = prop_oneof![4 => Just(PacketKind::Data), 1 => Just(PacketKind::PureAck)];
+    let step = (wait, 0u32..6, 0u8..4, size, ecn, kind)
+        .prop_map(|(wait, flow, class, size, ecn, kind)| Step { wait, flow, class, size, ecn, kind });
+    prop::collection::vec(step, 1..150)
+}
+
+/// A token bucket in floating point, beside that of the port.
+struct Tokens {
+    rate: f64,
+    burst: f64,
+    held: f64,
+    since: u64,
+}
+
+impl Tokens {
+    fn at(&mut self, now: Instant) -> f64 {
+        let seconds = (now.0 - self.since) as f64 * 1e-12;
+        (self.held, self.since) = ((self.held + self.rate / 8.0 * seconds).min(self.burst), now.0);
+        self.held
+    }
+}
+
+/// A port under test, with books of the test's own.
+struct Bench<'a> {
+    case: &'a Case,
+    port: Port<usize>,
+    buffer: SharedBuffer,
+    steps: &'a [Step],
+    /// Packets that wait, in order of arrival.
+    waits: BTreeMap<usize, Step>,
+    departed: Vec<Departure<usize>>,
+    dropped: Vec<usize>,
+    tokens: Option<Tokens>,
+    /// By queue or flow: the last packet that left.
+    last: BTreeMap<u32, usize>,
+    /// Drops on the way out so far.
+    at_dequeue: u64,
+}
+
+impl<'a> Bench<'a> {
+    fn new(case: &'a Case, steps: &'a [Step]) -> Self {
+        let mut buffer = SharedBuffer::new(&case.buffer);
+        let account = buffer.add_queue(0, Bytes(case.private));
+        for _ in 1..case.port.discipline.queues() {
+            buffer.add_sibling(0, Bytes(case.private));
+        }
+        let stream = |purpose, place| Stream::new(1, purpose, place as u64);
+        let tokens = case.port.shaper.map(|shaper| Tokens {
+            rate: shaper.rate.0 as f64,
+            burst: shaper.burst.0 as f64,
+            held: shaper.burst.0 as f64,
+            since: 0,
+        });
+        Self {
+            case,
+            port: Port::new(RATE, account, &case.port, stream),
+            buffer,
+            steps,
+            waits: BTreeMap::new(),
+            departed: vec![],
+            dropped: vec![],
+            tokens,
+            last: BTreeMap::new(),
+            at_dequeue: 0,
+        }
+    }
+
+    fn run(mut self) {
+        let mut now = Instant::ZERO;
+        for (id, step) in self.steps.iter().enumerate() {
+            now = now + Duration(step.wait);
+            self.transmit_until(now);
+            self.arrive(now, id);
+            self.audit();
+        }
+        self.transmit_until(Instant::MAX);
+        self.settle();
+    }
+
+    fn transmit_until(&mut self, end: Instant) {
+        while self.port.has_backlog() && self.port.busy_until() <= end {
+            let now = self.port.busy_until();
+            let mut dropped = vec![];
+            let departure = self.port.transmit_next(now, &mut self.buffer, &mut dropped);
+            self.served(now, departure, &dropped);
+            self.audit();
+        }
+    }
+
+    fn arrive(&mut self, now: Instant, id: usize) {
+        let step = self.steps[id];
+        let header = Header::new(HostId(step.flow), HostId(99))
+            .with_ports(step.flow as u16, 80)
+            .with_size(step.size)
+            .with_class(step.class)
+            .with_ecn(step.ecn)
+            .with_kind(step.kind);
+        let idle = !self.port.has_backlog() && self.port.busy_until() <= now;
+        let thresholds: Vec<_> = (0..self.queues()).map(|queue| self.buffer.threshold(queue)).collect();
+        let before: Vec<_> = (0..self.queues()).map(|queue| self.buffer.queue(queue).shared).collect();
+        self.waits.insert(id, step);
+        let mut dropped = vec![];
+        match self.port.receive(now, header, id, &mut self.buffer, &mut dropped) {
+            Arrival::Sent(departure) => {
+                assert!(idle, "it overtakes nobody");
+                assert_eq!(departure.payload, id);
+                self.served(now, Some(departure), &dropped);
+            }
+            Arrival::Queued => {
+                self.note_drops(&dropped);
+                assert!(self.waits.contains_key(&id));
+                let held = self.case.port.shaper.is_some() && self.port.busy_until() > now;
+                assert!(!idle || held, "it waits at an idle port");
+                if dropped.is_empty() {
+                    self.check_thresholds(&thresholds, &before);
+                }
+            }
+            Arrival::Dropped => {
+                assert!(dropped.contains(&id));
+                if idle {
+                    // A marker may have dropped it on the way out.
+                    self.served(now, None, &dropped);
+                } else {
+                    self.note_drops(&dropped);
+                }
+            }
+        }
+    }
+
+    /// The port was asked for a packet, or sent one that had just come.
+    fn served(&mut self, now: Instant, departure: Option<Departure<usize>>, dropped: &[usize]) {
+        let left_empty = self.port.counters().dropped_at_dequeue - self.at_dequeue;
+        self.at_dequeue += left_empty;
+        self.note_drops(dropped);
+        if left_empty > 0 && self.case.port.egress_drop == EgressDrop::Slot {
+            // Its last victim takes its time, and its tokens.
+            let size = Bytes(u64::from(self.steps[dropped[dropped.len() - 1]].size));
+            assert_eq!((left_empty, departure.is_none()), (1, true));
+            assert_eq!(self.port.busy_until(), now + RATE.transmission_time(size));
+            return self.spend(now, size);
+        }
+        let Some(departure) = departure else {
+            let holds = self.tokens.as_mut().is_some_and(|tokens| tokens.at(now) < LARGEST as f64);
+            assert!(self.waits.is_empty() || holds, "something waits, and no shaper holds it back");
+            assert!(self.waits.is_empty() || self.port.busy_until() > now, "it would be asked for ever");
+            return;
+        };
+        let (id, size) = (departure.payload, departure.header.size());
+        let step = self.waits.remove(&id).expect("what leaves has arrived, and only once");
+        assert_eq!(size, Bytes(u64::from(step.size)));
+        assert_eq!(departure.finish, now + RATE.transmission_time(size), "the link has its rate");
+        assert_eq!(self.port.busy_until(), departure.finish);
+        self.spend(now, size);
+        let lane = match self.case.order {
+            Order::ByQueue => u32::from(step.class) % self.queues() as u32,
+            Order::ByFlow => step.flow,
+        };
+        let before = self.last.insert(lane, id);
+        assert!(before.is_none_or(|before| before < id), "{before:?} left before {id} of the same queue");
+        self.departed.push(departure);
+    }
+
+    /// Tokens for what was sent, or for a slot that a drop has left empty.
+    fn spend(&mut self, now: Instant, size: Bytes) {
+        if let Some(tokens) = &mut self.tokens {
+            let held = tokens.at(now);
+            assert!(held + 1e-3 >= size.0 as f64, "{size} leave with {held} tokens");
+            tokens.held -= size.0 as f64;
+        }
+    }
+
+    fn note_drops(&mut self, dropped: &[usize]) {
+        for &id in dropped {
+            self.waits.remove(&id).expect("what is dropped has arrived, and only once");
+            self.dropped.push(id);
+        }
+    }
+
+    /// A packet has joined a queue, and nothing was dropped: it was within the bounds of that moment.
+    fn check_thresholds(&self, thresholds: &[Option<Bytes>], before: &[Bytes]) {
+        for queue in 0..self.queues() {
+            let now = self.buffer.queue(queue);
+            if let Policy::DynamicThreshold(policy) = &self.case.buffer.policy
+                && now.shared > before[queue]
+            {
+                let bounded = match policy.counts {
+                    DtCounts::Shared => now.shared,
+                    DtCounts::Total => now.backlog(),
+                };
+                let threshold = thresholds[queue].expect("the policy has a threshold");
+                assert!(bounded <= threshold, "queue {queue} holds {bounded}, and might hold {threshold}");
+            }
+        }
+    }
+
+    fn audit(&self) {
+        self.port.audit(&self.buffer);
+        self.buffer.audit();
+        let bytes =
+            |waits: &mut dyn Iterator<Item = &Step>| waits.map(|step| u64::from(step.size)).sum::<u64>();
+        assert_eq!(self.port.backlog().0, bytes(&mut self.waits.values()), "what waits");
+        let within = |limit: &Limit, of: &dyn Fn(&Step) -> bool| {
+            let held = || self.waits.values().filter(|step| of(step));
+            match *limit {
+                Limit::Bytes(limit) => bytes(&mut held()) <= limit.0,
+                Limit::Packets(limit) => held().count() <= limit as usize,
+            }
+        };
+        if let Policy::StaticPartition { limit } = &self.case.buffer.policy {
+            assert!(within(limit, &|_| true), "the partition");
+        }
+        assert!(self.case.port_limit.as_ref().is_none_or(|limit| within(limit, &|_| true)), "the port");
+        for (queue, limit) in self.case.queue_limits.iter().enumerate() {
+            let own = |step: &Step| usize::from(step.class) % self.queues() == queue;
+            assert!(within(limit, &own), "queue {queue} is within its limit");
+        }
+    }
+
+    /// Everything has left: what was counted is what was seen.
+    fn settle(self) {
+        assert!(self.waits.is_empty() && !self.port.has_backlog());
+        let counters = self.port.counters();
+        let bytes = self.departed.iter().map(|departure| departure.header.size().0).sum::<u64>();
+        assert_eq!(counters.received as usize, self.steps.len());
+        assert_eq!((counters.sent as usize, counters.sent_bytes.0), (self.departed.len(), bytes));
+        assert_eq!(counters.dropped_total() as usize, self.dropped.len(), "every drop has one reason");
+        let dropped = |of: &dyn Fn(&Step) -> bool| {
+            self.dropped.iter().filter(|&&id| of(&self.steps[id])).count() as u64
+        };
+        let reason = |reason: DropReason| counters.dropped[reason as usize];
+        let (not_ect, acks) = (reason(DropReason::NotEct), reason(DropReason::NotEctAck));
+        assert!(not_ect <= dropped(&|step| step.ecn == Ecn::NotEct && step.kind == PacketKind::Data));
+        assert!(acks <= dropped(&|step| step.ecn == Ecn::NotEct && step.kind == PacketKind::PureAck));
+        // Marks that were counted left with their packets, or died with them.
+        let new_ce = |departure: &&Departure<usize>| {
+            let came = self.steps[departure.payload].ecn;
+            assert!(came == departure.header.ecn() || (came, departure.header.ecn()) == (Ecn::Ect, Ecn::Ce));
+            came != departure.header.ecn()
+        };
+        let marked = self.departed.iter().filter(new_ce).count() as u64;
+        assert!((marked..=marked + dropped(&|step| step.ecn == Ecn::Ect)).contains(&counters.marked));
+        let notified = self.departed.iter().filter(|departure| departure.header.incast()).count() as u64;
+        assert!(notified <= counters.incast);
+        // Each is asked: together they wanted at least what was done.
+        let wanted = self.port.markers().iter().map(|marker| marker.counts());
+        let (marks, drops) = wanted.fold((0, 0), |(m, d), counts| (m + counts.marked, d + counts.dropped));
+        assert!(counters.marked + not_ect + acks <= marks, "{counters:?}");
+        assert!(reason(DropReason::Early) <= drops);
+        let at_rest = self.buffer.queue(0).private == Bytes(0) && self.buffer.pools()[0].used == Bytes(0);
+        assert!(at_rest, "the memory is empty");
+    }
+
+    fn queues(&self) -> usize {
+        self.case.port.discipline.queues()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_port_breaks_its_laws(case in case(), steps in steps()) {
+        Bench::new(&case, &steps).run();
+    }
+}
+
+#[test]
+fn a_shaped_port_divides_what_the_shaper_lets_pass() {
+    // 10 Gbit/s behind a bucket of 1 Gbit/s and 3,000 B; two queues, always backlogged, with quanta of 1,500 and 3,000 B.
+    let mut case = common::shaped_dwrr(Rate::from_gbps(1), Bytes(3_000), &[1_500, 3_000]);
+    case.order = Order::ByQueue;
+    let count = 3_000;
+    let step = |id: usize| Step {
+        wait: 0,
+        flow: 0,
+        class: (id % 2) as u8,
+        size: 1_500,
+        ecn: Ecn::Ect,
+        kind: PacketKind::Data,
+    };
+    let steps: Vec<Step> = (0..2 * count).map(step).collect();
+    let mut bench = Bench::new(&case, &steps);
+    (0..steps.len()).for_each(|id| bench.arrive(Instant::ZERO, id));
+    // In 12 ms the bucket lets its 3,000 B and 1,500,000 more pass: 1,002 packets, of which the last leaves at 12 ms.
+    bench.transmit_until(Instant::ZERO + Duration::from_millis(12));
+    let of = |class: u8| bench.departed.iter().filter(|d| d.header.class() == class).count();
+    assert_eq!(of(0) + of(1), 1_002);
+    // One packet in a round for the first, two for the second; the first packet found the port idle and was a round alone.
+    assert!(of(0).abs_diff(334) <= 1 && of(1).abs_diff(668) <= 1, "{} and {}", of(0), of(1));
+}

@@ -1,0 +1,319 @@
+//! Dynamic Threshold with private bytes, over ports with several queues and pools, against a model that recounts
+//! everything from the list of packets that it holds: the fate of every packet is the same.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use shallows_core::packet::{Ecn, Header, Memory};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Instant, Rate};
+use shallows_switch::Port;
+use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
+use shallows_switch::port::{Arrival, Config, DropReason};
+
+/// A switch: what its memory is like, and the pool of each port.
+#[derive(Clone, Debug)]
+struct Switch {
+    /// Alpha is this over 8, so that every threshold is a whole number of eighths.
+    alpha_eighths: u64,
+    pools: Vec<u64>,
+    private: u64,
+    rule: PrivateRule,
+    counts: DtCounts,
+    /// By port: its pool, and how many queues of strict priority it has.
+    ports: Vec<(usize, usize)>,
+}
+
+/// A packet arrives some time after the one before.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    wait: u64,
+    port: usize,
+    queue: usize,
+    size: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    /// It finds the link free.
+    Leaves,
+    /// It waits, in this memory.
+    Waits(Memory),
+    Dropped(DropReason),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    id: u32,
+    size: u64,
+    memory: Memory,
+    /// What the queue held when it came.
+    found: u64,
+}
+
+/// The model: packets by port and queue, and nothing that is counted along the way but what leaks.
+struct Model<'a> {
+    switch: &'a Switch,
+    held: Vec<Vec<VecDeque<Held>>>,
+    /// By port and queue: what departed packets have left in the released counter of private bytes.
+    leaked: Vec<Vec<u64>>,
+    /// By port: when its link is free.
+    free_at: Vec<u64>,
+}
+
+/// 8 ps for a bit at 125 Gbit/s: 64 ps a byte.
+const PS_PER_BYTE: u64 = 64;
+
+impl<'a> Model<'a> {
+    fn new(switch: &'a Switch) -> Self {
+        let queues = |&(_, queues): &(usize, usize)| queues;
+        Self {
+            switch,
+            held: switch.ports.iter().map(|port| vec![VecDeque::new(); queues(port)]).collect(),
+            leaked: switch.ports.iter().map(|port| vec![0; queues(port)]).collect(),
+            free_at: vec![0; switch.ports.len()],
+        }
+    }
+
+    fn bytes(&self, port: usize, queue: usize, memory: Memory) -> u64 {
+        self.held[port][queue].iter().filter(|held| held.memory == memory).map(|held| held.size).sum()
+    }
+
+    fn backlog(&self, port: usize, queue: usize) -> u64 {
+        self.held[port][queue].iter().map(|held| held.size).sum()
+    }
+
+    /// Private bytes that count as taken.
+    fn private_counter(&self, port: usize, queue: usize) -> u64 {
+        let exact = self.bytes(port, queue, Memory::Private);
+        match self.switch.rule {
+            PrivateRule::Exact => exact,
+            PrivateRule::AsReleased => {
+                let private = self.held[port][queue].iter().filter(|held| held.memory == Memory::Private);
+                exact + private.map(|held| held.found).sum::<u64>() + self.leaked[port][queue]
+            }
+        }
+    }
+
+    fn used(&self, pool: usize) -> u64 {
+        let ports = self.switch.ports.iter().enumerate().filter(|(_, port)| port.0 == pool);
+        ports
+            .flat_map(|(port, &(_, n))| (0..n).map(move |q| (port, q)))
+            .map(|(port, queue)| self.bytes(port, queue, Memory::Shared))
+            .sum()
+    }
+
+    /// Where a packet would be held.
+    fn room(&self, port: usize, queue: usize, size: u64) -> Result<Memory, DropReason> {
+        // BCC's released rule adds the backlog to the packet, in the test as in the counter.
+        let charge = match self.switch.rule {
+            PrivateRule::Exact => size,
+            PrivateRule::AsReleased => size + self.backlog(port, queue),
+        };
+        if self.private_counter(port, queue) + charge <= self.switch.private {
+            return Ok(Memory::Private);
+        }
+        let pool = self.switch.ports[port].0;
+        let free = self.switch.pools[pool] - self.used(pool);
+        let compared = match self.switch.counts {
+            DtCounts::Shared => self.bytes(port, queue, Memory::Shared),
+            DtCounts::Total => self.backlog(port, queue),
+        };
+        // Q + |x| ≤ α · (B − U), in eighths of a byte.
+        if 8 * (compared + size) > self.switch.alpha_eighths * free {
+            return Err(DropReason::QueueLimit);
+        }
+        if size > free { Err(DropReason::PoolFull) } else { Ok(Memory::Shared) }
+    }
+
+    fn arrive(&mut self, now: u64, id: u32, step: Step) -> Fate {
+        let Step { port, queue, .. } = step;
+        let size = u64::from(step.size);
+        let memory = match self.room(port, queue, size) {
+            Ok(memory) => memory,
+            Err(reason) => return Fate::Dropped(reason),
+        };
+        if self.free_at[port] <= now && self.held[port].iter().all(VecDeque::is_empty) {
+            self.free_at[port] = now + size * PS_PER_BYTE;
+            return Fate::Leaves;
+        }
+        let found = self.backlog(port, queue);
+        self.held[port][queue].push_back(Held { id, size, memory, found });
+        Fate::Waits(memory)
+    }
+
+    /// The port whose link is free first while something waits there.
+    fn next(&self) -> Option<(u64, usize)> {
+        let busy = |&port: &usize| self.held[port].iter().any(|queue| !queue.is_empty());
+        (0..self.held.len()).filter(busy).map(|port| (self.free_at[port], port)).min()
+    }
+
+    /// The next packet of a port leaves: of its first queue that is not empty.
+    fn leave(&mut self, now: u64, port: usize) -> u32 {
+        let queue = self.held[port].iter().position(|queue| !queue.is_empty()).expect("something waits");
+        let held = self.held[port][queue].pop_front().expect("it is not empty");
+        if held.memory == Memory::Private {
+            self.leaked[port][queue] += held.found;
+        }
+        self.free_at[port] = now + held.size * PS_PER_BYTE;
+        held.id
+    }
+}
+
+/// The switch itself.
+struct Real {
+    buffer: SharedBuffer,
+    ports: Vec<Port<u32>>,
+}
+
+impl Real {
+    fn new(switch: &Switch) -> Self {
+        let alpha = switch.alpha_eighths as f64 / 8.0;
+        let mut buffer = SharedBuffer::new(&buffer::Config {
+            policy: Policy::DynamicThreshold(DynamicThreshold { alpha, counts: switch.counts }),
+            pools: switch.pools.iter().copied().map(Bytes).collect(),
+            private_rule: switch.rule,
+        });
+        let ports = switch.ports.iter().map(|&(pool, queues)| {
+            let account = buffer.add_queue(pool, Bytes(switch.private));
+            (1..queues).for_each(|_| {
+                buffer.add_sibling(pool, Bytes(switch.private));
+            });
+            let discipline = if queues == 1 { discipline::Config::Fifo } else { strict_priority(queues) };
+            let config = Config { discipline, ..Config::default() };
+            let stream = |purpose, place| Stream::new(1, purpose, place as u64);
+            Port::new(Rate::from_gbps(125), account, &config, stream)
+        });
+        Self { ports: ports.collect(), buffer }
+    }
+
+    fn arrive(&mut self, now: u64, id: u32, step: Step) -> Fate {
+        let port = &mut self.ports[step.port];
+        let before = port.counters().dropped;
+        let header = Header::default().with_ecn(Ecn::Ect).with_size(step.size).with_class(step.queue as u8);
+        let account: usize =
+            self.ports[..step.port].iter().map(|port| port.queue_counters().len()).sum::<usize>()
+                + step.queue;
+        let private = self.buffer.queue(account).private;
+        let port = &mut self.ports[step.port];
+        match port.receive(Instant(now), header, id, &mut self.buffer, &mut vec![]) {
+            Arrival::Sent(departure) => {
+                assert_eq!(departure.payload, id);
+                Fate::Leaves
+            }
+            Arrival::Queued if self.buffer.queue(account).private > private => Fate::Waits(Memory::Private),
+            Arrival::Queued => Fate::Waits(Memory::Shared),
+            Arrival::Dropped => {
+                let after = port.counters().dropped;
+                let reason = DropReason::ALL.into_iter().find(|&r| after[r as usize] > before[r as usize]);
+                Fate::Dropped(reason.expect("a drop has a reason"))
+            }
+        }
+    }
+
+    fn leave(&mut self, now: u64, port: usize) -> u32 {
+        let departure = self.ports[port].transmit_next(Instant(now), &mut self.buffer, &mut vec![]);
+        departure.expect("something waits").payload
+    }
+
+    fn audit(&self) {
+        self.buffer.audit();
+        self.ports.iter().for_each(|port| port.audit(&self.buffer));
+    }
+}
+
+fn strict_priority(queues: usize) -> discipline::Config {
+    discipline::Config::Composed(ComposedConfig {
+        scheduler: SchedulerConfig::StrictPriority { queues },
+        queue_of_class: (0..queues as u8).collect(),
+        limits: Limits::default(),
+    })
+}
+
+fn switch() -> impl Strategy<Value = Switch> {
+    let ports = prop::collection::vec((0usize..2, 1usize..4), 1..5);
+    let pools = prop::collection::vec(3_000u64..40_000, 2);
+    let rule = prop_oneof![Just(PrivateRule::Exact), Just(PrivateRule::AsReleased)];
+    let counts = prop_oneof![Just(DtCounts::Shared), Just(DtCounts::Total)];
+    let alpha = prop::sample::select(vec![1u64, 4, 8, 13, 64]);
+    (alpha, pools, prop_oneof![Just(0u64), 1_000..9_000u64], rule, counts, ports).prop_map(
+        |(alpha_eighths, pools, private, rule, counts, ports)| Switch {
+            alpha_eighths,
+            pools,
+            private,
+            rule,
+            counts,
+            ports,
+        },
+    )
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u64, usize, usize, u16)>> {
+    // A packet of 1,500 B takes 96 ns.
+    let wait = prop_oneof![3 => Just(0u64), 5 => 0..60_000u64, 1 => 0..2_000_000u64];
+    let size = prop_oneof![Just(1_500u16), 64..=1_500u16];
+    prop::collection::vec((wait, 0usize..8, 0usize..8, size), 1..400)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_packet_meets_the_fate_that_a_recount_of_the_memory_gives(switch in switch(), steps in steps()) {
+        let (mut model, mut real) = (Model::new(&switch), Real::new(&switch));
+        let mut now = 0;
+        for (id, (wait, port, queue, size)) in steps.into_iter().enumerate() {
+            let port = port % switch.ports.len();
+            let step = Step { wait, port, queue: queue % switch.ports[port].1, size };
+            now += step.wait;
+            while let Some((at, port)) = model.next().filter(|&(at, _)| at <= now) {
+                prop_assert_eq!(real.ports[port].busy_until(), Instant(at));
+                prop_assert_eq!(real.leave(at, port), model.leave(at, port));
+            }
+            let expected = model.arrive(now, id as u32, step);
+            prop_assert_eq!(real.arrive(now, id as u32, step), expected, "packet {} of {:?}", id, switch);
+            real.audit();
+        }
+        while let Some((at, port)) = model.next() {
+            prop_assert_eq!(real.leave(at, port), model.leave(at, port));
+        }
+        real.audit();
+        prop_assert!(real.buffer.pools().iter().all(|pool| pool.used == Bytes(0)), "all is given back");
+    }
+}
+
+#[test]
+fn the_released_counter_sticks_until_only_an_empty_queue_gets_private_room() {
+    // 131,072 B of reserve and packets of 9,000 B, as in BCC's simulations; in each slot one arrives just before another
+    // leaves, so that one always waits. Each finds 9,000 B, is charged 18,000 and gives 9,000 back: while private room is
+    // found the counter grows by 9,000 a packet.
+    let switch = Switch {
+        alpha_eighths: 32,
+        pools: vec![3 << 20, 1],
+        private: 131_072,
+        rule: PrivateRule::AsReleased,
+        counts: DtCounts::Total,
+        ports: vec![(0, 1)],
+    };
+    let mut model = Model::new(&switch);
+    let mut real = Real::new(&switch);
+    let step = Step { wait: 0, port: 0, queue: 0, size: 9_000 };
+    let mut private = 0;
+    for id in 0..100u32 {
+        let now = u64::from(id.saturating_sub(1)) * 9_000 * PS_PER_BYTE;
+        if id > 1 {
+            let fate = real.arrive(now, id, step);
+            assert_eq!(fate, model.arrive(now, id, step));
+            private += u32::from(fate == Fate::Waits(Memory::Private));
+            assert_eq!(real.leave(now, 0), model.leave(now, 0));
+        } else {
+            assert_eq!(real.arrive(0, id, step), model.arrive(0, id, step));
+        }
+    }
+    assert_eq!(model.private_counter(0, 0), 117_000);
+    // Packet 1 found an empty queue: 9,000. Packet n, from 2 on, finds 9,000 · (n − 1) taken and needs 18,000 more: 13 is
+    // the last of a row to fit. Once it has left, 108,000 are taken and 15 fits, too; with that the counter is at 117,000,
+    // and 18,000 more never fit again.
+    assert_eq!(private, 13);
+}
