@@ -4,6 +4,8 @@ use shallows_core::packet::Ecn;
 use shallows_core::{Bytes, Duration};
 
 use crate::congestion::{self, Avoidance, EcnMode, LossBase};
+use crate::receive_window::Control;
+use crate::recovery::Method;
 use crate::rtt::RtoConfig;
 
 /// The parameters of every connection of a run. [`Config::new`] is what the RFCs prescribe.
@@ -21,6 +23,9 @@ pub struct Config {
     pub minimum_window: Bytes,
     /// The window a receiver advertises; at least one segment and below 4 GiB.
     pub receive_window: Bytes,
+    /// What controls the windows of receivers. Unless it is fixed, acknowledgements and data carry both timestamps, and
+    /// `receive_window` is what a connection begins with.
+    pub receive_control: Control,
     /// In slow start an acknowledgement adds at most this many segments to cwnd: 1 in RFC 5681 Eq. 2, 2 in
     /// RFC 3465 §2.2.
     pub slow_start_limit: u32,
@@ -30,16 +35,21 @@ pub struct Config {
     pub loss_base: LossBase,
     /// The retransmission timer.
     pub rto: RtoConfig,
+    /// How losses are repaired.
+    pub recovery: Method,
     /// How many duplicate acknowledgements, or segments above a hole, mean a loss (RFC 6675 DupThresh).
     pub duplicate_threshold: u32,
-    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 6675 §5 step 3).
+    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042, RFC 6675 §5
+    /// step 3).
     pub limited_transmit: bool,
-    /// Whether what was selectively acknowledged is believed after a timeout.
+    /// Whether what was selectively acknowledged is believed after a timeout; of no meaning without SACK.
     pub sack_after_timeout: SackAfterTimeout,
     /// What data written after an idle RTO finds of the window.
     pub restart_after_idle: RestartAfterIdle,
-    /// Whether a connection opens with SYN and SYN-ACK, or is open from the start.
+    /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN (RFC 3168 §6.1.1), or is open from the start.
     pub handshake: bool,
+    /// Whether senders close connections with a FIN when the application asks for it.
+    pub fin: bool,
     /// Whether every acknowledgement of new data gives an RTT sample (RFC 7323); otherwise one timed segment at
     /// a time does (RFC 6298 §3).
     pub timestamps: bool,
@@ -65,7 +75,8 @@ pub struct DelayedAck {
 pub enum EctPolicy {
     /// All of them, as DCTCP is deployed: switches drop what cannot be marked.
     All,
-    /// New data only; neither pure acknowledgements (RFC 3168 §6.1.4) nor retransmissions (§6.1.5).
+    /// New data only; neither pure acknowledgements (RFC 3168 §6.1.4) nor retransmissions (§6.1.5), window probes (§6.1.6)
+    /// and SYNs (§6.1.1).
     Rfc3168,
 }
 
@@ -114,15 +125,18 @@ impl Config {
             minimum_window: mss,
             // RFC 7323 §2.3: the largest window that can be advertised.
             receive_window: Bytes(1 << 30),
+            receive_control: Control::default(),
             slow_start_limit: 1,
             avoidance: Avoidance::default(),
             loss_base: LossBase::default(),
             rto: RtoConfig::default(),
+            recovery: Method::Sack(None),
             duplicate_threshold: 3,
             limited_transmit: true,
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,
+            fin: false,
             timestamps: true,
             // RFC 5681 §4.2 demands less than 500 ms; 40 ms is Linux's least.
             delayed_ack: DelayedAck { segments: 2, timeout: Duration::from_millis(40) },
@@ -131,15 +145,12 @@ impl Config {
         }
     }
 
-    /// The ECN codepoint of data.
+    /// The ECN codepoint of data on a connection that negotiated `mode`.
     #[inline]
-    pub fn data_ecn(&self, retransmission: bool) -> Ecn {
-        match (self.congestion.ecn_mode(), self.ect) {
-            (EcnMode::Off, _) => Ecn::NotEct,
-            // RFC 3168 §6.1.5.
-            (_, EctPolicy::Rfc3168) if retransmission => Ecn::NotEct,
-            _ => Ecn::Ect,
-        }
+    pub(crate) fn data_ecn(&self, mode: EcnMode, retransmission: bool) -> Ecn {
+        // RFC 3168 §6.1.5.
+        let spared = retransmission && self.ect == EctPolicy::Rfc3168;
+        if mode == EcnMode::Off || spared { Ecn::NotEct } else { Ecn::Ect }
     }
 
     /// The ECN codepoint of a pure acknowledgement.

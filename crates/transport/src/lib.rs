@@ -3,12 +3,13 @@
 //! Every call is handed the time and a segment and returns a decision; no clock, no socket, no queue. A
 //! connection carries data one way, from a [`Sender`] at one host to a [`Receiver`] at the other, and what all
 //! connections of a run have in common is one [`Config`] that each call borrows. The driver owns the network
-//! and the timers. Not modelled: FIN, urgent data, Nagle's algorithm, and a receiving application that
-//! is slower than the network.
+//! and the timers. Not modelled: the FIN of the receiving side, urgent data, Nagle's algorithm, and a receiving
+//! application that is slower than the network.
 
 mod config;
 pub mod congestion;
 mod reassembly;
+pub mod receive_window;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -16,6 +17,7 @@ mod scoreboard;
 mod sender;
 
 pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout, header_bytes};
-pub use receiver::{Acks, Receiver};
+pub use receiver::{Acks, Marks, Receiver};
+pub use recovery::{Bound, Method};
 pub use rtt::RtoConfig;
-pub use sender::{Sender, Stats, Transmit};
+pub use sender::{Phase, Sender, Stats, Transmit};

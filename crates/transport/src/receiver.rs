@@ -1,12 +1,36 @@
 //! The receiving side of a connection: what it has, when it acknowledges, what it echoes.
 
-use shallows_core::Instant;
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{Ecn, Flags, Header, Segment};
+use shallows_core::{Bytes, Instant};
 
 use crate::config::Config;
 use crate::congestion::EcnMode;
 use crate::reassembly::Reassembly;
+use crate::receive_window::{Control, ReceiveWindow};
 use crate::scoreboard::Range;
+
+/// What switches wrote on a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Congestion experienced (RFC 3168 §5).
+    pub ce: bool,
+    /// Explicit incast notification (Pulser §III-A).
+    pub incast: bool,
+}
+
+impl Marks {
+    /// Those of the packet with this header.
+    #[inline]
+    pub fn of(header: &Header) -> Self {
+        Self { ce: header.ecn() == Ecn::Ce, incast: header.incast() }
+    }
+
+    /// The flags that echo them.
+    #[inline]
+    fn echo(self) -> u8 {
+        (u8::from(self.ce) * Flags::ECE.0) | (u8::from(self.incast) * Flags::INCAST_ECHO.0)
+    }
+}
 
 /// The acknowledgements to send for one arrival, in this order: none, one, or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,10 +58,15 @@ pub struct Receiver {
     last_ack_sent: u64,
     /// When a delayed acknowledgement is due; `Instant::MAX` if none is.
     deadline: Instant,
+    window: ReceiveWindow,
     /// Segments in order that no acknowledgement covers yet.
     pending: u32,
-    /// Whether acknowledgements carry ECE: DCTCP.CE (RFC 8257 §3.2), or until CWR (RFC 3168 §6.1.3).
-    ece: bool,
+    /// What acknowledgements echo: DCTCP.CE (RFC 8257 §3.2), or ECE until CWR (RFC 3168 §6.1.3), and incast as DCTCP.CE.
+    echo: u8,
+    /// What may be echoed, as far as both sides know it.
+    echoes: u8,
+    /// Whether ECE stays until CWR.
+    latches: bool,
 }
 
 impl Receiver {
@@ -51,48 +80,88 @@ impl Receiver {
             recent_timestamp: Instant::ZERO,
             last_ack_sent: 0,
             deadline: Instant::MAX,
+            window: ReceiveWindow::new(config.receive_window),
             pending: 0,
-            ece: false,
+            echo: 0,
+            echoes: if config.handshake { 0 } else { config.congestion.echoes().0 },
+            latches: config.congestion.ecn_mode() == EcnMode::Classic,
         }
     }
 
-    /// A segment arrived, `ce` if it was marked. Returns the acknowledgements to send now; none if it has no data.
+    /// A segment arrived, with these marks. Returns the acknowledgements to send now; none if it has neither data nor FIN.
     #[inline]
-    pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, ce: bool) -> Acks {
-        if segment.len == 0 {
+    pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, marks: Marks) -> Acks {
+        let fin = segment.flags.0 & Flags::FIN.0;
+        if segment.len == 0 && fin == 0 {
             return self.open(config, segment);
         }
-        let (prior, flipped) = self.observe_ecn(config, segment.flags, ce);
-        if segment.seq <= self.last_ack_sent {
-            // RFC 7323 §4.3: of a batch the first is echoed, so that the sample holds the delay.
-            self.recent_timestamp = segment.timestamp;
+        let seen = marks.echo() & self.echoes;
+        if seen != self.echo && self.changes_echo(segment, seen) {
+            return self.on_change(config, now, segment, seen);
         }
-        let in_order = self.accept(config, segment);
-        let now_due = flipped || !in_order || self.pending >= config.delayed_ack.segments;
-        if !now_due {
+        let in_order = self.accept(segment);
+        // RFC 9293 §3.10.7.4: a FIN is acknowledged when it comes.
+        if in_order && fin == 0 && self.pending < config.delayed_ack.segments {
             // RFC 5681 §4.2.
             self.deadline = self.deadline.min(now + config.delayed_ack.timeout);
-            return Acks { first: prior, second: None };
+            return Acks::default();
         }
-        Acks { first: prior, second: Some(self.acknowledge(config)) }
+        Acks { first: Some(self.acknowledge(config, now)), second: None }
+    }
+
+    /// The marks of a packet are not what is being echoed. Says whether that changes what is.
+    fn changes_echo(&mut self, segment: &Segment, seen: u8) -> bool {
+        if !self.latches {
+            return true;
+        }
+        // RFC 3168 §6.1.3: CWR ends the echo of earlier marks. §6.1.5: marks of what is outside of the window do not count.
+        let kept = if segment.flags.contains(Flags::CWR) { 0 } else { self.echo };
+        let expected = segment.end() > self.next && self.window.allows(segment.end());
+        self.echo = if expected { kept | seen } else { kept };
+        false
+    }
+
+    /// RFC 8257 §3.2: a change of marks is acknowledged at once, and what waited for an acknowledgement before it with the
+    /// old state, so that the sender attributes every byte. Pulser §III-B echoes incast per packet: likewise.
+    fn on_change(&mut self, config: &Config, now: Instant, segment: &Segment, seen: u8) -> Acks {
+        let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
+        self.echo = seen;
+        self.accept(segment);
+        Acks { first: prior, second: Some(self.acknowledge(config, now)) }
     }
 
     /// A segment without data: a SYN is answered, anything else says nothing.
     #[cold]
-    fn open(&self, config: &Config, segment: &Segment) -> Acks {
+    fn open(&mut self, config: &Config, segment: &Segment) -> Acks {
+        if !segment.flags.contains(Flags::SYN) {
+            return Acks::default();
+        }
+        let mut flags = Flags::ACK.with(Flags::SYN);
+        // RFC 3168 §6.1.1: the sender knows ECN, and this side says so if it does, too.
+        let knows = config.congestion.ecn_mode() != EcnMode::Off;
+        if knows && segment.flags.contains(Flags::ECE.with(Flags::CWR)) {
+            self.echoes = config.congestion.echoes().0;
+            flags = flags.with(Flags::ECE);
+        }
         let answer = Segment {
             ack: self.next,
             timestamp: segment.timestamp,
-            window: config.receive_window.0 as u32,
-            flags: Flags::ACK.with(Flags::SYN),
+            window: self.window.advertise(self.next),
+            flags,
             ..Segment::default()
         };
-        Acks { first: segment.flags.contains(Flags::SYN).then_some(answer), second: None }
+        Acks { first: Some(answer), second: None }
+    }
+
+    /// From now on offer a window of `size` bytes, at least one segment and below 4 GiB. What was offered is not taken
+    /// back: a smaller window shows as data arrives.
+    pub fn resize_window(&mut self, size: Bytes) {
+        self.window.resize(size);
     }
 
     /// The deadline has come. Returns the delayed acknowledgement, unless it went meanwhile.
     pub fn on_timer(&mut self, config: &Config, now: Instant) -> Option<Segment> {
-        (now >= self.deadline).then(|| self.acknowledge(config))
+        (now >= self.deadline).then(|| self.acknowledge(config, now))
     }
 
     /// When [`Self::on_timer`] is to be called.
@@ -101,74 +170,55 @@ impl Receiver {
         (self.deadline != Instant::MAX).then_some(self.deadline)
     }
 
-    /// Bytes received without a gap (RCV.NXT).
+    /// Bytes received without a gap (RCV.NXT); a FIN counts as one.
     #[inline]
     pub fn received(&self) -> u64 {
         self.next
     }
 
-    /// Note the mark of a packet. Returns what must be acknowledged before it, and whether it must be itself.
+    /// Take in a segment. Says whether it may wait for a delayed acknowledgement: it came in order and there is no gap
+    /// (RFC 5681 §4.2).
     #[inline]
-    fn observe_ecn(&mut self, config: &Config, flags: Flags, ce: bool) -> (Option<Segment>, bool) {
-        match config.congestion.ecn_mode() {
-            // RFC 8257 §3.2: a change is acknowledged at once, and what waited for an acknowledgement before it
-            // with the old state, so that the sender attributes every byte.
-            EcnMode::Accurate if ce != self.ece => {
-                let prior = (self.pending > 0).then(|| self.acknowledge(config));
-                self.ece = ce;
-                (prior, true)
-            }
-            EcnMode::Classic => {
-                // RFC 3168 §6.1.3: CWR ends the echo of earlier marks.
-                self.ece = ce || (self.ece && !flags.contains(Flags::CWR));
-                (None, false)
-            }
-            EcnMode::Accurate | EcnMode::Off => (None, false),
+    fn accept(&mut self, segment: &Segment) -> bool {
+        if segment.seq <= self.last_ack_sent {
+            // RFC 7323 §4.3: of a batch the first is echoed, so that the sample holds the delay.
+            self.recent_timestamp = segment.timestamp;
         }
-    }
-
-    /// Take in the data. Says whether it may wait for a delayed acknowledgement: it came in order and there is no
-    /// gap (RFC 5681 §4.2).
-    #[inline]
-    fn accept(&mut self, config: &Config, segment: &Segment) -> bool {
+        // RFC 9293 §3.4: a FIN comes after the data and counts as a byte.
+        let end = segment.end() + u64::from(segment.flags.0 & Flags::FIN.0);
         if segment.seq == self.next && self.reassembly.is_empty() {
-            self.next = segment.end();
+            self.next = end;
             self.pending += 1;
             return true;
         }
-        self.accept_out_of_order(config, segment);
+        self.accept_out_of_order(Range { start: segment.seq, end });
         false
     }
 
     #[cold]
-    fn accept_out_of_order(&mut self, config: &Config, segment: &Segment) {
-        let range = Range { start: segment.seq, end: segment.end() };
+    fn accept_out_of_order(&mut self, range: Range) {
         if range.start <= self.next {
             self.next = self.reassembly.advance(self.next.max(range.end));
-        } else if range.end - self.next <= config.receive_window.0 {
+        } else if self.window.allows(range.end) {
             self.reassembly.insert(range);
         }
     }
 
     #[inline]
-    fn acknowledge(&mut self, config: &Config) -> Segment {
+    fn acknowledge(&mut self, config: &Config, now: Instant) -> Segment {
         self.pending = 0;
         self.deadline = Instant::MAX;
         self.last_ack_sent = self.next;
-        let mut flags = Flags::ACK;
-        if self.ece {
-            flags = flags.with(Flags::ECE);
-        }
         let mut ack = Segment {
             ack: self.next,
             timestamp: self.recent_timestamp,
-            window: config.receive_window.0 as u32,
-            flags,
+            window: self.window.advertise(self.next),
+            flags: Flags(Flags::ACK.0 | self.echo),
             ..Segment::default()
         };
-        if !self.reassembly.is_empty() {
+        if !self.reassembly.is_empty() && config.recovery.uses_sack() {
             (ack.sack, ack.sack_count) = self.reassembly.sack(self.next);
         }
-        ack
+        if config.receive_control != Control::Fixed { ack.with_value(now) } else { ack }
     }
 }

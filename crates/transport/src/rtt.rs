@@ -79,6 +79,12 @@ impl RttEstimator {
         self.rto
     }
 
+    /// SRTT as it is kept: `Duration::MAX` before the first sample.
+    #[inline]
+    pub(crate) fn raw_srtt(&self) -> Duration {
+        self.srtt
+    }
+
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt != Duration::MAX).then_some(self.srtt)
     }

@@ -98,6 +98,11 @@ impl Scoreboard {
             .sum()
     }
 
+    /// How many bytes were selectively acknowledged above the cumulative acknowledgement.
+    pub(crate) fn total(&self) -> u64 {
+        self.ranges.iter().map(|held| held.len()).sum()
+    }
+
     /// The first hole at or above `from`, cut off at `limit`.
     pub(crate) fn hole_from(&self, from: u64, limit: u64) -> Option<Range> {
         let above = self.ranges.partition_point(|held| held.end <= from);

@@ -7,9 +7,9 @@
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::config::{Config, RestartAfterIdle};
+use crate::config::{Config, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
-use crate::recovery::{Allowance, Outstanding, Recovery};
+use crate::recovery::{Allowance, Arrival, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
 
 /// A segment to be sent now.
@@ -38,6 +38,19 @@ pub struct Stats {
     pub ecn_reductions: u32,
 }
 
+/// What a sender is busy with, apart from sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing: new data goes out as the window allows.
+    Open,
+    /// Repairing a loss that duplicate acknowledgements revealed.
+    Recovery,
+    /// Sending again what a timeout found outstanding.
+    Timeout,
+    /// Holding its window down during an incast (Pulser §III-B).
+    Braking,
+}
+
 /// The sending side of a connection.
 #[derive(Debug)]
 pub struct Sender {
@@ -49,10 +62,13 @@ pub struct Sender {
     /// When the retransmission timer fires; `Instant::MAX` while it is off.
     deadline: Instant,
     last_sent: Instant,
+    /// TS.Recent: what data echoes (RFC 7323 §4.3); zero where receivers have no use for it.
+    recent: Instant,
     /// The segment that is being timed ends here; zero for none.
     timed_end: u64,
     timed_at: Instant,
     rtt: RttEstimator,
+    window: Window,
     congestion: Algorithm,
     /// The least acknowledgement that may reduce the window because of ECN.
     reduce_from: u64,
@@ -62,18 +78,35 @@ pub struct Sender {
     disordered: bool,
     /// The window was reduced and the receiver does not know yet.
     cwr_due: bool,
-    opening: Opening,
+    state: State,
+    /// As far as both sides use it.
+    ecn: EcnMode,
+    fin: Fin,
+    /// What the last acknowledgement advertised.
+    advertised: u32,
 }
 
-/// How far the handshake is.
+/// What the connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
+enum State {
     /// A SYN is to be sent.
+    SynDue,
+    /// It was sent, and not answered yet.
+    SynSent,
+    /// For nothing; it is open.
+    Open,
+    /// It is open, but new data waits for the timer (RFC 3168 §6.1.2).
+    Held,
+}
+
+/// Whether the last segment ends the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fin {
+    No,
+    /// It shall, with a FIN that is not part of `written` yet.
     Due,
-    /// It was sent.
-    Sent,
-    /// It was answered, or none was needed.
-    Done,
+    /// `written` counts the FIN as its last byte.
+    Counted,
 }
 
 impl Sender {
@@ -88,21 +121,27 @@ impl Sender {
             limit: config.receive_window.0,
             deadline: Instant::MAX,
             last_sent: Instant::ZERO,
+            recent: Instant::ZERO,
             timed_end: 0,
             timed_at: Instant::ZERO,
             rtt: RttEstimator::new(&config.rto),
-            congestion: config.congestion.build(Window::new(config)),
+            window: Window::new(config),
+            congestion: config.congestion.build(),
             reduce_from: 0,
             recovery: None,
             stats: Stats::default(),
             disordered: false,
             cwr_due: false,
-            opening: if config.handshake { Opening::Due } else { Opening::Done },
+            state: if config.handshake { State::SynDue } else { State::Open },
+            ecn: if config.handshake { EcnMode::Off } else { config.congestion.ecn_mode() },
+            fin: Fin::No,
+            advertised: config.receive_window.0 as u32,
         }
     }
 
     /// The application appends `bytes`. Afterwards [`Self::poll_transmit`] may have something to send.
     pub fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
+        assert!(self.fin == Fin::No, "nothing is written after the end");
         // RFC 5681 §4.1: cwnd says nothing about a network that was not used for an RTO.
         let idle = if self.is_idle() && self.next > 0 {
             now.saturating_since(self.last_sent)
@@ -114,24 +153,40 @@ impl Sender {
             RestartAfterIdle::Reduce => idle > self.rtt.rto() && self.cwnd() > config.initial_window,
             RestartAfterIdle::Reset => idle > self.rtt.unbounded(&config.rto),
         };
+        if idle > Duration::ZERO {
+            self.congestion.on_idle(idle);
+        }
         if restart {
-            self.congestion.on_restart(config.initial_window);
+            self.congestion.on_restart(&mut self.window, config.initial_window);
         }
         self.written += bytes;
+    }
+
+    /// The application will write no more. Where `config.fin` says so, the last segment carries a FIN, or one goes alone
+    /// if that is gone; it counts as a byte in every number (RFC 9293 §3.4).
+    pub fn close(&mut self, config: &Config) {
+        if !config.fin || self.fin != Fin::No {
+            return;
+        }
+        self.fin = Fin::Due;
+        if self.next == self.written {
+            self.count_fin();
+        }
     }
 
     /// The next segment to be sent now; to be called until it returns `None`, after every other call.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        if self.opening != Opening::Done {
-            return self.poll_opening(config, now);
+        if self.disordered || self.state != State::Open {
+            return self.poll_unusual(config, now);
         }
-        if self.disordered {
-            return self.poll_in_disorder(config, now);
-        }
-        let len = self.unsent(config);
-        if len == 0 || self.next + len - self.una > self.cwnd().0 {
+        let len = (self.written - self.next).min(config.mss.0);
+        let end = self.next + len;
+        if len == 0 || end - self.una > self.cwnd().0 {
             return None;
+        }
+        if end > self.limit {
+            return self.poll_closed(config, now, len);
         }
         Some(self.transmit(config, now, self.next, len))
     }
@@ -139,9 +194,15 @@ impl Sender {
     /// An acknowledgement arrived.
     #[inline]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
-        if self.opening != Opening::Done {
-            return self.on_syn_ack(config, now, segment);
+        if self.state == State::Open {
+            self.take_ack(config, now, segment);
+        } else {
+            self.on_ack_unusual(config, now, segment);
         }
+    }
+
+    #[inline]
+    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
         if number < self.una || number > self.next {
@@ -149,30 +210,43 @@ impl Sender {
         }
         let acked = number - self.una;
         self.una = number;
+        self.recent = segment.value();
         self.limit = self.limit.max(number + u64::from(segment.window));
         if acked > 0 {
             self.sample_rtt(config, now, segment);
         }
-        let mut may_grow = acked > 0;
+        let mut growth = acked;
         let mut lost = false;
-        if self.disordered || segment.sack_count > 0 {
-            may_grow &= !self.in_fast_recovery();
-            lost = self.on_ack_in_disorder(config, segment, acked);
+        let mut keeps_timer = false;
+        if self.disordered || segment.sack_count > 0 || acked == 0 {
+            (lost, keeps_timer) = self.on_ack_in_disorder(config, segment, &mut growth);
         }
-        let ece = segment.flags.contains(Flags::ECE) && config.congestion.ecn_mode() != EcnMode::Off;
-        // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
-        let reduce = ece && number >= self.reduce_from;
-        may_grow &= !reduce && !lost;
-        self.congestion.on_ack(&Ack { number, acked: Bytes(acked), next: self.next, ece, may_grow });
-        if lost {
-            self.on_loss(config);
-        } else if reduce {
-            self.stats.ecn_reductions += 1;
-            self.reduce(config, Congestion::Ecn, Bytes(self.next - self.una));
-        }
-        if acked > 0 {
+        self.advertised = segment.window;
+        if acked > 0 && !keeps_timer {
             // RFC 6298 §5.2 and §5.3.
             self.deadline = if self.una == self.next { Instant::MAX } else { now + self.rtt.rto() };
+        }
+        let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
+        // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
+        let reduce = ece && number >= self.reduce_from;
+        if reduce || lost {
+            growth = 0;
+        }
+        let ack = Ack {
+            number,
+            acked: Bytes(acked),
+            next: self.next,
+            ece,
+            flags: segment.flags,
+            growth: Bytes(growth),
+            now,
+            srtt: self.rtt.raw_srtt(),
+        };
+        self.congestion.on_ack(&mut self.window, &ack);
+        if lost {
+            self.on_loss();
+        } else if reduce {
+            self.on_ece(config, now);
         }
     }
 
@@ -181,22 +255,28 @@ impl Sender {
         if now < self.deadline {
             return;
         }
+        if self.state == State::Held {
+            self.state = State::Open;
+            if self.una == self.next {
+                // Nothing was lost; the timer only held new data back.
+                self.deadline = Instant::MAX;
+                return;
+            }
+        }
         self.stats.timeouts += 1;
-        if self.opening != Opening::Done {
-            self.opening = Opening::Due;
+        if self.state != State::Open {
+            self.state = State::SynDue;
             self.rtt.back_off(&config.rto);
             self.deadline = now + self.rtt.rto();
             return;
         }
         let data = self.outstanding();
-        let recovery = self.recovery.get_or_insert_default();
-        // RFC 5681 Eq. 4. While a hole stands, new data goes on beyond it (RFC 6675 §5 step C): what has arrived there
-        // says nothing about what the network holds, however long it is not covered by an acknowledgement number.
-        let flight_size = Bytes(data.next - data.una - recovery.sacked(data));
+        let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));
+        let flight_size = Bytes(recovery.flight_size(data));
         let repeated = recovery.on_timeout(config, data);
         self.disordered = true;
         let congestion = if repeated { Congestion::RepeatedTimeout } else { Congestion::Timeout };
-        self.reduce(config, congestion, flight_size);
+        self.reduce(congestion, flight_size);
         // RFC 6298 §5.5 and §5.6.
         self.rtt.back_off(&config.rto);
         self.deadline = now + self.rtt.rto();
@@ -208,7 +288,7 @@ impl Sender {
         (self.deadline != Instant::MAX).then_some(self.deadline)
     }
 
-    /// Bytes that the receiver has acknowledged, from the first on (SND.UNA).
+    /// Bytes that the receiver has acknowledged, from the first on (SND.UNA); a FIN counts as one.
     #[inline]
     pub fn acked(&self) -> u64 {
         self.una
@@ -219,7 +299,7 @@ impl Sender {
         self.next
     }
 
-    /// Bytes that the application has written.
+    /// Bytes that the application has written, and a FIN.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -237,12 +317,19 @@ impl Sender {
     /// The congestion window.
     #[inline]
     pub fn cwnd(&self) -> Bytes {
-        self.congestion.window().cwnd()
+        self.window.cwnd()
+    }
+
+    /// cwnd as fast recovery has inflated it (RFC 5681 §3.2 step 4); where it does not, cwnd.
+    pub fn inflated_window(&self, config: &Config) -> Bytes {
+        let cwnd = self.cwnd();
+        let recovery = self.recovery.as_ref().filter(|_| self.disordered);
+        recovery.map_or(cwnd, |recovery| Bytes(recovery.inflated(config, cwnd.0)))
     }
 
     /// The slow start threshold.
     pub fn ssthresh(&self) -> Bytes {
-        self.congestion.window().ssthresh()
+        self.window.ssthresh()
     }
 
     /// DCTCP's estimate of the fraction of marked bytes, where there is one.
@@ -263,7 +350,7 @@ impl Sender {
     /// Estimate of the bytes in the network (RFC 6675 `pipe`).
     pub fn pipe(&self) -> Bytes {
         match &self.recovery {
-            Some(recovery) if self.disordered => Bytes(recovery.pipe()),
+            Some(recovery) if self.disordered => Bytes(recovery.pipe(self.outstanding())),
             _ => Bytes(self.next - self.una),
         }
     }
@@ -271,6 +358,16 @@ impl Sender {
     /// Whether a loss is being repaired that duplicate acknowledgements revealed.
     pub fn in_fast_recovery(&self) -> bool {
         self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast())
+    }
+
+    /// What it is busy with. A loss that is being repaired hides a brake.
+    pub fn phase(&self) -> Phase {
+        match self.recovery.as_ref().filter(|_| self.disordered) {
+            Some(recovery) if recovery.is_after_timeout() => Phase::Timeout,
+            Some(recovery) if recovery.is_fast() => Phase::Recovery,
+            _ if self.congestion.is_braking() => Phase::Braking,
+            _ => Phase::Open,
+        }
     }
 
     fn outstanding(&self) -> Outstanding {
@@ -285,46 +382,89 @@ impl Sender {
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
+    /// The receiver has no room for the next segment: with nothing outstanding it goes all the same, as a probe.
     #[cold]
-    fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        if self.opening != Opening::Due || self.written == 0 {
+    fn poll_closed(&mut self, config: &Config, now: Instant, len: u64) -> Option<Transmit> {
+        if self.next > self.una {
             return None;
         }
-        self.opening = Opening::Sent;
+        let cwr_due = self.cwr_due;
+        let mut transmit = self.transmit(config, now, self.next, len);
+        if config.ect == EctPolicy::Rfc3168 {
+            // RFC 3168 §6.1.6: a window probe carries neither ECT nor CWR.
+            transmit.ecn = Ecn::NotEct;
+            transmit.segment.flags.0 &= !Flags::CWR.0;
+            self.cwr_due = cwr_due;
+        }
+        Some(transmit)
+    }
+
+    #[cold]
+    fn poll_unusual(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        if matches!(self.state, State::SynDue | State::SynSent) {
+            return self.poll_opening(config, now);
+        }
+        let held = self.state == State::Held;
+        let allowance = Allowance { cwnd: self.cwnd().0, unsent: if held { 0 } else { self.unsent(config) } };
+        let data = self.outstanding();
+        let range =
+            self.recovery.as_mut().filter(|_| self.disordered)?.next_segment(config, data, allowance)?;
+        Some(self.transmit(config, now, range.start, range.len()))
+    }
+
+    fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        if self.state != State::SynDue || self.written == 0 {
+            return None;
+        }
+        self.state = State::SynSent;
         if self.deadline == Instant::MAX {
             self.deadline = now + self.rtt.rto();
         }
         self.timed_at = now;
         self.stats.segments_sent += 1;
-        let segment = Segment { timestamp: now, flags: Flags::SYN, ..Segment::default() };
+        // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver knows ECN; §6.1.1.1 lets a SYN that is sent again ask again.
+        let asks = config.congestion.ecn_mode() != EcnMode::Off;
+        let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
+        let segment = Segment { timestamp: now, flags, ..Segment::default() };
         // RFC 3168 §6.1.1: no ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP: ECT.
         let retransmission = self.stats.timeouts > 0;
         Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
     }
 
     #[cold]
+    fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &Segment) {
+        if self.state != State::Held {
+            return self.on_syn_ack(config, now, segment);
+        }
+        // Another ECE may hold it back anew; otherwise the timer goes on.
+        let deadline = self.deadline;
+        self.state = State::Open;
+        self.take_ack(config, now, segment);
+        if self.state == State::Open {
+            self.state = State::Held;
+            self.deadline = deadline;
+        }
+    }
+
     fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
-        if self.opening != Opening::Sent || !segment.flags.contains(Flags::SYN) {
+        if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.opening = Opening::Done;
+        self.state = State::Open;
+        // RFC 3168 §6.1.1: ECE without CWR says that the receiver knows ECN.
+        if segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR) {
+            self.ecn = config.congestion.ecn_mode();
+        }
         self.deadline = Instant::MAX;
         self.limit = self.limit.max(u64::from(segment.window));
+        self.advertised = segment.window;
         if self.stats.timeouts > 0 {
             // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
-            self.congestion.on_restart(config.mss);
+            self.congestion.on_restart(&mut self.window, config.mss);
             self.rtt.fall_back(&config.rto);
         } else {
             self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
         }
-    }
-
-    #[cold]
-    fn poll_in_disorder(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        let allowance = Allowance { cwnd: self.cwnd().0, unsent: self.unsent(config) };
-        let data = self.outstanding();
-        let range = self.recovery.as_mut()?.next_segment(config, data, allowance)?;
-        Some(self.transmit(config, now, range.start, range.len()))
     }
 
     #[inline]
@@ -354,7 +494,30 @@ impl Sender {
         self.last_sent = now;
         self.stats.segments_sent += 1;
         let segment = Segment { seq, timestamp: now, len: len as u16, flags, ..Segment::default() };
-        Transmit { segment, retransmission, ecn: config.data_ecn(retransmission) }
+        let segment = segment.with_echo(self.recent);
+        let mut transmit =
+            Transmit { segment, retransmission, ecn: config.data_ecn(self.ecn, retransmission) };
+        if seq + len == self.written && self.fin != Fin::No {
+            self.finish(&mut transmit.segment);
+        }
+        transmit
+    }
+
+    /// The last segment of what was written carries a FIN.
+    #[cold]
+    fn finish(&mut self, segment: &mut Segment) {
+        segment.flags = segment.flags.with(Flags::FIN);
+        if self.fin == Fin::Due {
+            self.count_fin();
+            self.next = self.written;
+        } else {
+            segment.len -= 1;
+        }
+    }
+
+    fn count_fin(&mut self) {
+        self.fin = Fin::Counted;
+        self.written += 1;
     }
 
     #[inline]
@@ -368,33 +531,59 @@ impl Sender {
         }
     }
 
+    /// What is rare about an acknowledgement. Says whether it reveals a loss, and whether the timer goes on as it is; takes
+    /// from `growth` what cwnd may not grow for.
     #[cold]
-    fn on_ack_in_disorder(&mut self, config: &Config, segment: &Segment, acked: u64) -> bool {
-        let data = self.outstanding();
-        let recovery = self.recovery.get_or_insert_default();
-        let begins = recovery.on_ack(config, data, segment, acked);
+    fn on_ack_in_disorder(&mut self, config: &Config, segment: &Segment, growth: &mut u64) -> (bool, bool) {
+        let (data, acked, slow_start) = (self.outstanding(), *growth, self.window.in_slow_start());
+        // RFC 5681 §2: it acknowledges nothing new while something is outstanding, and leaves the window as it was.
+        let duplicate = acked == 0 && data.next > data.una && segment.window == self.advertised;
+        let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));
+        if recovery.is_fast() {
+            *growth = 0;
+        } else if recovery.is_after_timeout() && slow_start {
+            // RFC 3465 §2.3: L = 1 while slow start repairs what a timeout found outstanding.
+            *growth = acked.min(config.mss.0);
+        }
+        let outcome = recovery.on_ack(config, data, Arrival { segment, acked, duplicate });
         self.disordered = !recovery.is_idle();
-        begins
+        if let Some(limit) = outcome.burst_limit {
+            // RFC 6582 §3.2 step 3: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS); cwnd is ssthresh before.
+            self.window.set_cwnd(self.window.cwnd().0.min(limit));
+        }
+        (outcome.begins, outcome.keeps_timer)
     }
 
     #[cold]
-    fn on_loss(&mut self, config: &Config) {
+    fn on_loss(&mut self) {
         self.stats.fast_recoveries += 1;
         // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
         // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
-        if config.congestion.ecn_mode() == EcnMode::Classic && self.una < self.reduce_from {
+        if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
             return;
         }
         // RFC 5681 §3.2 step 2.
         let limited = self.recovery.as_ref().map_or(0, |recovery| recovery.limited());
-        self.reduce(config, Congestion::Loss, Bytes(self.next - self.una - limited));
+        self.reduce(Congestion::Loss, Bytes(self.next - self.una - limited));
     }
 
-    fn reduce(&mut self, config: &Config, congestion: Congestion, flight_size: Bytes) {
-        self.congestion.on_congestion(congestion, flight_size);
+    #[cold]
+    fn on_ece(&mut self, config: &Config, now: Instant) {
+        self.stats.ecn_reductions += 1;
+        if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
+            // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer starts anew, and new data
+            // waits for it.
+            self.state = State::Held;
+            self.deadline = now + self.rtt.rto();
+        }
+        self.reduce(Congestion::Ecn, Bytes(self.next - self.una));
+    }
+
+    fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {
+        self.congestion.on_congestion(&mut self.window, congestion, flight_size);
         // An acknowledgement that echoes what was sent after the reduction is beyond what is sent now.
         self.reduce_from = self.next + 1;
-        self.cwr_due = config.congestion.ecn_mode() != EcnMode::Off;
+        self.cwr_due = self.ecn != EcnMode::Off;
     }
 }
 

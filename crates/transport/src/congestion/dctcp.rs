@@ -17,6 +17,19 @@ pub struct Config {
     pub duplicate_acks: DuplicateAcks,
     /// Whether acknowledgements with ECE, other than one that cuts cwnd, grow it.
     pub ece_growth: EceGrowth,
+    /// How alpha is computed.
+    pub arithmetic: Arithmetic,
+}
+
+/// How alpha is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// As a fraction; zero once it is negligible.
+    #[default]
+    Float,
+    /// In whole 1,024ths, as Linux, where what is too little to decay vanishes. The gain is a power of 1/2, at least
+    /// 1/1,024.
+    Fixed,
 }
 
 /// Which acknowledgement ends an observation window, whose end is the highest sequence number sent at its start.
@@ -60,6 +73,7 @@ impl Default for Config {
             window_end: WindowEnd::default(),
             duplicate_acks: DuplicateAcks::default(),
             ece_growth: EceGrowth::default(),
+            arithmetic: Arithmetic::default(),
         }
     }
 }
@@ -67,7 +81,6 @@ impl Default for Config {
 /// The state of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
-    window: Window,
     alpha: f64,
     gain: f64,
     observation_end: u64,
@@ -76,18 +89,21 @@ pub struct Dctcp {
     window_end: WindowEnd,
     duplicate_acks: DuplicateAcks,
     ece_growth: EceGrowth,
+    arithmetic: Arithmetic,
     previous_ece: bool,
 }
+
+/// Alpha = 1 in [`Arithmetic::Fixed`].
+const FIXED_ONE: f64 = 1_024.0;
 
 /// Below this alpha is zero: no cwnd of up to 2³⁰ bytes would lose a byte to it. RFC 8257 §4.2 demands that alpha
 /// can reach zero, which a decaying fraction alone never does.
 const NEGLIGIBLE: f64 = 1.0 / (1 << 30) as f64;
 
 impl Dctcp {
-    /// A new connection that starts with `window`.
-    pub fn new(config: &Config, window: Window) -> Self {
+    /// A new connection.
+    pub fn new(config: &Config) -> Self {
         Self {
-            window,
             alpha: config.initial_alpha,
             gain: config.gain,
             observation_end: 0,
@@ -96,15 +112,16 @@ impl Dctcp {
             window_end: config.window_end,
             duplicate_acks: config.duplicate_acks,
             ece_growth: config.ece_growth,
+            arithmetic: config.arithmetic,
             previous_ece: false,
         }
     }
 
     /// RFC 8257 §3.3 steps 1 to 4.
     #[inline]
-    fn observe(&mut self, ack: &Ack) {
+    fn observe(&mut self, mss: Bytes, ack: &Ack) {
         let bytes = match self.duplicate_acks {
-            DuplicateAcks::OneSegment if ack.acked == Bytes(0) => self.window.mss().0,
+            DuplicateAcks::OneSegment if ack.acked == Bytes(0) => mss.0,
             _ => ack.acked.0,
         };
         self.bytes_acked += bytes;
@@ -122,15 +139,32 @@ impl Dctcp {
 
     /// RFC 8257 §3.3 steps 5 to 8.
     fn update_alpha(&mut self, next: u64) {
-        let fraction = self.bytes_marked as f64 / self.bytes_acked as f64;
-        self.alpha = self.alpha * (1.0 - self.gain) + self.gain * fraction;
-        if self.alpha < NEGLIGIBLE {
-            self.alpha = 0.0;
-        }
+        self.alpha = match self.arithmetic {
+            Arithmetic::Float => {
+                let fraction = self.bytes_marked as f64 / self.bytes_acked as f64;
+                let alpha = self.alpha * (1.0 - self.gain) + self.gain * fraction;
+                if alpha < NEGLIGIBLE { 0.0 } else { alpha }
+            }
+            Arithmetic::Fixed => self.fixed_alpha(),
+        };
         debug_assert!((0.0..=1.0).contains(&self.alpha));
         self.observation_end = next;
         self.bytes_acked = 0;
         self.bytes_marked = 0;
+    }
+
+    /// RFC 8257 §3.3 step 7 in 1,024ths, each term rounded down. A decay that rounds to nothing takes all that is left
+    /// (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets where this counts bytes.
+    #[cold]
+    fn fixed_alpha(&self) -> f64 {
+        let alpha = (self.alpha * FIXED_ONE) as u64;
+        let decay = match (alpha as f64 * self.gain) as u64 {
+            0 => alpha,
+            decay => decay,
+        };
+        let weight = (FIXED_ONE * self.gain) as u64;
+        let rise = u128::from(self.bytes_marked) * u128::from(weight) / u128::from(self.bytes_acked);
+        ((alpha - decay) as f64 + rise as f64) / FIXED_ONE
     }
 
     #[inline]
@@ -141,41 +175,32 @@ impl Dctcp {
                 EceGrowth::NotFirst => !self.previous_ece,
                 EceGrowth::None => true,
             };
-        ack.may_grow && !held_back
+        ack.growth.0 > 0 && !held_back
     }
 }
 
 impl CongestionControl for Dctcp {
     #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
-        self.observe(ack);
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.observe(window.mss(), ack);
         if self.grows(ack) {
-            self.window.grow(ack.acked);
+            window.grow(ack.growth);
         }
         self.previous_ece = ack.ece;
     }
 
-    fn on_congestion(&mut self, congestion: Congestion, flight_size: Bytes) {
+    fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
         match congestion {
             // RFC 8257 §3.3 step 9: cwnd × (1 − alpha / 2).
             Congestion::Ecn => {
-                let cwnd = self.window.cwnd();
-                self.window.reduce(cwnd.0 - cwnd.scale(self.alpha / 2.0).0);
+                let cwnd = window.cwnd();
+                window.reduce(cwnd.0 - cwnd.scale(self.alpha / 2.0).0);
             }
             // RFC 8257 §3.5: as conventional TCP, whatever alpha is.
-            Congestion::Loss => self.window.halve(flight_size),
-            Congestion::Timeout => self.window.collapse(flight_size, false),
-            Congestion::RepeatedTimeout => self.window.collapse(flight_size, true),
+            Congestion::Loss => window.halve(flight_size),
+            Congestion::Timeout => window.collapse(flight_size, false),
+            Congestion::RepeatedTimeout => window.collapse(flight_size, true),
         }
-    }
-
-    #[inline]
-    fn window(&self) -> &Window {
-        &self.window
-    }
-
-    fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
     }
 
     fn alpha(&self) -> Option<f64> {

@@ -11,44 +11,26 @@ pub struct Config {
     pub ecn: bool,
 }
 
-/// The state of one connection.
+/// It keeps nothing but its window.
 #[derive(Clone, Copy, Debug)]
-pub struct Reno {
-    window: Window,
-}
-
-impl Reno {
-    /// A new connection that starts with `window`.
-    pub fn new(window: Window) -> Self {
-        Self { window }
-    }
-}
+pub struct Reno;
 
 impl CongestionControl for Reno {
     #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         // RFC 3168 §6.1.2: an acknowledgement with ECE does not increase cwnd.
-        if ack.may_grow && !ack.ece {
-            self.window.grow(ack.acked);
+        if ack.growth.0 > 0 && !ack.ece {
+            window.grow(ack.growth);
         }
     }
 
-    fn on_congestion(&mut self, congestion: Congestion, flight_size: Bytes) {
+    fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
         match congestion {
             // RFC 3168 §6.1.2: as for a loss; cwnd itself is halved.
-            Congestion::Ecn => self.window.reduce(self.window.cwnd().0 / 2),
-            Congestion::Loss => self.window.halve(flight_size),
-            Congestion::Timeout => self.window.collapse(flight_size, false),
-            Congestion::RepeatedTimeout => self.window.collapse(flight_size, true),
+            Congestion::Ecn => window.reduce(window.cwnd().0 / 2),
+            Congestion::Loss => window.halve(flight_size),
+            Congestion::Timeout => window.collapse(flight_size, false),
+            Congestion::RepeatedTimeout => window.collapse(flight_size, true),
         }
-    }
-
-    #[inline]
-    fn window(&self) -> &Window {
-        &self.window
-    }
-
-    fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
     }
 }

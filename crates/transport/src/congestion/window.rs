@@ -66,6 +66,12 @@ impl Window {
         Bytes(self.ssthresh)
     }
 
+    /// Whether cwnd is below ssthresh.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
     /// A full segment.
     #[inline]
     pub fn mss(&self) -> Bytes {
@@ -76,7 +82,7 @@ impl Window {
     #[inline]
     pub fn grow(&mut self, acked: Bytes) {
         let mss = u64::from(self.mss);
-        if self.cwnd < self.ssthresh {
+        if self.in_slow_start() {
             // RFC 5681 Eq. 2, with RFC 3465's limit in place of one segment.
             self.cwnd += acked.0.min(u64::from(self.slow_start_limit));
         } else {
@@ -101,21 +107,36 @@ impl Window {
         self.set_ssthresh(cwnd);
     }
 
-    /// Reduce because `flight_size` bytes lost one of theirs.
-    pub(crate) fn halve(&mut self, flight_size: Bytes) {
-        self.set_ssthresh(self.loss_base(flight_size) / 2);
+    /// Reduce to `ssthresh` because a loss was detected.
+    pub(crate) fn lose(&mut self, ssthresh: u64) {
+        self.set_ssthresh(ssthresh);
         // RFC 6675 §5 step 4.2.
         self.cwnd = self.ssthresh.min(self.maximum);
     }
 
-    /// Start over because the retransmission timer fired.
-    pub(crate) fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
-        // RFC 5681 §3.1: ssthresh is held while the same segment times out again.
-        if !repeated {
-            self.set_ssthresh(self.loss_base(flight_size) / 2);
+    /// Reduce because `flight_size` bytes lost one of theirs.
+    pub(crate) fn halve(&mut self, flight_size: Bytes) {
+        self.lose(self.loss_base(flight_size) / 2);
+    }
+
+    /// Start over because the retransmission timer fired; without `ssthresh` it stays.
+    pub(crate) fn start_over(&mut self, ssthresh: Option<u64>) {
+        if let Some(ssthresh) = ssthresh {
+            self.set_ssthresh(ssthresh);
         }
         // RFC 5681 §3.1: the loss window.
         self.cwnd = u64::from(self.mss);
+    }
+
+    /// Start over, in slow start up to half of what was lost.
+    pub(crate) fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
+        // RFC 5681 §3.1: ssthresh is held while the same segment times out again.
+        self.start_over((!repeated).then(|| self.loss_base(flight_size) / 2));
+    }
+
+    /// Set cwnd, within its maximum, and leave ssthresh alone.
+    pub(crate) fn set_cwnd(&mut self, cwnd: u64) {
+        self.cwnd = cwnd.min(self.maximum);
     }
 
     /// Start from `restart_window` again, in slow start unless ssthresh says otherwise (RFC 5681 §4.1).
@@ -123,14 +144,15 @@ impl Window {
         self.cwnd = restart_window.0;
     }
 
-    fn loss_base(&self, flight_size: Bytes) -> u64 {
+    /// Of what a loss leaves a part.
+    pub(crate) fn loss_base(&self, flight_size: Bytes) -> u64 {
         match self.loss_base {
             LossBase::FlightSize => flight_size.0,
             LossBase::Cwnd => self.cwnd,
         }
     }
 
-    fn set_ssthresh(&mut self, ssthresh: u64) {
+    pub(crate) fn set_ssthresh(&mut self, ssthresh: u64) {
         // RFC 5681 Eq. 4: two segments at least.
         self.ssthresh = ssthresh.max(2 * u64::from(self.mss));
         self.counted = 0;

@@ -1,9 +1,16 @@
-//! The rules of TCP by plain calls: one file per RFC, the section at each test.
+//! The rules of TCP by plain calls: one file per RFC, the section at each test. docs/conformance.md lists them.
 
+mod pulser;
 mod rfc2018;
+mod rfc3042;
 mod rfc3168;
 mod rfc5681;
 mod rfc6298;
+mod rfc6582;
 mod rfc6675;
+mod rfc6937;
 mod rfc8257;
+mod rfc9293;
+mod rfc9438;
 mod script;
+mod table;

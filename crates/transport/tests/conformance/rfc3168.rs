@@ -1,6 +1,6 @@
 //! Explicit congestion notification as conventional TCP uses it (RFC 3168), rule by rule.
 
-use crate::script::{Listening, MSS, Scripted, ack, dctcp, reno, reno_with_ecn};
+use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, reno, reno_with_ecn};
 use shallows_core::Bytes;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_transport::congestion::dctcp;
@@ -92,7 +92,14 @@ fn who_carries_ect_is_a_policy() {
     let all = |config| Config { ect: EctPolicy::All, ..config };
     let rfc = |config| Config { ect: EctPolicy::Rfc3168, ..config };
     // New data, a retransmission (§6.1.5), a pure acknowledgement (§6.1.4).
-    let codepoints = |config: Config| [config.data_ecn(false), config.data_ecn(true), config.ack_ecn()];
+    let codepoints = |config: Config| {
+        let mut script = Scripted::new(config.clone());
+        script.sender.write(&script.config, script.now, MSS);
+        let data = script.transmits()[0].ecn;
+        script.now = script.sender.deadline().unwrap();
+        script.sender.on_timer(&script.config, script.now);
+        [data, script.transmits()[0].ecn, config.ack_ecn()]
+    };
     assert_eq!(codepoints(all(reno())), [Ecn::NotEct; 3]);
     assert_eq!(codepoints(rfc(reno_with_ecn())), [Ecn::Ect, Ecn::NotEct, Ecn::NotEct]);
     assert_eq!(codepoints(all(reno_with_ecn())), [Ecn::Ect; 3]);
@@ -119,4 +126,141 @@ fn without_ecn_marks_are_neither_echoed_nor_heeded() {
     let mut script = Scripted::started(reno(), 1_000 * MSS);
     script.ack_with_ece(MSS);
     assert_eq!(script.cwnd(), 11 * MSS);
+}
+
+#[test]
+fn a_handshake_agrees_on_ecn_only_if_both_sides_know_it() {
+    // §6.1.1, all four combinations.
+    for (sends, receives) in [(false, false), (false, true), (true, false), (true, true)] {
+        let side = |ecn| Config { handshake: true, ..if ecn { reno_with_ecn() } else { reno() } };
+        let mut script = Scripted::new(side(sends));
+        let mut receiving = Listening::new(side(receives));
+        script.sender.write(&script.config, script.now, 100 * MSS);
+        let syn = script.transmits()[0];
+        let asks = Flags::ECE.with(Flags::CWR);
+        assert_eq!(syn.segment.flags, if sends { Flags::SYN.with(asks) } else { Flags::SYN });
+        assert_eq!(syn.ecn, Ecn::NotEct, "a SYN must not set ECT");
+        let answer = receiving.receive(syn.segment, false)[0];
+        let both = sends && receives;
+        assert_eq!(answer.flags.contains(Flags::ECE), both, "{sends} {receives}");
+        assert!(!answer.flags.contains(Flags::CWR));
+        script.sender.on_ack(&script.config, script.now, &answer);
+        let data = script.transmits();
+        assert_eq!(data[0].ecn, if both { Ecn::Ect } else { Ecn::NotEct }, "{sends} {receives}");
+        let echo = receiving.receive(data[0].segment, true)[0];
+        assert_eq!(echo.flags.contains(Flags::ECE), both, "{sends} {receives}");
+        // An echo that was not agreed on means nothing: eleven segments, not half of ten.
+        script.ack_with_ece(MSS);
+        assert_eq!(script.cwnd(), if both { 5 * MSS } else { 11 * MSS });
+    }
+}
+
+#[test]
+fn a_syn_that_is_sent_again_asks_again() {
+    // §6.1.1.1 would let it ask no more.
+    let mut script = Scripted::new(Config { handshake: true, ..reno_with_ecn() });
+    script.sender.write(&script.config, script.now, MSS);
+    let first = script.transmits()[0].segment.flags;
+    script.now = script.sender.deadline().unwrap();
+    script.sender.on_timer(&script.config, script.now);
+    assert_eq!(script.transmits()[0].segment.flags, first);
+}
+
+#[test]
+fn without_agreement_dctcp_is_conventional_tcp() {
+    // RFC 8257 §3.6 and Linux: no ECT, no reaction to echoes, losses as ever.
+    let config = Config { handshake: true, ..dctcp(dctcp::Config::default()) };
+    let mut script = Scripted::new(config);
+    script.sender.write(&script.config, script.now, 100 * MSS);
+    script.transmits();
+    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
+    script.sender.on_ack(&script.config, script.now, &answer);
+    assert_eq!(script.transmits()[0].ecn, Ecn::NotEct);
+    script.ack_with_ece(MSS);
+    assert_eq!(script.cwnd(), 11 * MSS);
+}
+
+#[test]
+fn at_one_segment_an_echo_starts_the_timer_anew_and_holds_new_data_back() {
+    // §6.1.2: "should reset the retransmit timer", and then a new packet may go only when it expires.
+    let mut script = Scripted::started(Config { initial_window: Bytes(MSS), ..reno_with_ecn() }, 10 * MSS);
+    script.wait(RTT);
+    assert_eq!(script.ack_with_ece(MSS), []);
+    let deadline = script.now + script.sender.rto();
+    assert_eq!(script.sender.deadline(), Some(deadline));
+    assert_eq!(script.write(MSS), [], "nor what is written meanwhile");
+    assert_eq!(script.time_out(), [MSS]);
+    let stats = script.sender.stats();
+    assert_eq!((stats.timeouts, stats.retransmits, stats.ecn_reductions), (0, 0, 1), "nothing was lost");
+    assert_eq!(script.cwnd(), MSS);
+    // An acknowledgement without ECE lets it grow again.
+    assert_eq!(script.ack(2 * MSS, &[]), [2 * MSS, 3 * MSS]);
+}
+
+#[test]
+fn marks_that_meet_a_lost_cwr_go_on_being_echoed_and_cut_the_next_window() {
+    // §6.1.3: the receiver echoes until CWR arrives; the sender cuts once per window, and says so each time.
+    let mut receiving = Listening::new(reno_with_ecn());
+    assert!(echo(&mut receiving, 0, true, Flags::ACK));
+    for index in 1..30 {
+        assert!(echo(&mut receiving, index, false, Flags::ACK), "the packet with CWR was lost");
+    }
+    assert!(!echo(&mut receiving, 30, false, Flags::ACK.with(Flags::CWR)));
+}
+
+#[test]
+fn a_window_probe_carries_neither_ect_nor_cwr() {
+    // §6.1.6.
+    let config = Config { receive_window: Bytes(10 * MSS), ..reno_with_ecn() };
+    let mut script = Scripted::new(config);
+    script.sender.write(&script.config, script.now, 100 * MSS);
+    script.transmits();
+    let closed = Segment { window: 0, flags: Flags::ACK.with(Flags::ECE), ..ack(10 * MSS, &[]) };
+    script.sender.on_ack(&script.config, script.now, &closed);
+    let probe = script.transmits()[0];
+    assert_eq!((probe.ecn, probe.segment.flags), (Ecn::NotEct, Flags::ACK));
+    let open = Segment { window: 100_000, ..ack(11 * MSS, &[]) };
+    script.sender.on_ack(&script.config, script.now, &open);
+    let next = script.transmits()[0];
+    assert_eq!((next.ecn, next.segment.flags.contains(Flags::CWR)), (Ecn::Ect, true), "the first that may");
+}
+
+#[test]
+fn the_window_is_cut_by_half_of_cwnd_and_not_of_what_is_in_flight() {
+    // ECN*, as the papers call it: cwnd and ssthresh are halved, used or not.
+    let mut script =
+        Scripted::started(Config { initial_window: Bytes(20 * MSS), ..reno_with_ecn() }, 8 * MSS);
+    script.ack_with_ece(MSS);
+    assert_eq!((script.cwnd(), script.ssthresh()), (10 * MSS, 10 * MSS));
+}
+
+#[test]
+fn a_mark_outside_of_the_window_is_ignored() {
+    // §6.1.5: old data, and data beyond what was allowed.
+    let mut receiving = Listening::new(Config { receive_window: Bytes(4 * MSS), ..reno_with_ecn() });
+    assert!(!echo(&mut receiving, 0, false, Flags::ACK));
+    assert!(!echo(&mut receiving, 0, true, Flags::ACK));
+    assert!(!echo(&mut receiving, 5, true, Flags::ACK));
+    assert!(echo(&mut receiving, 4, true, Flags::ACK));
+}
+
+#[test]
+fn a_retransmission_does_not_carry_cwr() {
+    // §6.1.5: if it were lost, nothing would tell.
+    let mut script = Scripted::started(reno_with_ecn(), 1_000 * MSS);
+    script.sender.on_ack(&script.config, script.now, &ack(0, &[(MSS, 4 * MSS)]));
+    let transmits = script.transmits();
+    assert!(transmits[0].retransmission);
+    assert!(!transmits[0].segment.flags.contains(Flags::CWR));
+}
+
+#[test]
+fn an_answer_that_only_reflects_the_flags_of_the_syn_is_no_agreement() {
+    // §6.1.1: an ECN-setup SYN-ACK has ECE, and not CWR.
+    let mut script = Scripted::new(Config { handshake: true, ..reno_with_ecn() });
+    script.sender.write(&script.config, script.now, MSS);
+    let syn = script.transmits()[0].segment;
+    let answer = Segment { flags: syn.flags.with(Flags::ACK), ..ack(0, &[]) };
+    script.sender.on_ack(&script.config, script.now, &answer);
+    assert_eq!(script.transmits()[0].ecn, Ecn::NotEct);
 }

@@ -1,10 +1,10 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, ack, reno};
+use crate::script::{Listening, MSS, RTT, Scripted, ack, reno, without_sack};
 use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase};
-use shallows_transport::{Config, DelayedAck, Receiver, RestartAfterIdle};
+use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, RestartAfterIdle};
 
 /// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
 ///
@@ -300,7 +300,8 @@ fn a_connection_with_a_handshake_sends_data_only_after_the_answer() {
     script.sender.on_ack(&script.config, script.now, &ack(0, &[]));
     assert_eq!(script.sender.poll_transmit(&script.config, script.now), None, "that was no answer to a SYN");
     let mut receiver = Receiver::new(&script.config);
-    let answers: Vec<_> = receiver.on_data(&script.config, script.now, &sent.segment, false).collect();
+    let answers: Vec<_> =
+        receiver.on_data(&script.config, script.now, &sent.segment, Marks::default()).collect();
     assert_eq!(answers.len(), 1);
     assert!(answers[0].flags.contains(Flags::SYN.with(Flags::ACK)));
     script.sender.on_ack(&script.config, script.now, &answers[0]);
@@ -419,4 +420,93 @@ fn a_segment_above_a_gap_and_one_that_fills_it_are_acknowledged_at_once() {
     assert_eq!(receiving.data(2)[0].ack, 4 * MSS, "all of it");
     assert_eq!(receiving.data(0)[0].ack, 4 * MSS, "a duplicate");
     assert_eq!(receiving.data(4), [], "in order again");
+}
+
+#[test]
+fn reno_leaves_fast_recovery_with_the_first_acknowledgement_of_new_data() {
+    // Segments 0 and 10 of twenty are lost. §3.2 step 6: cwnd = ssthresh, and nothing is known of the second loss.
+    let config = Config { initial_window: Bytes(20 * MSS), ..without_sack(Method::Reno) };
+    let mut script = Scripted::started(config, 1_000 * MSS);
+    let sent = script.duplicates(0, 18);
+    assert_eq!(sent[0], 0);
+    assert_eq!(script.inflated(), 28 * MSS);
+    assert_eq!(script.ack(10 * MSS, &[]), []);
+    assert!(!script.sender.in_fast_recovery());
+    assert_eq!((script.cwnd(), script.inflated()), (10 * MSS, 10 * MSS));
+    // Three more duplicates find it, and halve the 18 segments outstanding, which NewReno would not.
+    assert_eq!(script.duplicates(10 * MSS, 3), [10 * MSS]);
+    assert_eq!((script.sender.stats().fast_recoveries, script.ssthresh()), (2, 9 * MSS));
+}
+
+#[test]
+fn reno_begins_no_recovery_for_duplicates_of_what_a_timeout_sent_again() {
+    let mut script = Scripted::started(without_sack(Method::Reno), 1_000 * MSS);
+    script.time_out();
+    script.ack(MSS, &[]);
+    script.duplicates(MSS, 5);
+    assert_eq!(script.sender.stats().fast_recoveries, 0);
+    script.ack(10 * MSS, &[]);
+    script.duplicates(10 * MSS, 5);
+    assert_eq!(script.sender.stats().fast_recoveries, 0, "no more than what was outstanding then is covered");
+    script.ack(11 * MSS, &[]);
+    script.duplicates(11 * MSS, 3);
+    assert_eq!(script.sender.stats().fast_recoveries, 1);
+    // That recovery makes Reno forget the timeout: within a window it begins again and again.
+    script.ack(12 * MSS, &[]);
+    script.duplicates(12 * MSS, 3);
+    assert_eq!(script.sender.stats().fast_recoveries, 2);
+}
+
+#[test]
+fn an_acknowledgement_that_changes_the_window_is_no_duplicate() {
+    // §2 (e).
+    let mut script = Scripted::started(without_sack(Method::NewReno), 100 * MSS);
+    for window in [1 << 20, 1 << 21, 1 << 22, 1 << 23] {
+        assert_eq!(script.receive(Segment { window, ..ack(0, &[]) }), []);
+    }
+    assert!(!script.sender.in_fast_recovery());
+    let same = Segment { window: 1 << 23, ..ack(0, &[]) };
+    assert_eq!((0..3).flat_map(|_| script.receive(same)).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn without_anything_outstanding_nothing_is_a_duplicate() {
+    // §2 (a).
+    let mut script = Scripted::started(without_sack(Method::NewReno), 10 * MSS);
+    script.ack(10 * MSS, &[]);
+    assert_eq!(script.duplicates(10 * MSS, 5), []);
+    script.write(10 * MSS);
+    assert_eq!(script.duplicates(10 * MSS, 2), []);
+    assert!(!script.sender.in_fast_recovery(), "only two count");
+}
+
+#[test]
+fn the_delay_of_acknowledgements_holds_for_every_segment() {
+    // Not only up to the first acknowledgement: every third, again and again.
+    let delayed_ack = DelayedAck { segments: 3, timeout: Duration::from_millis(1) };
+    let mut receiving = Listening::new(Config { delayed_ack, ..reno() });
+    let counts: Vec<_> = (0..12).map(|index| receiving.data(index).len()).collect();
+    assert_eq!(counts, [0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
+}
+
+#[test]
+fn after_a_timeout_byte_counting_adds_one_segment() {
+    // RFC 3465 §2.3: L = 1 while slow start repairs what a timeout found outstanding, 2 after that.
+    let mut script = Scripted::started(Config { slow_start_limit: 2, ..reno() }, 1_000 * MSS);
+    script.time_out();
+    script.ack(4 * MSS, &[]);
+    assert_eq!(script.cwnd(), 2 * MSS);
+    script.ack(10 * MSS, &[]);
+    assert_eq!(script.cwnd(), 3 * MSS);
+    script.ack(12 * MSS, &[]);
+    assert_eq!(script.cwnd(), 5 * MSS);
+}
+
+#[test]
+fn a_lost_retransmission_ends_in_a_timeout() {
+    // Reno cannot tell, as NewReno cannot (rfc6582.rs); with selective acknowledgements RFC 6675 does not ask (rfc6675.rs).
+    let mut script = Scripted::started(without_sack(Method::Reno), 1_000 * MSS);
+    script.duplicates(0, 30);
+    assert_eq!(script.sender.stats().retransmits, 1);
+    assert_eq!(script.time_out(), [0]);
 }

@@ -359,3 +359,15 @@ fn acknowledgements_that_make_no_sense_are_ignored() {
     }
     assert_eq!((script.sender.acked(), script.pipe()), (0, 10 * MSS));
 }
+
+#[test]
+fn a_lost_retransmission_ends_in_a_timeout() {
+    // §4 NextSeg sends no octet below HighRxt again; RFC 8985 would find it. §6 notes it.
+    let mut script = sent(10);
+    for above in 2..=30 {
+        let sent = script.sender.sent() / MSS;
+        ack(&mut script, 0, &[(1, above.min(sent))]);
+    }
+    assert_eq!(script.sender.stats().retransmits, 1);
+    assert_eq!(script.time_out(), [0]);
+}

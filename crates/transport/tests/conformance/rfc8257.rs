@@ -1,10 +1,10 @@
 //! Data center TCP (RFC 8257), rule by rule, and the bugs that other simulators have had in it.
 
-use crate::script::{Listening, MSS, Scripted, dctcp};
+use crate::script::{Listening, MSS, Scripted, dctcp, reno_with_ecn};
 use proptest::prelude::*;
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration};
-use shallows_transport::congestion::dctcp::{Config, DuplicateAcks, EceGrowth, WindowEnd};
+use shallows_transport::congestion::dctcp::{Arithmetic, Config, DuplicateAcks, EceGrowth, WindowEnd};
 use shallows_transport::{Config as Transport, DelayedAck};
 
 /// A sender whose first ten segments are on their way, with alpha at `initial_alpha`.
@@ -283,4 +283,93 @@ fn the_settings_of_the_papers_simulations_can_be_said() {
     // α₀ = 0: the first mark ends slow start and cuts nothing.
     script.ack_with_ece(201 * MSS);
     assert_eq!((script.cwnd(), script.ssthresh()), (125 * MSS, 125 * MSS));
+}
+
+#[test]
+fn an_unmarked_acknowledgement_cuts_nothing_whatever_alpha_is() {
+    let mut script = with_alpha(1.0);
+    for number in 1..=10 {
+        script.ack(number * MSS, &[]);
+        assert_eq!(script.cwnd(), (10 + number) * MSS);
+    }
+    assert!(script.alpha() > 0.8);
+}
+
+#[test]
+fn in_whole_1024ths_alpha_decays_as_in_linux_and_reaches_zero() {
+    let config =
+        Config { arithmetic: Arithmetic::Fixed, window_end: WindowEnd::Reached, ..Config::default() };
+    let mut script = Scripted::started(
+        Transport { max_window: Bytes(10 * MSS), ..dctcp(config) },
+        u64::from(u32::MAX) * MSS,
+    );
+    let mut found = Vec::new();
+    for _ in 0..100 {
+        let sent = script.sender.sent();
+        script.ack(sent, &[]);
+        found.push(script.alpha() * 1_024.0);
+    }
+    // alpha −= ⌊alpha / 16⌋: 64, 60, 56, 52 …
+    assert_eq!(found[..5], [960.0, 900.0, 844.0, 792.0, 743.0]);
+    // Below 16 the shift gives nothing, and all that is left goes (§4.2).
+    let last = found.iter().position(|&alpha| alpha == 0.0).expect("it reaches zero");
+    assert!(found[last - 1] < 16.0 && found[last - 2] >= 16.0, "{found:?}");
+}
+
+#[test]
+fn in_whole_1024ths_alpha_rises_by_the_fraction_rounded_down() {
+    let config = Config { arithmetic: Arithmetic::Fixed, initial_alpha: 0.0, ..Config::default() };
+    let mut script = started(config);
+    script.ack(MSS, &[]);
+    for number in 2..=10 {
+        if (4..=6).contains(&number) {
+            script.ack_with_ece(number * MSS);
+        } else {
+            script.ack(number * MSS, &[]);
+        }
+    }
+    script.ack(11 * MSS, &[]);
+    // ⌊3,000 · 64 / 10,000⌋ = ⌊19.2⌋, and the cut follows it: 1024ths of half a window.
+    assert_eq!(script.alpha() * 1_024.0, 19.0);
+    let cwnd = script.cwnd();
+    let sent = script.sender.sent();
+    // This acknowledgement ends another window, all of it marked: 19 − 1 + 64 = 82.
+    script.ack_with_ece(sent);
+    assert_eq!(script.alpha() * 1_024.0, 82.0);
+    assert_eq!(script.cwnd(), cwnd - cwnd * 82 / 2_048);
+}
+
+#[test]
+fn segments_sent_after_a_cut_do_not_allow_another_one_in_the_same_window() {
+    // The flag that says CWR is gone with the first segment; what bounds cuts must not go with it.
+    let mut script = with_alpha(1.0);
+    script.ack_with_ece(MSS);
+    let (cwnd, end) = (script.cwnd(), script.sender.sent());
+    while script.sender.acked() < end - MSS {
+        let next = script.sender.acked() + MSS;
+        script.ack_with_ece(next);
+        assert!(script.cwnd() >= cwnd);
+    }
+    assert!(script.sender.sent() > end, "new segments have gone out meanwhile");
+    assert_eq!(script.sender.stats().ecn_reductions, 1);
+}
+
+#[test]
+fn at_one_segment_dctcp_sends_on() {
+    // RFC 3168 §6.1.2 holds conventional TCP back there; §3.3 says nothing of it, nor does Linux.
+    let config = Transport { initial_window: Bytes(MSS), ..dctcp(Config::default()) };
+    let mut script = Scripted::started(config, 10 * MSS);
+    assert_eq!(script.ack_with_ece(MSS), [MSS]);
+    assert_eq!(script.cwnd(), MSS);
+}
+
+#[test]
+fn control_packets_are_ecn_capable_with_dctcp_and_not_with_classic_ecn() {
+    // §3.6 discusses it; RFC 3168 §6.1.1 forbids it. A switch that marks would drop a SYN that is not.
+    for (config, expected) in [(dctcp(Config::default()), Ecn::Ect), (reno_with_ecn(), Ecn::NotEct)] {
+        let mut script = Scripted::new(Transport { handshake: true, ..config });
+        script.sender.write(&script.config, script.now, MSS);
+        assert_eq!(script.transmits()[0].ecn, expected, "SYN");
+        assert_eq!(script.config.ack_ecn(), expected, "SYN-ACK and ACK");
+    }
 }

@@ -2,8 +2,8 @@
 
 use shallows_core::packet::{Flags, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::congestion::{self, dctcp, reno};
-use shallows_transport::{Config, DelayedAck, Receiver, Sender, Transmit};
+use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
+use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, Sender, Transmit};
 
 /// Segments of 1,000 bytes, so that sequence numbers read as segments.
 pub(crate) const MSS: u64 = 1_000;
@@ -26,9 +26,27 @@ pub(crate) fn reno_with_ecn() -> Config {
     Config { congestion: congestion::Config::Reno(reno::Config { ecn: true }), ..reno() }
 }
 
+/// The same for Reno without selective acknowledgements, and without limited transmit.
+pub(crate) fn without_sack(recovery: Method) -> Config {
+    Config { recovery, limited_transmit: false, ..reno() }
+}
+
 /// The same for DCTCP.
 pub(crate) fn dctcp(dctcp: dctcp::Config) -> Config {
-    let congestion = congestion::Config::Dctcp(dctcp);
+    with(congestion::Config::Dctcp(dctcp))
+}
+
+/// The same for CUBIC.
+pub(crate) fn cubic(cubic: cubic::Config) -> Config {
+    with(congestion::Config::Cubic(cubic))
+}
+
+/// The same for Pulser.
+pub(crate) fn pulser(pulser: pulser::Config) -> Config {
+    with(congestion::Config::Pulser(pulser))
+}
+
+fn with(congestion: congestion::Config) -> Config {
     let config = Config::new(Bytes(MSS), congestion);
     Config {
         initial_window: Bytes(10 * MSS),
@@ -89,9 +107,19 @@ impl Scripted {
         self.receive(ack(number, sacked))
     }
 
+    /// Hand over `count` duplicate acknowledgements of everything below `number`, and return what they send together.
+    pub(crate) fn duplicates(&mut self, number: u64, count: u32) -> Vec<u64> {
+        (0..count).flat_map(|_| self.ack(number, &[])).collect()
+    }
+
+    /// Hand over an acknowledgement with these flags.
+    pub(crate) fn ack_with(&mut self, number: u64, flags: Flags) -> Vec<u64> {
+        self.receive(Segment { flags: Flags::ACK.with(flags), ..ack(number, &[]) })
+    }
+
     /// Hand over an acknowledgement with ECE.
     pub(crate) fn ack_with_ece(&mut self, number: u64) -> Vec<u64> {
-        self.receive(Segment { flags: Flags::ACK.with(Flags::ECE), ..ack(number, &[]) })
+        self.ack_with(number, Flags::ECE)
     }
 
     /// Let the retransmission timer fire, and return the sequence numbers of what is sent.
@@ -112,6 +140,10 @@ impl Scripted {
 
     pub(crate) fn cwnd(&self) -> u64 {
         self.sender.cwnd().0
+    }
+
+    pub(crate) fn inflated(&self) -> u64 {
+        self.sender.inflated_window(&self.config).0
     }
 
     pub(crate) fn ssthresh(&self) -> u64 {
@@ -151,7 +183,11 @@ impl Listening {
     }
 
     pub(crate) fn receive(&mut self, segment: Segment, ce: bool) -> Vec<Segment> {
-        self.receiver.on_data(&self.config, self.now, &segment, ce).collect()
+        self.receive_with(segment, Marks { ce, ..Marks::default() })
+    }
+
+    pub(crate) fn receive_with(&mut self, segment: Segment, marks: Marks) -> Vec<Segment> {
+        self.receiver.on_data(&self.config, self.now, &segment, marks).collect()
     }
 }
 

@@ -7,9 +7,10 @@ use network::{Impairments, Pair};
 use proptest::prelude::*;
 use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::congestion::{self, Avoidance, LossBase, dctcp, reno};
+use shallows_transport::congestion::{self, Avoidance, LossBase, cubic, dctcp, pulser, reno};
 use shallows_transport::{
-    Config, DelayedAck, Receiver, RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender,
+    Bound, Config, DelayedAck, EctPolicy, Marks, Method, Receiver, RestartAfterIdle, RtoConfig,
+    SackAfterTimeout, Sender,
 };
 
 const MSS: u64 = 1_000;
@@ -21,14 +22,33 @@ prop_compose! {
         reached: bool,
         one_segment: bool,
         growth in 0usize..3,
+        fixed: bool,
     ) -> dctcp::Config {
-        use dctcp::{DuplicateAcks, EceGrowth, WindowEnd};
+        use dctcp::{Arithmetic, DuplicateAcks, EceGrowth, WindowEnd};
         dctcp::Config {
             gain,
             initial_alpha,
             window_end: if reached { WindowEnd::Reached } else { WindowEnd::Passed },
             duplicate_acks: if one_segment { DuplicateAcks::OneSegment } else { DuplicateAcks::Ignored },
             ece_growth: [EceGrowth::All, EceGrowth::NotFirst, EceGrowth::None][growth],
+            arithmetic: if fixed { Arithmetic::Fixed } else { Arithmetic::Float },
+        }
+    }
+}
+
+prop_compose! {
+    fn cubic_config()(ecn: bool, fast_convergence: bool, c in 0.1f64..10.0, beta in 0.3f64..0.9) -> cubic::Config {
+        cubic::Config { ecn, c, beta, fast_convergence }
+    }
+}
+
+prop_compose! {
+    fn pulser_config()(dctcp in dctcp_config(), safe in 1u64..6, window: bool, ece: bool) -> pulser::Config {
+        pulser::Config {
+            dctcp,
+            safe_window: Bytes(safe * MSS),
+            restore: if window { pulser::Restore::CleanWindow } else { pulser::Restore::FirstCleanAck },
+            signal: if ece { pulser::Signal::Ece } else { pulser::Signal::Incast },
         }
     }
 }
@@ -37,29 +57,43 @@ fn congestion_config() -> impl Strategy<Value = congestion::Config> {
     prop_oneof![
         any::<bool>().prop_map(|ecn| congestion::Config::Reno(reno::Config { ecn })),
         dctcp_config().prop_map(congestion::Config::Dctcp),
+        cubic_config().prop_map(congestion::Config::Cubic),
+        pulser_config().prop_map(congestion::Config::Pulser),
+    ]
+}
+
+fn recovery() -> impl Strategy<Value = Method> {
+    let bounds = [None, Some(Bound::SlowStart), Some(Bound::Conservative)];
+    prop_oneof![
+        prop::sample::select(bounds.to_vec()).prop_map(Method::Sack),
+        Just(Method::NewReno),
+        Just(Method::Reno),
     ]
 }
 
 prop_compose! {
     /// Any configuration that a scenario may hold, at segments of 1,000 bytes and round trips of about 100 µs.
     fn config()(
-        congestion in congestion_config(),
+        (congestion, recovery) in (congestion_config(), recovery()),
         (initial, more) in (1u64..20, 0u64..60),
         receive_window in 1u64..100,
         (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
-        switches in prop::array::uniform7(any::<bool>()),
+        switches in prop::array::uniform9(any::<bool>()),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
-        let [limited_transmit, reset, handshake, timestamps, per_ack, forgotten, of_cwnd] = switches;
+        let [limited_transmit, reset, handshake, timestamps, per_ack, forgotten, of_cwnd, fin, all] = switches;
         Config {
             initial_window: Bytes(initial * MSS),
             max_window: Bytes((initial + more) * MSS),
             receive_window: Bytes(receive_window * MSS),
             slow_start_limit,
+            recovery,
             duplicate_threshold,
             limited_transmit,
             restart_after_idle: if reset { RestartAfterIdle::Reset } else { RestartAfterIdle::Reduce },
             handshake,
+            fin,
+            ect: if all { EctPolicy::All } else { EctPolicy::Rfc3168 },
             timestamps,
             avoidance: if per_ack { Avoidance::PerAck } else { Avoidance::ByteCounting },
             loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
@@ -85,10 +119,11 @@ proptest! {
         seed: u64,
         (loss, duplication, marking) in (0.0f64..0.4, 0.0f64..0.2, 0.0f64..1.0),
         reordering in prop::sample::select(vec![0, 10, 300]),
+        resizing: bool,
         writes in prop::collection::vec((1u64..60_000, 0u64..10_000), 1..4),
     ) {
         let jitter = Duration::from_micros(reordering);
-        let impairments = Impairments { loss, duplication, marking, jitter };
+        let impairments = Impairments { loss, duplication, marking, jitter, resizing };
         let mut pair = Pair::new(config, seed, impairments);
         let mut written = 0;
         for (bytes, pause) in writes {
@@ -96,6 +131,8 @@ proptest! {
             written += bytes;
             pair.run_until(pair.now + Duration::from_micros(pause));
         }
+        let written = written + u64::from(pair.config.fin);
+        pair.close();
         pair.finish();
         prop_assert_eq!(pair.receiver.received(), written);
         prop_assert_eq!(pair.sender.acked(), written);
@@ -114,7 +151,7 @@ proptest! {
         };
         let syns = u64::from(config.handshake);
         let mut pair = Pair::new(Config { rto, ..config }, 0, Impairments::default());
-        pair.write(bytes);
+        pair.write_and_close(bytes);
         pair.finish();
         let stats = pair.sender.stats();
         prop_assert_eq!((stats.timeouts, stats.retransmits, stats.fast_recoveries), (0, 0, 0));
@@ -160,7 +197,7 @@ proptest! {
         for (index, (seq, len, flags, ce)) in segments.into_iter().enumerate() {
             let now = Instant::ZERO + Duration::from_micros(index as u64);
             let segment = Segment { seq, len, flags: Flags(flags), ..Segment::default() };
-            for ack in receiver.on_data(&config, now, &segment, ce) {
+            for ack in receiver.on_data(&config, now, &segment, Marks { ce, incast: seq % 3 == 0 }) {
                 prop_assert!(received <= ack.ack && ack.ack <= receiver.received());
                 received = ack.ack;
                 for (start, end) in ack.sack_ranges() {

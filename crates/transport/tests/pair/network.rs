@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::{Config, Receiver, Sender};
+use shallows_transport::{Config, Marks, Receiver, Sender};
 
 /// One way through the network, without jitter.
 const DELAY: Duration = Duration::from_micros(50);
@@ -20,11 +20,13 @@ pub(crate) struct Impairments {
     pub(crate) marking: f64,
     /// Packets are delayed by up to this and overtake each other.
     pub(crate) jitter: Duration,
+    /// Whether something changes the window that the receiver offers with each segment, up to what it began with.
+    pub(crate) resizing: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packet {
-    Data { segment: Segment, ce: bool },
+    Data { segment: Segment, marks: Marks },
     Ack(Segment),
 }
 
@@ -66,6 +68,19 @@ impl Pair {
         self.sender.write(&self.config, self.now, bytes);
         self.arrived.resize(self.sender.written() as usize, false);
         self.pump();
+    }
+
+    /// The application writes no more.
+    pub(crate) fn close(&mut self) {
+        self.sender.close(&self.config);
+        self.pump();
+    }
+
+    /// The application writes and closes before anything is sent, so that a FIN rides on the last data.
+    pub(crate) fn write_and_close(&mut self, bytes: u64) {
+        self.sender.write(&self.config, self.now, bytes);
+        self.arrived.resize(bytes as usize, false);
+        self.close();
     }
 
     /// Let everything happen that happens by `end`.
@@ -115,14 +130,18 @@ impl Pair {
 
     fn arrive(&mut self, packet: Packet) {
         match packet {
-            Packet::Data { segment, ce } => {
+            Packet::Data { segment, marks } => {
                 // What the receiver has no room for, it drops; the sender shall not send it.
                 assert!(segment.end() <= self.receiver.received() + self.config.receive_window.0);
                 self.arrived[segment.seq as usize..segment.end() as usize].fill(true);
                 while self.arrived.get(self.first_missing as usize).is_some_and(|&arrived| arrived) {
                     self.first_missing += 1;
                 }
-                for ack in self.receiver.on_data(&self.config, self.now, &segment, ce) {
+                if self.impairments.resizing {
+                    let (mss, most) = (self.config.mss.0, self.config.receive_window.0);
+                    self.receiver.resize_window(Bytes(mss + self.stream.below(most - mss + 1)));
+                }
+                for ack in self.receiver.on_data(&self.config, self.now, &segment, marks) {
                     self.send(Packet::Ack(ack), self.config.ack_ecn());
                 }
             }
@@ -133,20 +152,24 @@ impl Pair {
     fn pump(&mut self) {
         while let Some(transmit) = self.sender.poll_transmit(&self.config, self.now) {
             let segment = transmit.segment;
-            let is_syn = segment.flags == Flags::SYN;
-            assert!((segment.len > 0) != is_syn && u64::from(segment.len) <= self.config.mss.0);
-            self.send(Packet::Data { segment, ce: false }, transmit.ecn);
+            let is_empty = segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::FIN);
+            assert!(segment.len > 0 || is_empty);
+            assert!(u64::from(segment.len) <= self.config.mss.0);
+            self.send(Packet::Data { segment, marks: Marks::default() }, transmit.ecn);
         }
     }
 
     fn send(&mut self, packet: Packet, ecn: Ecn) {
-        let Impairments { loss, duplication, marking, jitter } = self.impairments;
+        let Impairments { loss, duplication, marking, jitter, .. } = self.impairments;
         let marked = self.stream.uniform() < marking * 0.3;
         if self.stream.uniform() < loss || marked && ecn == Ecn::NotEct {
             return;
         }
         let packet = match packet {
-            Packet::Data { segment, .. } => Packet::Data { segment, ce: marked },
+            Packet::Data { segment, .. } => {
+                let incast = self.stream.uniform() < marking * 0.3;
+                Packet::Data { segment, marks: Marks { ce: marked, incast } }
+            }
             Packet::Ack(segment) => Packet::Ack(segment),
         };
         let copies = if self.stream.uniform() < duplication { 2 } else { 1 };
@@ -160,7 +183,10 @@ impl Pair {
     fn check(&self) {
         check_sender(&self.config, &self.sender);
         let received = self.receiver.received();
-        assert_eq!(received, self.first_missing, "delivered once, in order, and as soon as possible");
+        // A FIN counts once everything before it has arrived.
+        let fin = received == self.arrived.len() as u64 + 1 && self.config.fin;
+        let data = received - u64::from(fin);
+        assert_eq!(data, self.first_missing, "delivered once, in order, and as soon as possible");
         assert!(self.sender.acked() <= received && received <= self.sender.sent());
         if self.sender.acked() < self.sender.sent() {
             assert!(self.sender.deadline().is_some(), "something outstanding without a timer");
@@ -177,5 +203,7 @@ pub(crate) fn check_sender(config: &Config, sender: &Sender) {
     // RFC 6675: pipe counts a byte at most twice, sent and sent again, and one segment that is sent as a rescue.
     let outstanding = sender.sent() - sender.acked();
     assert!(sender.pipe().0 <= 2 * outstanding + config.mss.0, "pipe {} of {outstanding}", sender.pipe());
+    // However much partial acknowledgements deflate it (RFC 6582 §3.2 step 3).
+    assert!(sender.inflated_window(config) >= config.mss);
     assert!(config.rto.minimum <= sender.rto() && sender.rto() <= config.rto.maximum);
 }

@@ -1,44 +1,22 @@
 //! Loss detection and recovery with selective acknowledgements (RFC 6675).
-//!
-//! A connection has this state only once something was missing. Sequence numbers are of the byte *after*: what
-//! the RFC calls HighData is `next − 1` here, and so for HighRxt, RescueRxt and RecoveryPoint.
 
 use shallows_core::packet::Segment;
 
+use super::prr::{Bound, Prr};
+use super::{Allowance, Outstanding, Phase, non_empty};
 use crate::config::{Config, SackAfterTimeout};
 use crate::scoreboard::{Range, Scoreboard};
 
-/// What is sent but not acknowledged: bytes from `una` up to `next`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outstanding {
-    pub(crate) una: u64,
-    pub(crate) next: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// No loss is being repaired, though something may be missing.
-    #[default]
-    Open,
-    /// Fast recovery (RFC 6675 §5).
-    Recovery,
-    /// After a timeout (RFC 6675 §5.1): what was outstanding counts as lost.
-    Timeout,
-}
-
-/// How much may be sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Allowance {
-    pub(crate) cwnd: u64,
-    /// Length of the next segment of unsent data; zero if there is none or the receiver has no room for it.
-    pub(crate) unsent: u64,
-}
-
 /// The scoreboard and the variables of RFC 6675 §2.
 #[derive(Debug, Default)]
-pub(crate) struct Recovery {
+pub(crate) struct Sack {
     scoreboard: Scoreboard,
     phase: Phase,
+    /// Proportional rate reduction, where it is wanted.
+    bound: Option<Bound>,
+    prr: Option<Prr>,
+    /// Bytes that an acknowledgement during recovery delivered, selectively or not, of which `prr` does not know yet.
+    delivered: Option<u64>,
     /// The first retransmission of a recovery, which neither cwnd nor pipe holds back, is due.
     first_due: bool,
     dup_acks: u32,
@@ -54,40 +32,44 @@ pub(crate) struct Recovery {
     timed_out_at: Option<u64>,
 }
 
-impl Recovery {
+impl Sack {
+    pub(super) fn new(bound: Option<Bound>) -> Self {
+        Self { bound, ..Self::default() }
+    }
+
     /// Whether nothing is missing and nothing is being repaired.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.phase == Phase::Open && self.scoreboard.is_empty()
     }
 
-    /// Whether this is fast recovery, in which cwnd does not grow.
-    pub(crate) fn is_fast(&self) -> bool {
-        self.phase == Phase::Recovery
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
     }
 
     /// The estimate of how many bytes are in the network.
-    pub(crate) fn pipe(&self) -> u64 {
+    pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
     /// How much of what is outstanding was selectively acknowledged.
-    pub(crate) fn sacked(&self, data: Outstanding) -> u64 {
+    pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
     /// New data that limited transmit sent, which FlightSize shall not hold (RFC 5681 §3.2 step 2).
-    pub(crate) fn limited(&self) -> u64 {
+    pub(super) fn limited(&self) -> u64 {
         self.limited
     }
 
     /// Take in an acknowledgement that newly covers `acked` bytes. Says whether fast recovery begins.
-    pub(crate) fn on_ack(
+    pub(super) fn on_ack(
         &mut self,
         config: &Config,
         data: Outstanding,
         segment: &Segment,
         acked: u64,
     ) -> bool {
+        let sacked = self.scoreboard.total();
         let news = self.update(data, segment);
         if acked > 0 {
             self.dup_acks = 0;
@@ -109,14 +91,21 @@ impl Recovery {
             self.phase = Phase::Recovery;
             self.recovery_point = data.next;
             self.first_due = true;
+            self.prr = self.bound.map(|bound| Prr::new(bound, data.next - data.una));
+            self.delivered = None;
         }
         self.high_rxt = self.high_rxt.max(data.una);
         self.set_pipe(config, data);
+        if self.phase == Phase::Recovery && self.bound.is_some() {
+            // RFC 6937 §2 DeliveredData: what was SACKed before counted then.
+            let delivered = acked + self.scoreboard.total() - sacked;
+            *self.delivered.get_or_insert_default() += delivered;
+        }
         begins
     }
 
     /// The retransmission timer fired (RFC 6675 §5.1). Says whether it did so before for the same segment.
-    pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
+    pub(super) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
         self.timed_out_at = Some(data.una);
         // RFC 2018 §8: a receiver may throw away what it selectively acknowledged.
@@ -133,17 +122,31 @@ impl Recovery {
     }
 
     /// The bytes to send next, if any may go, and count them as sent.
-    pub(crate) fn next_segment(
+    pub(super) fn next_segment(
         &mut self,
         config: &Config,
         data: Outstanding,
         allowance: Allowance,
     ) -> Option<Range> {
+        if let (Some(prr), Some(delivered)) = (&mut self.prr, self.delivered.take()) {
+            prr.on_ack(delivered, self.pipe, allowance.cwnd, config.mss.0);
+        }
+        let range = self.choose(config, data, allowance)?;
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(range.len());
+        }
+        Some(range)
+    }
+
+    fn choose(&mut self, config: &Config, data: Outstanding, allowance: Allowance) -> Option<Range> {
         if self.first_due {
             self.first_due = false;
             return self.first_retransmission(config, data);
         }
-        let room = allowance.cwnd.saturating_sub(self.pipe);
+        let room = match &self.prr {
+            Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
+            _ => allowance.cwnd.saturating_sub(self.pipe),
+        };
         let unsent = Range { start: data.next, end: data.next + allowance.unsent };
         let range = match self.phase {
             Phase::Open => self.open(config, data, allowance)?,
@@ -255,10 +258,6 @@ impl Recovery {
     }
 }
 
-fn non_empty(range: Range) -> Option<Range> {
-    (range.start < range.end).then_some(range)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,7 +276,7 @@ mod tests {
         ) {
             let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config::default()));
             let data = Outstanding { una: 0, next: 230 };
-            let mut recovery = Recovery { high_rxt, ..Recovery::default() };
+            let mut recovery = Sack { high_rxt, ..Sack::default() };
             if let Some(recovery_point) = timed_out_below {
                 recovery.phase = Phase::Timeout;
                 recovery.recovery_point = recovery_point;

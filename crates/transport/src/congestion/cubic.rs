@@ -1,0 +1,152 @@
+//! CUBIC: the window follows a cubic function of the time since it was last reduced (RFC 9438).
+//!
+//! Formulas count in segments and seconds, as the RFC does. HyStart++ (§4.10 recommends it for slow start) is not here.
+
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::{Ack, Congestion, CongestionControl, Window};
+
+/// Parameters of [`Cubic`]; the default is RFC 9438's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Whether connections use classic ECN.
+    pub ecn: bool,
+    /// *C*, how aggressively the window grows, in segments/s³; above 0.
+    pub c: f64,
+    /// *β*, what a reduction leaves; above 0, below 1.
+    pub beta: f64,
+    /// Whether a flow that was reduced before it regained its old window leaves room to new ones (§4.7).
+    pub fast_convergence: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // RFC 9438 §5 (C), §4.6 (beta), §4.7.
+        Self { ecn: false, c: 0.4, beta: 0.7, fast_convergence: true }
+    }
+}
+
+/// The state of one connection.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    config: Config,
+    /// W_max that the next epoch aims at; zero where there was no reduction that says so.
+    w_max: f64,
+    /// cwnd when it was last reduced; zero before.
+    cwnd_prior: f64,
+    /// A stage of congestion avoidance, from its first acknowledgement on.
+    epoch: Option<Epoch>,
+    /// Part of a byte that cwnd does not show yet.
+    credit: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// When the plateau is reached, in seconds after the start.
+    k: f64,
+    w_max: f64,
+    /// What Reno would have (§4.3).
+    w_est: f64,
+}
+
+impl Epoch {
+    fn new(now: Instant, cwnd: f64, w_max: f64, c: f64) -> Self {
+        // RFC 9438 §4.2 Eq. 2; §4.8 and §4.10: K = 0 and W_max = cwnd after a timeout or without a loss before.
+        let k = if cwnd < w_max { libm::cbrt((w_max - cwnd) / c) } else { 0.0 };
+        Self { start: now, k, w_max: w_max.max(cwnd), w_est: cwnd }
+    }
+
+    /// RFC 9438 §4.2 Eq. 1.
+    fn w_cubic(&self, t: f64, c: f64) -> f64 {
+        let distance = t - self.k;
+        c * distance * distance * distance + self.w_max
+    }
+}
+
+impl Cubic {
+    /// A new connection.
+    pub fn new(config: &Config) -> Self {
+        Self { config: *config, w_max: 0.0, cwnd_prior: 0.0, epoch: None, credit: 0.0 }
+    }
+
+    /// Grow in congestion avoidance.
+    fn avoid(&mut self, window: &mut Window, ack: &Ack) {
+        let Config { c, beta, .. } = self.config;
+        let mss = window.mss().0 as f64;
+        let (cwnd, acked) = (window.cwnd().0 as f64 / mss, ack.growth.0 as f64 / mss);
+        let w_max = self.w_max;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, cwnd, w_max, c));
+        let t = ack.now.saturating_since(epoch.start).as_secs_f64();
+        // RFC 9438 §4.3 Eq. 4: as fast as Reno from the cut that beta made, and one segment per round trip once the old
+        // window is regained.
+        let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        epoch.w_est += alpha * acked / cwnd;
+        let grown = if epoch.w_cubic(t, c) < epoch.w_est {
+            epoch.w_est
+        } else {
+            // RFC 9438 §4.2, §4.4 and §4.5: towards where the function is a round trip later, and no further than half
+            // as much again. An acknowledgement of several segments counts for each of them, as in Linux.
+            let rtt = if ack.srtt == Duration::MAX { Duration::ZERO } else { ack.srtt };
+            let target = epoch.w_cubic(t + rtt.as_secs_f64(), c).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) / cwnd * acked
+        };
+        let more = (grown - cwnd).max(0.0) * mss + self.credit;
+        let whole = more as u64;
+        self.credit = more - whole as f64;
+        window.set_cwnd(window.cwnd().0 + whole);
+    }
+
+    /// RFC 9438 §4.6 and §4.7: note the window that a reduction ends.
+    fn note(&mut self, window: &Window) {
+        let cwnd = window.cwnd().0 as f64 / window.mss().0 as f64;
+        self.cwnd_prior = cwnd;
+        let releases = self.config.fast_convergence && cwnd < self.w_max;
+        self.w_max = if releases { cwnd * (1.0 + self.config.beta) / 2.0 } else { cwnd };
+        self.epoch = None;
+        self.credit = 0.0;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        // RFC 3168 §6.1.2: an acknowledgement with ECE does not increase cwnd.
+        if ack.growth.0 == 0 || ack.ece {
+            return;
+        }
+        if window.in_slow_start() {
+            window.grow(ack.growth);
+        } else {
+            self.avoid(window, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
+        let beta = self.config.beta;
+        let base = Bytes(window.loss_base(flight_size));
+        match congestion {
+            Congestion::Ecn => {
+                self.note(window);
+                window.reduce(window.cwnd().scale(beta).0);
+            }
+            Congestion::Loss => {
+                self.note(window);
+                window.lose(base.scale(beta).0);
+            }
+            // RFC 9438 §4.8: ssthresh by beta; the next congestion avoidance starts on its plateau.
+            Congestion::Timeout => {
+                self.note(window);
+                self.w_max = 0.0;
+                window.start_over(Some(base.scale(beta).0));
+            }
+            Congestion::RepeatedTimeout => window.start_over(None),
+        }
+    }
+
+    fn on_idle(&mut self, idle: Duration) {
+        // RFC 9438 §4.2: the time for which nothing could grow the window does not count.
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = epoch.start + idle;
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! ICTCP: the receivers of a host hold the windows that they advertise so that together they fill its link and no more
+//! (Wu, Feng, Guo and Zhang, CoNEXT '10).
+//!
+//! One [`Ictcp`] belongs to one network card. It needs no timer: its clock moves on with arrivals, since a window shows
+//! only in acknowledgements of what arrives. The round-trip time at the receiver is that of the timestamps option in both
+//! directions, as in the paper's implementation: from an acknowledgement to the first data that echoes it.
+//!
+//! Decided where the paper, as far as it could be had, is silent. A round lasts from an arrival to the first one a
+//! smoothed RTT later, and its throughput is over that time. The clock begins with the first RTT sample. The rule of
+//! fairness is carried out once per slot, when the available bandwidth is known, among the connections that had data in
+//! this slot or the last. A connection silent for longer than `rtt_limit` begins in slow start again, with its window,
+//! and that silence is no sample.
+
+use std::collections::BTreeMap;
+
+use shallows_core::{Bytes, Duration, Instant, Rate};
+
+/// Parameters of [`Ictcp`]; Greek letters as in the paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Share of the link's rate that may be used (α).
+    pub share: f64,
+    /// A window of which at most this share is unused may grow (γ₁).
+    pub gamma1: f64,
+    /// One of which more than this share is unused shrinks (γ₂).
+    pub gamma2: f64,
+    /// Weight of what was measured before (β).
+    pub beta: f64,
+    /// After so many round trips in a row; at least 1.
+    pub decrease_after: u32,
+    /// Windows above the average shrink while less than this share of the link's rate is available.
+    pub fairness: f64,
+    /// A connection with a longer RTT is not controlled.
+    pub rtt_limit: Duration,
+    /// The window of a new connection, and the least; at least one segment.
+    pub minimum: Bytes,
+    /// The largest window, and that of a connection which is not controlled.
+    pub maximum: Bytes,
+}
+
+/// The control of one network card.
+#[derive(Debug)]
+pub struct Ictcp {
+    config: Config,
+    mss: u64,
+    /// Bytes per second.
+    capacity: f64,
+    clock: Option<Clock>,
+    connections: BTreeMap<u32, Connection>,
+}
+
+/// The slots of a card: two sub-slots of *T* each, one to measure and one to grow in.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    sub_slot: SubSlot,
+    /// *T*.
+    length: Duration,
+    /// When the sub-slot ends.
+    end: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SubSlot {
+    /// So many bytes have come in.
+    Measuring { bytes: u64 },
+    /// The windows may grow by so much throughput, in bytes per second.
+    Growing { quota: f64 },
+}
+
+/// What is known of one connection.
+#[derive(Clone, Debug)]
+struct Connection {
+    window: u64,
+    slow_start: bool,
+    srtt: Option<Duration>,
+    /// The newest timestamp that data has echoed.
+    echoed: Instant,
+    last_arrival: Instant,
+    last_increase: Option<Instant>,
+    round: Option<Round>,
+    /// b_m, in bytes per second.
+    measured: f64,
+    /// Rounds in a row in which too much of the window was unused.
+    unused_rounds: u32,
+    /// Bytes in this slot, and in the last.
+    in_slot: u64,
+    in_last_slot: u64,
+}
+
+/// A round trip that is being measured.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    start: Instant,
+    bytes: u64,
+}
+
+impl Ictcp {
+    /// For a card whose link carries `rate`, and segments of at most `mss` bytes.
+    pub fn new(config: &Config, mss: Bytes, rate: Rate) -> Self {
+        let capacity = rate.0 as f64 / 8.0;
+        Self { config: *config, mss: mss.0, capacity, clock: None, connections: BTreeMap::new() }
+    }
+
+    /// A packet of any kind arrived, of this size on the wire. To be called before [`Self::on_data`] for the same packet.
+    pub fn on_packet(&mut self, now: Instant, wire_size: Bytes) {
+        self.advance(now);
+        if let Some(Clock { sub_slot: SubSlot::Measuring { bytes }, .. }) = &mut self.clock {
+            *bytes += wire_size.0;
+        }
+    }
+
+    /// `payload` bytes of `connection` arrived and echo an acknowledgement that was sent at `echo`, zero if none was.
+    /// Returns the window to advertise from now on.
+    pub fn on_data(&mut self, now: Instant, connection: u32, payload: Bytes, echo: Instant) -> Bytes {
+        self.advance(now);
+        let state = self.connections.entry(connection).or_insert_with(|| Connection::new(&self.config, now));
+        let rtt = state.take(now, payload, echo, self.config.rtt_limit);
+        let Some(rtt) = rtt else { return Bytes(state.window) };
+        if rtt >= self.config.rtt_limit {
+            // CoNEXT '10: only flows with an RTT below 2 ms are controlled.
+            state.round = None;
+            state.window = self.config.maximum.0;
+            return Bytes(state.window);
+        }
+        let clock = self.clock.get_or_insert(Clock {
+            sub_slot: SubSlot::Measuring { bytes: 0 },
+            length: rtt,
+            end: now + rtt,
+        });
+        match &mut state.round {
+            Some(round) if now < round.start + rtt => round.bytes += payload.0,
+            ended => {
+                let next = Round { start: now, bytes: payload.0 };
+                if let Some(round) = ended.replace(next) {
+                    let seconds = (now - round.start).as_secs_f64();
+                    state.decide(now, round.bytes as f64 / seconds, &self.config, self.mss, clock);
+                }
+            }
+        }
+        Bytes(state.window)
+    }
+
+    /// A connection has closed.
+    pub fn close(&mut self, connection: u32) {
+        self.connections.remove(&connection);
+    }
+
+    /// Move the clock on: CoNEXT '10 §4.1.
+    fn advance(&mut self, now: Instant) {
+        while let Some(clock) = &mut self.clock
+            && now >= clock.end
+        {
+            if now >= clock.end + clock.length * 4 {
+                // Nothing came for so long; what the slots between would say is not asked.
+                clock.end = now;
+                clock.sub_slot = SubSlot::Growing { quota: 0.0 };
+            }
+            match clock.sub_slot {
+                SubSlot::Measuring { bytes } => {
+                    let incoming = bytes as f64 / clock.length.as_secs_f64();
+                    // BW_A = max(0, α·C − BW_T).
+                    let available = (self.config.share * self.capacity - incoming).max(0.0);
+                    clock.sub_slot = SubSlot::Growing { quota: available };
+                    clock.end = clock.end + clock.length;
+                    if available < self.config.fairness * self.capacity {
+                        self.even_out();
+                    }
+                }
+                SubSlot::Growing { .. } => {
+                    let end = clock.end;
+                    let length = self.slot_length();
+                    self.clock = length.map(|length| Clock {
+                        sub_slot: SubSlot::Measuring { bytes: 0 },
+                        length,
+                        end: end + length,
+                    });
+                }
+            }
+        }
+    }
+
+    /// T = Σ wᵢ·RTTᵢ, weighted with the traffic of the slot that ends; as before if there was none.
+    fn slot_length(&mut self) -> Option<Duration> {
+        let (mut sum, mut total) = (0u128, 0u128);
+        for connection in self.connections.values_mut() {
+            if let Some(rtt) = connection.srtt {
+                sum += u128::from(rtt.0) * u128::from(connection.in_slot);
+                total += u128::from(connection.in_slot);
+            }
+            connection.in_last_slot = std::mem::take(&mut connection.in_slot);
+        }
+        let length = self.clock.map(|clock| clock.length);
+        sum.checked_div(total).map(|mean| Duration(mean as u64).max(Duration(1))).or(length)
+    }
+
+    /// Windows above the average of all give up a segment (CoNEXT '10 §4.4).
+    fn even_out(&mut self) {
+        let live = |connection: &Connection| connection.in_slot + connection.in_last_slot > 0;
+        let (sum, count) = self
+            .connections
+            .values()
+            .filter(|connection| live(connection))
+            .fold((0, 0), |(sum, count), connection| (sum + connection.window, count + 1));
+        for connection in self.connections.values_mut().filter(|connection| live(connection)) {
+            if connection.window * count > sum {
+                connection.shrink(&self.config, self.mss);
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn new(config: &Config, now: Instant) -> Self {
+        Self {
+            window: config.minimum.0,
+            slow_start: true,
+            srtt: None,
+            echoed: Instant::ZERO,
+            last_arrival: now,
+            last_increase: None,
+            round: None,
+            measured: 0.0,
+            unused_rounds: 0,
+            in_slot: 0,
+            in_last_slot: 0,
+        }
+    }
+
+    /// Take in an arrival; returns the smoothed round-trip time if there is one.
+    fn take(&mut self, now: Instant, payload: Bytes, echo: Instant, limit: Duration) -> Option<Duration> {
+        let silent = now - self.last_arrival > limit;
+        self.last_arrival = now;
+        self.in_slot += payload.0;
+        if silent {
+            (self.slow_start, self.round, self.unused_rounds) = (true, None, 0);
+        }
+        if echo > self.echoed {
+            self.echoed = echo;
+            if !silent {
+                let sample = now - echo;
+                // RFC 6298 §2.3, as at the sender.
+                self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+            }
+        }
+        self.srtt
+    }
+
+    /// A round trip with a throughput of `rate` (b_s) has ended: CoNEXT '10 §4.3.
+    fn decide(&mut self, now: Instant, rate: f64, config: &Config, mss: u64, clock: &mut Clock) {
+        let rtt = self.srtt.expect("a round is measured with it");
+        self.measured = rate.max(config.beta * self.measured + (1.0 - config.beta) * rate);
+        let expected = self.measured.max(self.window as f64 / rtt.as_secs_f64());
+        let unused = (expected - self.measured) / expected;
+        if unused <= config.gamma1 || unused <= mss as f64 / self.window as f64 {
+            self.unused_rounds = 0;
+            let rested = self.last_increase.is_none_or(|last| now >= last + rtt * 2);
+            if let SubSlot::Growing { quota } = &mut clock.sub_slot
+                && rested
+            {
+                self.grow(now, rtt, config, mss, quota);
+            }
+        } else if unused > config.gamma2 {
+            self.unused_rounds += 1;
+            if self.unused_rounds >= config.decrease_after {
+                self.unused_rounds = 0;
+                self.shrink(config, mss);
+            }
+        } else {
+            self.unused_rounds = 0;
+        }
+    }
+
+    /// By as much again in slow start, by a segment after it, as far as the quota allows.
+    fn grow(&mut self, now: Instant, rtt: Duration, config: &Config, mss: u64, quota: &mut f64) {
+        let room = config.maximum.0 - self.window.min(config.maximum.0);
+        let throughput = |step: u64| step as f64 / rtt.as_secs_f64();
+        let mut step = if self.slow_start { self.window } else { mss };
+        if throughput(step) > *quota {
+            self.slow_start = false;
+            step = mss;
+        }
+        step = step.min(room);
+        if step == 0 || throughput(step) > *quota {
+            return;
+        }
+        *quota -= throughput(step);
+        self.window += step;
+        self.last_increase = Some(now);
+    }
+
+    fn shrink(&mut self, config: &Config, mss: u64) {
+        self.window = self.window.saturating_sub(mss).max(config.minimum.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::random::Stream;
+
+    use super::*;
+
+    const MSS: u64 = 1_000;
+    /// On the wire.
+    const PACKET: Bytes = Bytes(1_052);
+    const RTT_US: u64 = 100;
+
+    fn config() -> Config {
+        Config {
+            share: 0.9,
+            gamma1: 0.1,
+            gamma2: 0.5,
+            beta: 0.2,
+            decrease_after: 3,
+            fairness: 0.2,
+            rtt_limit: Duration::from_millis(2),
+            minimum: Bytes(2 * MSS),
+            maximum: Bytes(100 * MSS),
+        }
+    }
+
+    /// 1 Gb/s: 125 MB/s, of which 112.5 may be used.
+    fn card(config: Config) -> Ictcp {
+        Ictcp::new(&config, Bytes(MSS), Rate(1_000_000_000))
+    }
+
+    fn at(us: u64) -> Instant {
+        Instant(us * 1_000_000)
+    }
+
+    /// So many segments of a connection arrive at once and echo what was sent a round trip before, if anything was.
+    fn burst(card: &mut Ictcp, us: u64, connection: u32, segments: u64) -> u64 {
+        let mut window = 0;
+        for _ in 0..segments {
+            card.on_packet(at(us), PACKET);
+            let echo = if us > RTT_US { at(us - RTT_US) } else { Instant::ZERO };
+            window = card.on_data(at(us), connection, Bytes(MSS), echo).0;
+        }
+        window / MSS
+    }
+
+    /// Windows, in segments, after each round trip of a connection that uses all of its window.
+    fn greedy(card: &mut Ictcp, rounds: u64) -> Vec<u64> {
+        let mut window = burst(card, 10, 1, 2);
+        let mut windows = vec![window];
+        for round in 1..=rounds {
+            window = burst(card, 10 + round * RTT_US, 1, window);
+            windows.push(window);
+        }
+        windows
+    }
+
+    #[test]
+    fn a_window_grows_as_worked_by_hand() {
+        // The first RTT sample comes at 110 us and starts the clock: 100 us to measure, 100 us to grow, and so on. A round
+        // ends with each burst; the growing sub-slots begin at 210, 410, 610 us …
+        // 210 us: BW_T = 1 packet / 100 us (the first came before the clock) = 10.5 MB/s, BW_A = 102; d = 0, so the window
+        //   doubles for 20 MB/s. 310: the burst was 2 of 4: d = 1/2, neither at most MSS/rwnd = 1/4 nor above γ₂.
+        // 410: 4 packets, BW_A = 70.4, doubled for 40. 610: 8 packets, BW_A = 28.3, doubling would take 80: slow start ends,
+        //   and one segment takes 10. 810: 9 packets, BW_A = 17.8: one more. 1010: 10 packets, BW_A = 7.3: no more.
+        let windows = greedy(&mut card(config()), 14);
+        assert_eq!(windows, [2, 2, 4, 4, 8, 8, 9, 9, 10, 10, 10, 10, 10, 10, 10]);
+    }
+
+    #[test]
+    fn an_unused_window_shrinks_after_three_round_trips_or_at_once() {
+        // b_m = 100 MB/s at first, then each round 3 segments, 30 MB/s: b_m = 0.2·100 + 0.8·30 = 44, 32.8, 30.6, …, so that
+        // d = 0.56, 0.67, 0.69 … of b_e = rwnd/RTT = 100: above γ₂ each time.
+        let shrinking = |decrease_after: u32| {
+            let mut card = card(Config { decrease_after, ..config() });
+            assert_eq!(greedy(&mut card, 10).last(), Some(&10));
+            // The burst of 10 at 1,010 us is measured at 1,110, those of 3 from 1,210 on.
+            (11..18).map(|round| burst(&mut card, 10 + round * RTT_US, 1, 3)).collect::<Vec<_>>()
+        };
+        assert_eq!(shrinking(3), [10, 10, 10, 9, 9, 9, 8]);
+        // d = 0.56 of 10, (90 − 32.8)/90 = 0.64 of 9, 0.62 of 8, 0.57 of 7, (60 − 30)/60 = 0.5 of 6, which is not above.
+        assert_eq!(shrinking(1), [10, 9, 8, 7, 6, 6, 6]);
+    }
+
+    #[test]
+    fn no_window_shrinks_below_the_least() {
+        let mut card = card(Config { decrease_after: 1, gamma1: 0.0, gamma2: 0.01, ..config() });
+        greedy(&mut card, 6);
+        // At two segments a half unused is at most MSS/rwnd, which is the first case.
+        let last = (7..40).map(|round| burst(&mut card, 10 + round * RTT_US, 1, 1)).last();
+        assert_eq!(last, Some(2));
+    }
+
+    #[test]
+    fn connections_share_one_quota() {
+        // Four of them double in the first slot: 20 MB/s each of BW_A = 112.5 − 7 packets / 100 us = 38.9; one can, and
+        // one more segment for 10 MB/s goes to the next. The rest, 8.9, is less than a segment.
+        let mut card = card(config());
+        for us in [10, 110] {
+            (0..4).for_each(|connection| assert_eq!(burst(&mut card, us, connection, 2), 2));
+        }
+        let windows: Vec<u64> = (0..4).map(|connection| burst(&mut card, 210, connection, 2)).collect();
+        assert_eq!(windows, [4, 3, 2, 2]);
+    }
+
+    #[test]
+    fn windows_above_the_average_give_way_when_the_link_is_full() {
+        let mut card = card(config());
+        assert_eq!(greedy(&mut card, 10).last(), Some(&10));
+        // A second connection: while less than 25 MB/s are available, the first loses a segment with each slot.
+        let mut windows = Vec::new();
+        for round in 11..21 {
+            let us = 10 + round * RTT_US;
+            let first = windows.last().map_or(10, |(first, _)| *first);
+            windows.push((burst(&mut card, us, 1, first), burst(&mut card, us, 2, 2)));
+        }
+        let (first, second) = windows[windows.len() - 1];
+        assert!(first < 10 && first > second, "{windows:?}");
+        assert!(windows.is_sorted_by(|a, b| a.0 >= b.0), "{windows:?}");
+    }
+
+    #[test]
+    fn long_round_trips_are_left_alone() {
+        let mut card = card(Config { rtt_limit: Duration::from_micros(RTT_US), ..config() });
+        assert_eq!(greedy(&mut card, 2), [2, 100, 100]);
+    }
+
+    #[test]
+    fn after_a_silence_the_window_is_kept_and_doubles_again() {
+        let mut card = card(config());
+        assert_eq!(greedy(&mut card, 10).last(), Some(&10));
+        // The quota has ended slow start.
+        // 10 ms of silence are no sample: the RTT stays at 100 us. The clock begins anew with a slot at 11,010 us, which
+        // measures 5 packets: BW_A = 112.5 − 52.6 = 59.9 MB/s. Doubling a window of 5 takes 50.
+        let state = card.connections.get_mut(&1).expect("it is known");
+        assert!(!state.slow_start);
+        state.window = 5 * MSS;
+        let windows = [11_010, 11_110, 11_210].map(|us| burst(&mut card, us, 1, 5));
+        assert_eq!(windows, [5, 10, 10]);
+    }
+
+    #[test]
+    fn whatever_arrives_windows_stay_within_their_bounds() {
+        for seed in 0..200 {
+            let mut stream = Stream::new(seed, "ictcp", 0);
+            let mut card = card(Config { decrease_after: 1 + (seed % 3) as u32, ..config() });
+            let mut now = at(10);
+            for _ in 0..2_000 {
+                // Bursts, round trips and silences; echoes of anything up to now; connections that come and go.
+                let unit = [1, 100_000, 100_000_000, 10_000_000_000][stream.below(4) as usize];
+                now = now + Duration(stream.below(unit));
+                let connection = stream.below(5) as u32;
+                card.on_packet(now, PACKET);
+                let echo = Instant(stream.below(now.0 + 1));
+                let window = card.on_data(now, connection, Bytes(1 + stream.below(MSS)), echo);
+                assert!((2 * MSS..=100 * MSS).contains(&window.0), "seed {seed}: {window}");
+                if stream.below(50) == 0 {
+                    card.close(connection);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_window_grows_beyond_the_largest() {
+        let mut card = card(Config { maximum: Bytes(5 * MSS), ..config() });
+        assert_eq!(greedy(&mut card, 10), [2, 2, 4, 4, 5, 5, 5, 5, 5, 5, 5]);
+    }
+}

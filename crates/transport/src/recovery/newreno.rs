@@ -1,0 +1,216 @@
+//! Fast retransmit and fast recovery without selective acknowledgements: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
+//!
+//! The window that fast recovery inflates is cwnd plus `inflation`; cwnd itself stays with the congestion control. Neither
+//! heuristic of RFC 6582 §4 against needless or missed retransmissions is here.
+
+use super::{Allowance, Arrival, Method, Outcome, Outstanding, Phase, non_empty};
+use crate::config::Config;
+use crate::scoreboard::Range;
+
+/// The state of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct NewReno {
+    phase: Phase,
+    dup_acks: u32,
+    /// After the highest byte sent when the last loss was found; `None` before any.
+    recover: Option<u64>,
+    /// Whether a timeout was the last loss.
+    timed_out: bool,
+    /// Where the retransmission timer last fired.
+    timed_out_at: Option<u64>,
+    /// The first segment that is not acknowledged is due, whatever the window says.
+    due: bool,
+    /// A partial acknowledgement has restarted the timer.
+    timer_restarted: bool,
+    /// How much wider than cwnd the window is, or, after partial acknowledgements, narrower.
+    inflation: i64,
+    /// New data sent beyond cwnd by limited transmit.
+    limited: u64,
+    /// After a timeout: everything below was sent again.
+    high_rxt: u64,
+}
+
+impl NewReno {
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Open && self.dup_acks == 0
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(super) fn limited(&self) -> u64 {
+        self.limited
+    }
+
+    pub(super) fn inflation(&self) -> u64 {
+        self.inflation.max(0).unsigned_abs()
+    }
+
+    pub(super) fn inflated(&self, config: &Config, cwnd: u64) -> u64 {
+        cwnd.saturating_add_signed(self.inflation).max(config.mss.0)
+    }
+
+    pub(super) fn pipe(&self, data: Outstanding) -> u64 {
+        match self.phase {
+            Phase::Timeout => self.high_rxt - data.una + (data.next - self.recover_point()),
+            Phase::Open | Phase::Recovery => data.next - data.una,
+        }
+    }
+
+    pub(super) fn on_ack(&mut self, config: &Config, data: Outstanding, arrival: Arrival<'_>) -> Outcome {
+        if arrival.acked > 0 {
+            self.on_new(config, data, arrival.acked)
+        } else if arrival.duplicate {
+            self.on_duplicate(config, data)
+        } else {
+            Outcome::default()
+        }
+    }
+
+    pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
+        let repeated = self.timed_out_at == Some(data.una);
+        // RFC 6582 §3.2 step 4: duplicates of what is sent again now are no sign of a loss.
+        *self = Self {
+            phase: Phase::Timeout,
+            recover: Some(data.next),
+            timed_out: true,
+            timed_out_at: Some(data.una),
+            high_rxt: data.una,
+            ..Self::default()
+        };
+        repeated
+    }
+
+    pub(super) fn next_segment(
+        &mut self,
+        config: &Config,
+        data: Outstanding,
+        allowance: Allowance,
+    ) -> Option<Range> {
+        if self.due {
+            self.due = false;
+            return non_empty(Range { start: data.una, end: data.next.min(data.una + config.mss.0) });
+        }
+        let unsent = Range { start: data.next, end: data.next + allowance.unsent };
+        match self.phase {
+            Phase::Open => self.open(config, data, unsent, allowance.cwnd),
+            // RFC 5681 §3.2 step 5: new data, as far as the inflated window goes.
+            Phase::Recovery => non_empty(unsent)
+                .filter(|unsent| unsent.end - data.una <= self.inflated(config, allowance.cwnd)),
+            Phase::Timeout => {
+                let end = self.recover_point().min(self.high_rxt + config.mss.0);
+                let again = non_empty(Range { start: self.high_rxt, end });
+                let range = again.or_else(|| non_empty(unsent))?;
+                if self.pipe(data) + range.len() > allowance.cwnd {
+                    return None;
+                }
+                self.high_rxt = self.high_rxt.max(range.end.min(self.recover_point()));
+                Some(range)
+            }
+        }
+    }
+
+    /// New data is acknowledged.
+    fn on_new(&mut self, config: &Config, data: Outstanding, acked: u64) -> Outcome {
+        self.dup_acks = 0;
+        self.limited = 0;
+        self.high_rxt = self.high_rxt.max(data.una);
+        match self.phase {
+            Phase::Open => Outcome::default(),
+            Phase::Timeout => {
+                if data.una >= self.recover_point() {
+                    self.phase = Phase::Open;
+                }
+                Outcome::default()
+            }
+            Phase::Recovery => {
+                if data.una >= self.recover_point() {
+                    self.close();
+                    // RFC 6582 §3.2 step 3, full acknowledgement, the first choice: no burst of what the inflated
+                    // window left unsent.
+                    let flight_size = data.next - data.una;
+                    let burst_limit = (config.recovery == Method::NewReno)
+                        .then(|| flight_size.max(config.mss.0) + config.mss.0);
+                    return Outcome { burst_limit, ..Outcome::default() };
+                }
+                if config.recovery == Method::Reno {
+                    // RFC 5681 §3.2 step 6.
+                    self.close();
+                    return Outcome::default();
+                }
+                self.on_partial(config, acked)
+            }
+        }
+    }
+
+    /// RFC 6582 §3.2 step 3, partial acknowledgement.
+    fn on_partial(&mut self, config: &Config, acked: u64) -> Outcome {
+        self.due = true;
+        // Below 2⁶³, as all sequence numbers.
+        self.inflation -= acked as i64;
+        if acked >= config.mss.0 {
+            self.inflation += config.mss.0 as i64;
+        }
+        // The timer restarts with the first one only, so that many losses end in a timeout.
+        let keeps_timer = std::mem::replace(&mut self.timer_restarted, true);
+        Outcome { keeps_timer, ..Outcome::default() }
+    }
+
+    fn on_duplicate(&mut self, config: &Config, data: Outstanding) -> Outcome {
+        match self.phase {
+            Phase::Timeout => return Outcome::default(),
+            Phase::Recovery => {
+                // RFC 5681 §3.2 step 4: a segment has left the network.
+                self.inflation += config.mss.0 as i64;
+                return Outcome::default();
+            }
+            Phase::Open => self.dup_acks += 1,
+        }
+        // RFC 5681 §3.2 step 2, RFC 6582 §3.2 step 2.
+        let begins = self.dup_acks >= config.duplicate_threshold && self.may_begin(config, data);
+        if begins {
+            self.phase = Phase::Recovery;
+            self.recover = Some(data.next);
+            self.timed_out = false;
+            self.timer_restarted = false;
+            self.due = true;
+            // RFC 5681 §3.2 step 3: the segments that the duplicates stand for have left the network.
+            self.inflation = i64::from(self.dup_acks) * config.mss.0 as i64;
+        }
+        Outcome { begins, ..Outcome::default() }
+    }
+
+    /// RFC 6582 §3.2 step 2: the acknowledgement covers more than `recover`. Initially nothing does; the RFC's initial
+    /// value would forbid to retransmit the first segment of a connection. Reno asks only after a timeout, as ns-2's.
+    fn may_begin(&self, config: &Config, data: Outstanding) -> bool {
+        let guarded = config.recovery == Method::NewReno || self.timed_out;
+        !guarded || self.recover.is_none_or(|recover| data.una > recover)
+    }
+
+    fn close(&mut self) {
+        self.phase = Phase::Open;
+        self.inflation = 0;
+        self.due = false;
+    }
+
+    /// New data while no loss is being repaired.
+    fn open(&mut self, config: &Config, data: Outstanding, unsent: Range, cwnd: u64) -> Option<Range> {
+        let unsent = non_empty(unsent)?;
+        let flight_size = unsent.end - data.una;
+        if flight_size <= cwnd {
+            return Some(unsent);
+        }
+        // RFC 3042 §2: a segment for each of the duplicates before a loss is found, no more than those beyond cwnd.
+        let extra = u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0;
+        if !config.limited_transmit || flight_size > cwnd + extra {
+            return None;
+        }
+        self.limited += unsent.len();
+        Some(unsent)
+    }
+
+    fn recover_point(&self) -> u64 {
+        self.recover.expect("set when a loss is found")
+    }
+}

@@ -1,0 +1,59 @@
+//! Proportional rate reduction: during fast recovery data goes out in proportion to what arrives (RFC 6937).
+//!
+//! An acknowledgement that delivers nothing sends nothing; the RFC's reduction bound would let a segment go for it.
+
+/// What may be sent once less than ssthresh is in the network (RFC 6937 §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A segment more than was delivered, as slow start (PRR-SSRB, which the RFC recommends).
+    SlowStart,
+    /// As much as was delivered (PRR-CRB).
+    Conservative,
+}
+
+/// The variables of RFC 6937 §3 for one fast recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prr {
+    bound: Bound,
+    delivered: u64,
+    out: u64,
+    recover_fs: u64,
+    /// *sndcnt*: how much may be sent for the last acknowledgement.
+    allowed: u64,
+}
+
+impl Prr {
+    /// Fast recovery begins with `flight_size` bytes outstanding.
+    pub(super) fn new(bound: Bound, flight_size: u64) -> Self {
+        Self { bound, delivered: 0, out: 0, recover_fs: flight_size.max(1), allowed: 0 }
+    }
+
+    /// An acknowledgement during recovery: `delivered` bytes are newly acknowledged, selectively or not.
+    pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) {
+        self.delivered += delivered;
+        self.allowed = if delivered == 0 {
+            0
+        } else if pipe > ssthresh {
+            // RFC 6937 §3: proportional rate reduction, rounded up.
+            let share =
+                (u128::from(self.delivered) * u128::from(ssthresh)).div_ceil(u128::from(self.recover_fs));
+            u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out)
+        } else {
+            let unsent = self.delivered.saturating_sub(self.out);
+            let limit = match self.bound {
+                Bound::SlowStart => unsent.max(delivered) + mss,
+                Bound::Conservative => unsent,
+            };
+            (ssthresh - pipe).min(limit)
+        };
+    }
+
+    pub(super) fn on_send(&mut self, len: u64) {
+        self.out += len;
+        self.allowed = self.allowed.saturating_sub(len);
+    }
+
+    pub(super) fn allowed(&self) -> u64 {
+        self.allowed
+    }
+}

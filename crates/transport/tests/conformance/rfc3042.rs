@@ -1,0 +1,61 @@
+//! Limited transmit (RFC 3042 §2), without selective acknowledgements; rfc5681.rs has it with them.
+
+use crate::script::{MSS, Scripted, ack, without_sack};
+use shallows_core::Bytes;
+use shallows_core::packet::Segment;
+use shallows_transport::{Config, Method};
+
+fn config(recovery: Method) -> Config {
+    Config { limited_transmit: true, ..without_sack(recovery) }
+}
+
+#[test]
+fn each_of_the_first_two_duplicates_sends_a_new_segment_beyond_cwnd() {
+    for recovery in [Method::NewReno, Method::Reno] {
+        let mut script = Scripted::started(config(recovery), 100 * MSS);
+        assert_eq!(script.ack(0, &[]), [10 * MSS]);
+        assert_eq!(script.ack(0, &[]), [11 * MSS]);
+        assert_eq!(script.cwnd(), 10 * MSS, "cwnd must not change");
+        assert_eq!(script.ack(0, &[]), [0]);
+        // RFC 5681 §3.2 step 2: half of ten segments; the two do not count.
+        assert_eq!(script.ssthresh(), 5 * MSS);
+    }
+}
+
+#[test]
+fn never_more_than_two_segments_are_sent_beyond_cwnd() {
+    let mut script = Scripted::started(config(Method::NewReno), 10 * MSS);
+    script.ack(0, &[]);
+    script.ack(0, &[]);
+    // Both went without data to send; what is written now finds room for two.
+    assert_eq!(script.write(100 * MSS), [10 * MSS, 11 * MSS]);
+    // Nor where duplicates begin no recovery (RFC 6582 §3.2 step 2): cwnd is 4 after a timeout, 10 to 13 are outstanding.
+    let mut script = Scripted::started(config(Method::NewReno), 100 * MSS);
+    script.time_out();
+    script.ack(MSS, &[]);
+    script.ack(2 * MSS, &[]);
+    script.ack(10 * MSS, &[]);
+    assert_eq!((script.cwnd(), script.sender.sent()), (4 * MSS, 14 * MSS));
+    assert_eq!(script.duplicates(10 * MSS, 6), [14 * MSS, 15 * MSS]);
+}
+
+#[test]
+fn the_receivers_window_holds_for_it_too() {
+    let config = Config { receive_window: Bytes(10 * MSS), ..config(Method::NewReno) };
+    let mut script = Scripted::started(config, 100 * MSS);
+    let duplicate = Segment { window: 10 * MSS as u32, ..ack(0, &[]) };
+    assert_eq!(script.receive(duplicate), []);
+    assert_eq!(script.receive(duplicate), []);
+    assert_eq!(script.receive(duplicate), [0]);
+}
+
+#[test]
+fn an_acknowledgement_of_new_data_ends_it() {
+    let mut script = Scripted::started(config(Method::NewReno), 100 * MSS);
+    script.ack(0, &[]);
+    script.ack(0, &[]);
+    assert_eq!(script.sender.sent(), 12 * MSS);
+    // cwnd 11 segments; 1 to 11 are outstanding.
+    assert_eq!(script.ack(MSS, &[]), []);
+    assert_eq!(script.ack(MSS, &[]), [12 * MSS], "the first duplicate of another");
+}

@@ -1,0 +1,132 @@
+//! What TCP itself prescribes (RFC 9293) as far as it is modelled: the end of a connection, and the receiver's window.
+
+use crate::script::{Listening, MSS, RTT, Scripted, reno};
+use shallows_core::packet::{Flags, Segment};
+use shallows_core::{Bytes, Duration};
+use shallows_transport::{Config, DelayedAck, Marks};
+
+fn with_fin() -> Config {
+    Config { fin: true, ..reno() }
+}
+
+/// Number, length and whether FIN of what is sent now.
+fn sent(script: &mut Scripted) -> Vec<(u64, u16, bool)> {
+    let describe = |segment: Segment| (segment.seq, segment.len, segment.flags.contains(Flags::FIN));
+    script.transmits().iter().map(|transmit| describe(transmit.segment)).collect()
+}
+
+#[test]
+fn the_last_segment_carries_the_fin() {
+    // §3.6: after the data; §3.4: it counts as a byte.
+    for (written, last) in [(2 * MSS, (MSS, 1_000, true)), (MSS + 1, (MSS, 1, true))] {
+        let mut script = Scripted::new(with_fin());
+        script.sender.write(&script.config, script.now, written);
+        script.sender.close(&script.config);
+        assert_eq!(sent(&mut script), [(0, 1_000, false), last]);
+        assert!(!script.sender.is_idle());
+        script.ack(written, &[]);
+        assert!(!script.sender.is_idle(), "the FIN is not acknowledged");
+        assert!(script.sender.deadline().is_some());
+        script.ack(written + 1, &[]);
+        assert!(script.sender.is_idle());
+        assert_eq!(script.sender.deadline(), None);
+    }
+}
+
+#[test]
+fn a_fin_goes_alone_when_the_data_is_gone() {
+    let mut script = Scripted::started(with_fin(), 2 * MSS);
+    script.sender.close(&script.config);
+    script.sender.close(&script.config);
+    assert_eq!(sent(&mut script), [(2 * MSS, 0, true)]);
+    assert_eq!(sent(&mut script), []);
+}
+
+#[test]
+fn a_fin_that_is_not_asked_for_is_not_sent() {
+    let mut script = Scripted::new(reno());
+    script.sender.write(&script.config, script.now, MSS);
+    script.sender.close(&script.config);
+    assert_eq!(sent(&mut script), [(0, 1_000, false)]);
+    script.ack(MSS, &[]);
+    assert!(script.sender.is_idle());
+}
+
+#[test]
+fn a_lost_fin_is_sent_again() {
+    let mut script = Scripted::new(with_fin());
+    script.sender.write(&script.config, script.now, MSS);
+    script.sender.close(&script.config);
+    sent(&mut script);
+    script.now = script.sender.deadline().unwrap();
+    script.sender.on_timer(&script.config, script.now);
+    // One segment of window, and the byte that the FIN counts for does not fit in with the data.
+    assert_eq!(sent(&mut script), [(0, 1_000, false)]);
+    let ack = crate::script::ack(MSS, &[]);
+    script.sender.on_ack(&script.config, script.now, &ack);
+    assert_eq!(sent(&mut script), [(MSS, 0, true)]);
+}
+
+#[test]
+fn a_fin_is_acknowledged_at_once_and_in_its_place() {
+    // §3.10.7.4, and the odd last segment of RFC 8257 §3.2 does not wait for a delayed acknowledgement.
+    let delayed_ack = DelayedAck { segments: 2, timeout: RTT };
+    let mut receiving = Listening::new(Config { delayed_ack, ..with_fin() });
+    let fin =
+        |index: u64, len: u16| Segment { seq: index * MSS, len, flags: Flags::FIN, ..Segment::default() };
+    assert_eq!(receiving.receive(fin(1, 500), false)[0].ack, 0, "above a gap");
+    let acks = receiving.data(0);
+    assert_eq!(acks[0].ack, 1_501);
+    assert_eq!(receiving.receiver.received(), 1_501);
+    assert_eq!(receiving.receive(fin(1, 500), false)[0].ack, 1_501, "a copy");
+    let mut receiving = Listening::new(Config { delayed_ack, ..with_fin() });
+    assert_eq!(receiving.receive(fin(0, 1_000), false)[0].ack, 1_001);
+    let mut receiving = Listening::new(Config { delayed_ack, ..with_fin() });
+    receiving.data(0);
+    assert_eq!(receiving.receive(fin(1, 0), false)[0].ack, 1_001, "alone");
+}
+
+#[test]
+fn a_receivers_window_can_be_changed_and_what_was_offered_is_not_taken_back() {
+    // §3.8.6: a receiver should not shrink the window.
+    let mut receiving = Listening::new(Config { receive_window: Bytes(10 * MSS), ..reno() });
+    assert_eq!(receiving.data(0)[0].window, 10_000);
+    receiving.receiver.resize_window(Bytes(4 * MSS));
+    // The sender was allowed up to segment 11: nine are left of it, then eight, until four are.
+    let windows: Vec<_> = (1..=9).map(|index| receiving.data(index)[0].window).collect();
+    assert_eq!(windows, [9_000, 8_000, 7_000, 6_000, 5_000, 4_000, 4_000, 4_000, 4_000]);
+    receiving.receiver.resize_window(Bytes(20 * MSS));
+    assert_eq!(receiving.data(10)[0].window, 20_000);
+}
+
+#[test]
+fn data_within_a_window_that_was_offered_is_kept_though_it_shrinks() {
+    let mut receiving = Listening::new(Config { receive_window: Bytes(10 * MSS), ..reno() });
+    receiving.receiver.resize_window(Bytes(MSS));
+    assert_eq!(receiving.data(9)[0].sack_count, 1);
+    assert_eq!(receiving.data(10)[0].sack_count, 1, "not beyond it");
+    assert_eq!(crate::script::sacked(&receiving.data(10)[0]), [(9, 10)]);
+}
+
+#[test]
+fn a_window_probe_goes_alone_until_the_window_opens() {
+    let mut script = Scripted::started(Config { receive_window: Bytes(2 * MSS), ..reno() }, 100 * MSS);
+    let closed = Segment { window: 0, ..crate::script::ack(2 * MSS, &[]) };
+    assert_eq!(script.receive(closed), [2 * MSS]);
+    // §3.8.6.1: the timer sends it again, with back-off; nothing else goes.
+    assert_eq!(script.time_out(), [2 * MSS]);
+    let first = script.sender.rto();
+    assert_eq!(script.time_out(), [2 * MSS]);
+    assert_eq!(script.sender.rto(), first * 2);
+    let open = Segment { window: 3 * MSS as u32, ..crate::script::ack(3 * MSS, &[]) };
+    assert_eq!(script.receive(open), [3 * MSS, 4 * MSS], "slow start from one segment");
+}
+
+#[test]
+fn a_segment_without_data_or_flags_says_nothing() {
+    let mut receiving = Listening::new(reno());
+    let empty = Segment { flags: Flags::ACK, ..Segment::default() };
+    assert_eq!(receiving.receive_with(empty, Marks::default()), []);
+    receiving.now = receiving.now + Duration::from_secs(1);
+    assert_eq!(receiving.receiver.deadline(), None);
+}

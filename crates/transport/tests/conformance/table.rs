@@ -1,0 +1,47 @@
+//! docs/conformance.md and the tests of this folder name each other.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Every test of this folder, as `file::name`.
+fn tests() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).expect("the tests can be read") {
+        let path = entry.expect("the tests can be read").path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("names are text").to_owned();
+        let text = fs::read_to_string(&path).expect("the tests are text");
+        let mut lines = text.lines().map(str::trim);
+        while let Some(line) = lines.next() {
+            if line == "#[test]"
+                && let Some(function) = lines.next().and_then(|next| next.strip_prefix("fn "))
+            {
+                let name = function.split('(').next().unwrap_or_default();
+                found.insert(format!("{stem}::{name}"));
+            }
+        }
+    }
+    found
+}
+
+/// Every test that the page names, as `file::name` in backquotes.
+fn named() -> BTreeSet<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    let page = fs::read_to_string(page).expect("the page is there");
+    page.split('`').skip(1).step_by(2).filter(|code| code.contains("::")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_test_that_the_page_names_exists() {
+    let missing: Vec<_> = named().difference(&tests()).cloned().collect();
+    assert!(missing.is_empty(), "docs/conformance.md names tests that are not here: {missing:#?}");
+}
+
+#[test]
+fn every_test_of_this_folder_has_a_row() {
+    let named = named();
+    let silent: Vec<_> =
+        tests().into_iter().filter(|test| !named.contains(test) && !test.starts_with("table::")).collect();
+    assert!(silent.is_empty(), "docs/conformance.md has no row for {silent:#?}");
+}
