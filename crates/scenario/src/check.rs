@@ -27,7 +27,11 @@ impl<'a> Checker<'a> {
     /// Note a problem with the value at `key`, written as `section[0].key`.
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = parse_path(key).unwrap_or_default();
-        self.problems.push(self.document.problem(&path, message.into()));
+        let problem = self.document.problem(&path, message.into());
+        // What is wrong at every port is said once.
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// Note a problem unless `condition` holds; says whether it does.

@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::spec::Spec;
 use crate::topology::Network;
-use crate::workload::{Generator, Workload};
+use crate::workload::{Classed, Classes, Generator, Workload};
 
 /// A checked scenario under one seed.
 #[derive(Clone, Debug)]
@@ -23,10 +23,15 @@ pub struct Experiment {
     pub tcp: shallows_transport::Config,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
-    /// The pairs between which each workload may send; same order.
+    /// The classes of service of each workload; same order.
+    pub classes: Vec<Classes>,
+    /// The pairs between which each workload may send, of workloads of queries those that may have persistent
+    /// connections; same order.
     pub pairs: Vec<Pairs>,
     /// Sources of datagrams that do not react.
     pub datagram_sources: Vec<DatagramSource>,
+    /// Pairs that measure round-trip times.
+    pub probes: Vec<Probe>,
     /// When the run ends.
     pub stop: Stop,
     /// When a flow counts as complete.
@@ -37,6 +42,12 @@ pub struct Experiment {
     pub warm_up: Duration,
     /// How often queue lengths are recorded, if at all.
     pub sample_queues: Option<Duration>,
+    /// Ports whose state is recorded.
+    pub traces: Vec<Trace>,
+    /// Flows whose senders are recorded; a flow belongs to the first that chooses it.
+    pub flow_traces: Vec<FlowTrace>,
+    /// What was computed for the scenario, with formulas and inputs.
+    pub notes: Vec<String>,
     /// Each packet leaves its host up to this much later, in order; zero is off.
     pub jitter: Duration,
     pub(crate) spec: Spec,
@@ -47,12 +58,21 @@ pub struct Experiment {
 impl Experiment {
     /// The workloads that send flows, fresh from the seed, in the order of the scenario.
     pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
-        self.generators.iter().map(Generator::start).collect()
+        let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
+            let workload = Classed::new(generator.start(), classes.clone(), self.seed, index as u64);
+            Box::new(workload) as Box<dyn Workload>
+        };
+        self.generators.iter().zip(&self.classes).enumerate().map(classed).collect()
     }
 
     /// How many flows will have arrived in the end, if that is known and the run does not end before.
     pub fn expected_flows(&self) -> Option<u64> {
         self.generators.iter().map(Generator::expected_flows).sum()
+    }
+
+    /// By workload that sends flows: whether it asks queries.
+    pub fn asks(&self) -> Vec<bool> {
+        self.generators.iter().map(Generator::asks).collect()
     }
 
     /// The scenario with every default spelled out; what a run depends on, apart from its input files.
@@ -79,6 +99,40 @@ pub struct Stop {
     pub at: Option<Instant>,
     /// As soon as every flow has arrived and is complete. Off where something has no end of its own.
     pub on_completion: bool,
+}
+
+/// A record of the state of ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Numbers of the links whose ports are recorded.
+    pub links: Vec<u32>,
+    /// How often; none is at every change.
+    pub every: Option<Duration>,
+}
+
+/// A record of the state of senders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowTrace {
+    /// Of which flows.
+    pub choice: FlowChoice,
+    /// How often; none is at every change.
+    pub every: Option<Duration>,
+}
+
+/// A choice among flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowChoice {
+    /// Those with these numbers, ascending.
+    Numbers(Vec<u32>),
+    /// Those of a workload, by its place in [`Experiment::workloads`].
+    Workload(u16),
+    /// So many, each as likely as any other, of a workload or of all.
+    Sample {
+        /// How many.
+        count: u32,
+        /// Of which workload.
+        workload: Option<u16>,
+    },
 }
 
 /// When a flow counts as complete.
@@ -170,7 +224,30 @@ pub struct DatagramSource {
     pub payload: Bytes,
     /// When they leave.
     pub pattern: DatagramPattern,
-    /// Service class; 0 while ports have one queue.
+    /// Whether they are ECN-capable.
+    pub ecn: bool,
+    /// Class of service (DSCP).
+    pub class: u8,
+}
+
+/// Echo requests from one host to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// Who asks.
+    pub source: HostId,
+    /// Who answers.
+    pub destination: HostId,
+    /// When the first request leaves.
+    pub start: Instant,
+    /// From here on nothing is asked.
+    pub stop: Option<Instant>,
+    /// From one request to the next.
+    pub interval: Duration,
+    /// Bytes of data beside IP and ICMP headers.
+    pub payload: Bytes,
+    /// Whether requests and replies are ECN-capable.
+    pub ecn: bool,
+    /// Class of service (DSCP) of both.
     pub class: u8,
 }
 

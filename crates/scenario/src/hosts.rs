@@ -1,4 +1,4 @@
-//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"` or `[0, 1, 5]`.
+//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"`, `[0, 1, 5]`, or by name: `"s1-*, r1"`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,29 +8,61 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use shallows_core::packet::HostId;
 
-/// Hosts by number, before it is known how many there are.
+use crate::pattern;
+use crate::topology::Network;
+
+/// Hosts, before it is known which there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HostSet {
     /// Every host.
     #[default]
     All,
-    /// Half-open ranges in the order given.
-    Ranges(Vec<(u32, u32)>),
+    /// These, in the order given.
+    Parts(Vec<Part>),
+}
+
+/// Some hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A half-open range of numbers.
+    Range(u32, u32),
+    /// Those of this name, in which `*` stands for anything.
+    Name(String),
 }
 
 impl HostSet {
-    /// The hosts in ascending order, each once, or what is wrong with the set in a network of `hosts`.
-    pub(crate) fn resolve(&self, hosts: u32) -> Result<Vec<HostId>, String> {
-        let Self::Ranges(ranges) = self else {
+    /// The hosts in ascending order, each once, or what is wrong with the set in this network.
+    pub(crate) fn resolve(&self, network: &Network) -> Result<Vec<HostId>, String> {
+        self.among(network.hosts, |host| network.host_name(host))
+    }
+
+    fn among<'a>(&self, hosts: u32, name: impl Fn(u32) -> &'a str) -> Result<Vec<HostId>, String> {
+        let Self::Parts(parts) = self else {
             return Ok((0..hosts).map(HostId).collect());
         };
-        if let Some(&(first, end)) = ranges.iter().find(|range| range.1 > hosts) {
-            let found =
-                if end == first + 1 { format!("host {first}") } else { format!("hosts {first}..{end}") };
-            return Err(format!("{found} not in the network, whose hosts are 0..{hosts}"));
+        // Ranges are sorted first, so that overlapping ones cost nothing however often they repeat.
+        let mut sorted: Vec<(u32, u32)> = Vec::new();
+        for part in parts {
+            match part {
+                &Part::Range(first, end) if end > hosts => {
+                    let found = if end == first + 1 {
+                        format!("host {first}")
+                    } else {
+                        format!("hosts {first}..{end}")
+                    };
+                    return Err(format!("{found} not in the network, whose hosts are 0..{hosts}"));
+                }
+                &Part::Range(first, end) => sorted.push((first, end)),
+                Part::Name(wanted) => {
+                    let before = sorted.len();
+                    let named = (0..hosts).filter(|&host| pattern::matches(wanted, name(host)));
+                    sorted.extend(named.map(|host| (host, host + 1)));
+                    if sorted.len() == before {
+                        return Err(format!("no host is called \"{wanted}\"; one is \"{}\"", name(0)));
+                    }
+                }
+            }
         }
-        // Sorted first, so that overlapping ranges cost nothing however often they repeat.
-        let mut sorted = ranges.clone();
         sorted.sort_unstable();
         let mut members: Vec<u32> = Vec::new();
         for (first, end) in sorted {
@@ -44,9 +76,11 @@ impl HostSet {
     }
 }
 
-const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\" or [0, 1, 5]";
-/// More ranges than any real set has; bounds the memory of a hostile one.
-const MAX_RANGES: usize = 100_000;
+const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", [0, 1, 5], or names such as \"host3\" and \"s1-*\"";
+/// More parts than any real set has; bounds the memory of a hostile one.
+const MAX_PARTS: usize = 100_000;
+/// Likewise, names, each of which is compared with every host.
+const MAX_NAMES: usize = 1_000;
 
 impl FromStr for HostSet {
     type Err = String;
@@ -54,27 +88,45 @@ impl FromStr for HostSet {
         if text.trim() == "all" {
             return Ok(Self::All);
         }
-        let fail = || format!("\"{text}\" is not {EXPECTED}");
-        let number = |text: &str| text.trim().parse::<u32>().ok();
-        let parts = text.split(',').filter(|part| !part.trim().is_empty()).take(MAX_RANGES);
-        let ranges = parts.map(|part| match part.split_once("..") {
-            Some((first, end)) => Some((number(first)?, number(end)?)).filter(|range| range.0 <= range.1),
-            None => number(part).and_then(|host| Some((host, host.checked_add(1)?))),
-        });
-        ranges.collect::<Option<Vec<_>>>().map(Self::Ranges).ok_or_else(fail)
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS);
+        let parts = parts.map(part).collect::<Option<Vec<_>>>();
+        Self::of(parts).ok_or_else(|| format!("\"{text}\" is not {EXPECTED}"))
     }
+}
+
+impl HostSet {
+    fn of(parts: Option<Vec<Part>>) -> Option<Self> {
+        let parts = parts?;
+        let names = parts.iter().filter(|part| matches!(part, Part::Name(_))).count();
+        (names <= MAX_NAMES).then_some(Self::Parts(parts))
+    }
+}
+
+/// A number, a range of numbers, or a name.
+fn part(text: &str) -> Option<Part> {
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    if let Some((first, end)) = text.split_once("..") {
+        let (first, end) = (number(first)?, number(end)?);
+        return (first <= end).then_some(Part::Range(first, end));
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.parse::<i64>().is_ok() {
+        return one(text.parse().ok()?);
+    }
+    let sound = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
+    (!text.is_empty() && text.chars().all(sound)).then(|| Part::Name(text.to_owned()))
 }
 
 impl fmt::Display for HostSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Ranges(ranges) = self else {
+        let Self::Parts(parts) = self else {
             return f.write_str("all");
         };
-        for (index, &(first, end)) in ranges.iter().enumerate() {
+        for (index, part) in parts.iter().enumerate() {
             let comma = if index > 0 { ", " } else { "" };
-            match end == first.saturating_add(1) {
-                true => write!(f, "{comma}{first}")?,
-                false => write!(f, "{comma}{first}..{end}")?,
+            match part {
+                &Part::Range(first, end) if end == first.saturating_add(1) => write!(f, "{comma}{first}")?,
+                Part::Range(first, end) => write!(f, "{comma}{first}..{end}")?,
+                Part::Name(name) => write!(f, "{comma}{name}")?,
             }
         }
         Ok(())
@@ -103,31 +155,46 @@ impl<'de> Deserialize<'de> for HostSet {
 
             fn visit_i64<E: de::Error>(self, host: i64) -> Result<HostSet, E> {
                 one(host)
-                    .map(|range| HostSet::Ranges(vec![range]))
+                    .map(|range| HostSet::Parts(vec![range]))
                     .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(host), &self))
             }
 
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut members: A) -> Result<HostSet, A::Error> {
-                let mut ranges: Vec<(u32, u32)> = Vec::new();
-                while let Some(host) = members.next_element::<i64>()? {
-                    let range = one(host)
-                        .ok_or_else(|| de::Error::invalid_value(de::Unexpected::Signed(host), &Self))?;
-                    match ranges.last_mut() {
+                let mut parts: Vec<Part> = Vec::new();
+                while let Some(Member(next)) = members.next_element()? {
+                    match (parts.last_mut(), next) {
                         // Runs are written as ranges, so that the set prints short.
-                        Some(last) if last.1 == range.0 => last.1 = range.1,
-                        _ => ranges.push(range),
+                        (Some(Part::Range(_, end)), Part::Range(first, after)) if *end == first => {
+                            *end = after
+                        }
+                        (_, next) => parts.push(next),
                     }
                 }
-                Ok(HostSet::Ranges(ranges))
+                HostSet::of(Some(parts))
+                    .ok_or_else(|| de::Error::custom(format!("more than {MAX_NAMES} names")))
             }
         }
         deserializer.deserialize_any(Visitor)
     }
 }
 
-fn one(host: i64) -> Option<(u32, u32)> {
+/// One entry of a list.
+struct Member(Part);
+
+impl<'de> Deserialize<'de> for Member {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let part = match toml::Value::deserialize(deserializer)? {
+            toml::Value::Integer(host) => one(host),
+            toml::Value::String(text) => part(text.trim()).filter(|_| text.trim() != "all"),
+            _ => None,
+        };
+        part.map(Self).ok_or_else(|| de::Error::custom(format!("an entry is no host; expected {EXPECTED}")))
+    }
+}
+
+fn one(host: i64) -> Option<Part> {
     let host = u32::try_from(host).ok()?;
-    Some((host, host.checked_add(1)?))
+    Some(Part::Range(host, host.checked_add(1)?))
 }
 
 impl JsonSchema for HostSet {
@@ -141,7 +208,7 @@ impl JsonSchema for HostSet {
             "anyOf": [
                 { "type": "string" },
                 { "type": "integer", "minimum": 0 },
-                { "type": "array", "items": { "type": "integer", "minimum": 0 } }
+                { "type": "array", "items": { "type": ["integer", "string"], "minimum": 0 } }
             ]
         })
     }
@@ -153,7 +220,8 @@ mod tests {
 
     fn resolved(text: &str, hosts: u32) -> Result<Vec<u32>, String> {
         let set: HostSet = text.parse()?;
-        Ok(set.resolve(hosts)?.into_iter().map(|host| host.0).collect())
+        let names: Vec<String> = (0..hosts).map(|host| format!("host{host}")).collect();
+        Ok(set.among(hosts, |host| &names[host as usize])?.into_iter().map(|host| host.0).collect())
     }
 
     #[test]
@@ -161,6 +229,21 @@ mod tests {
         assert_eq!(resolved("2..4, 7, 3", 8), Ok(vec![2, 3, 7]));
         assert_eq!(resolved("all", 3), Ok(vec![0, 1, 2]));
         assert_eq!("2..4, 7, 3".parse::<HostSet>().unwrap().to_string(), "2..4, 7, 3");
+    }
+
+    #[test]
+    fn hosts_have_names() {
+        assert_eq!(resolved("host2, host1*", 12), Ok(vec![1, 2, 10, 11]));
+        assert_eq!(resolved("*, 0..2", 3), Ok(vec![0, 1, 2]));
+        assert_eq!(resolved("hots1", 3).unwrap_err(), "no host is called \"hots1\"; one is \"host0\"");
+        let listed: HostSet = toml::Value::try_into(toml::Value::Array(vec![
+            toml::Value::Integer(0),
+            toml::Value::Integer(1),
+            toml::Value::String("host7".to_owned()),
+        ]))
+        .unwrap();
+        assert_eq!(listed.to_string(), "0..2, host7");
+        assert_eq!("0..2, host7".parse(), Ok(listed));
     }
 
     #[test]

@@ -3,27 +3,32 @@
 //! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
 //! on the way; whoever holds an `Experiment` need check nothing.
 
+mod bcc;
 mod check;
 mod document;
 mod error;
 mod experiment;
+mod flow_traces;
 mod hosts;
 mod load;
 mod marking;
 mod memory;
+mod pattern;
+mod ports;
 mod quantity;
 mod spec;
 mod tagged;
 mod tcp;
 mod topology;
+mod warnings;
 mod workload;
 
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, InputFile, Pairs, Stop, WarmUp,
-    WhenBusy,
+    Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace, InputFile,
+    Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
 };
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};
 pub use topology::{Link, Network, Node, NodeId, PortKind, Routes};
-pub use workload::{Flow, FlowId, Next, Workload};
+pub use workload::{Classes, Flow, Leg, LegKind, Next, QueryRecord, Workload};

@@ -12,7 +12,7 @@ use crate::experiment::{Experiment, FctEnd, Stop};
 use crate::quantity::Jitter;
 use crate::spec::{self, Spec};
 use crate::workload::Segments;
-use crate::{memory, tagged, tcp, topology, workload};
+use crate::{flow_traces, memory, ports, tagged, tcp, topology, workload};
 
 /// Workloads are numbered with 16 bits; nobody writes as many.
 const MAX_WORKLOADS: usize = 1_000;
@@ -74,25 +74,30 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let tcp = tcp::build(&mut spec, checker);
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
-        "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"trace\" or \"udp\"".to_owned()
+        "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"".to_owned()
     });
     let few = checker.require(count <= MAX_WORKLOADS, "workload", || {
         format!("{count} workloads; at most {MAX_WORKLOADS}")
     });
     let network = topology::build(&spec, spec.seed, checker);
-    let (tcp, network) = tcp.zip(network).filter(|_| some && few)?;
+    let (tcp, mut network) = tcp.zip(network).filter(|_| some && few)?;
     let overhead = shallows_transport::header_bytes(tcp.timestamps) + network.framing;
     let segments = Segments { mss: tcp.mss, overhead };
     let seed = spec.seed;
     let traffic = workload::build(&mut spec, &network, segments, seed, checker);
+    let traces = ports::traces(&spec.measure.traces, &network, checker);
+    let flow_traces = flow_traces::build(&spec, checker);
+    let notes = std::mem::take(&mut network.notes);
     Some(Experiment {
         name: spec.name.clone().unwrap_or_default(),
         seed,
         network,
         tcp,
         connections: traffic.connections,
+        classes: traffic.classes,
         pairs: traffic.pairs,
         datagram_sources: traffic.datagram_sources,
+        probes: traffic.probes,
         stop: Stop { at: spec.stop.at.map(|at| Instant(at.0.0)), on_completion: !traffic.endless },
         fct: match spec.measure.fct {
             spec::FctEnd::Receiver => FctEnd::Receiver,
@@ -100,6 +105,9 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         },
         bins: spec.measure.bins.iter().map(|edge| edge.0).collect(),
         warm_up: spec.measure.warm_up.0,
+        traces,
+        flow_traces,
+        notes,
         sample_queues: spec.measure.sample_queues.map(|interval| interval.0),
         jitter,
         inputs: std::mem::take(&mut checker.inputs),

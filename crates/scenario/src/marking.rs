@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_switch::aqm::{self, Gauge, Point, Scope};
+use shallows_switch::aqm::{self, Gauge, Placed, Point, Scope, Split, Standard, Thresholds, Unit};
 use shallows_switch::buffer::{Config, DtCounts, Limit, Policy, PrivateRule};
-use shallows_transport::congestion::EcnMode;
+use shallows_switch::discipline;
+use shallows_switch::port;
 
 use crate::experiment::Experiment;
-use crate::spec::{self, Buffer};
-use crate::topology::{Link, Network, PortKind};
+use crate::topology::{Link, PortKind};
 
 /// What one marker does at ports of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,88 +93,17 @@ impl Experiment {
                 None => groups.push(Group {
                     link,
                     buffer: &node.buffer,
-                    markers: &node.markers,
+                    config: self.network.port(link),
                     ports: 1,
                     pool_ports,
                 }),
             }
         }
         let curves = groups.iter().flat_map(|group| {
-            group
-                .markers
-                .iter()
-                .enumerate()
-                .map(move |(index, marker)| group.curve(index, marker, packet, base_rtt))
+            let markers = group.config.markers.iter().enumerate();
+            markers.filter_map(move |(index, placed)| group.curve(index, placed, packet, base_rtt))
         });
         curves.collect()
-    }
-
-    /// What is allowed and yet probably not meant.
-    pub fn warnings(&self) -> Vec<String> {
-        let curves = self.marking_curves();
-        let silent = curves.iter().filter_map(|curve| {
-            let reason = curve.reason.as_ref()?;
-            Some(format!(
-                "the {} marker of {} ports ({}) cannot fire: {reason}",
-                curve.kind,
-                curve.port.name(),
-                curve.example
-            ))
-        });
-        let mut warnings: Vec<String> = silent.collect();
-        let zero = |curve: &&MarkingCurve| curve.kmin.bytes == 0 && curve.kind == "threshold";
-        if let Some(curve) = curves.iter().find(zero) {
-            warnings.push(format!(
-                "{} ports ({}) mark every packet that meets any other: K = 0B",
-                curve.port.name(),
-                curve.example
-            ));
-        }
-        let at_switches = curves.iter().any(|curve| curve.port != PortKind::Nic);
-        let ecn = self.tcp.congestion.ecn_mode() != EcnMode::Off;
-        if ecn && !at_switches && !self.generators.is_empty() {
-            warnings
-                .push("connections use ECN, but no switch marks: only drops will slow them down".to_owned());
-        }
-        if !ecn && !curves.is_empty() && !self.generators.is_empty() {
-            warnings.push(
-                "connections do not use ECN: markers drop their packets instead of marking them".to_owned(),
-            );
-        }
-        if ecn && !curves.is_empty() && self.tcp.ack_ecn() == shallows_core::packet::Ecn::NotEct {
-            warnings.push(
-                "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)".to_owned(),
-            );
-        }
-        warnings.extend(self.late_acknowledgements());
-        warnings.extend(self.idle_private_rule());
-        warnings
-    }
-
-    /// A rule for private bytes where there are none.
-    fn idle_private_rule(&self) -> Option<String> {
-        let (private, rule) = match &self.spec.switch.buffer {
-            Buffer::DynamicThreshold(b) => (b.private, b.private_rule),
-            Buffer::CompleteSharing(b) => (b.private, b.private_rule),
-            Buffer::StaticPartition(_) => return None,
-        };
-        (rule == spec::PrivateRule::AsReleased && private.0 == Bytes(0)).then(|| {
-            "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
-             (switch.buffer.private)"
-                .to_owned()
-        })
-    }
-
-    /// A delayed acknowledgement that the sender's timer does not wait for.
-    fn late_acknowledgements(&self) -> Option<String> {
-        let (ack, rto) = (self.tcp.delayed_ack, self.tcp.rto.minimum);
-        (ack.segments > 1 && ack.timeout >= rto && !self.generators.is_empty()).then(|| {
-            format!(
-                "an acknowledgement may be delayed for {}, and the retransmission timer fires after {rto}: a last odd \
-                 segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
-                ack.timeout
-            )
-        })
     }
 }
 
@@ -182,7 +111,7 @@ impl Experiment {
 struct Group<'a> {
     link: &'a Link,
     buffer: &'a Config,
-    markers: &'a [aqm::Config],
+    config: &'a port::Config,
     ports: usize,
     /// How many ports share the pool of each.
     pool_ports: usize,
@@ -191,17 +120,62 @@ struct Group<'a> {
 impl Group<'_> {
     fn covers(&self, link: &Link, buffer: &Config, pool_ports: usize) -> bool {
         let own = self.link;
-        (own.kind, own.rate, own.private) == (link.kind, link.rate, link.private)
+        (own.kind, own.rate, own.private, own.port) == (link.kind, link.rate, link.private, link.port)
             && self.pool_ports == pool_ports
             && self.buffer.pools[own.pool] == buffer.pools[link.pool]
     }
 
-    fn curve(&self, index: usize, marker: &aqm::Config, packet: Bytes, base_rtt: Duration) -> MarkingCurve {
-        let link = self.link;
-        let (kind, gauge, kmin, kmax, pmax) = match *marker {
-            aqm::Config::Threshold { gauge, threshold } => ("threshold", gauge, threshold, threshold, 1.0),
-            aqm::Config::Red { gauge, kmin, kmax, pmax } => ("red", gauge, kmin, kmax, pmax),
+    /// What the marker compares, from which backlog on it marks, from which on it marks all, and the probability just
+    /// below that; nothing for one that knows no such backlog.
+    fn thresholds(&self, marker: &aqm::Config, packet: Bytes) -> Option<(Gauge, Bytes, Bytes, f64)> {
+        let shares = self.config.discipline.shares();
+        let least = |k: aqm::Level, split: Split| split.divide(k, &shares).iter().copied().min().unwrap_or(k);
+        let (gauge, kmin, kmax, pmax) = match marker {
+            aqm::Config::Threshold { gauge, threshold, split } => {
+                let most = split.divide(*threshold, &shares).iter().copied().max();
+                (*gauge, least(*threshold, *split), most.unwrap_or(*threshold), 1.0)
+            }
+            aqm::Config::Red { gauge, kmin, kmax, pmax, .. } => (*gauge, *kmin, *kmax, *pmax),
+            aqm::Config::MqEcn(config) => {
+                let gauge =
+                    Gauge { point: config.point, counts_packet: config.counts_packet, ..Gauge::default() };
+                match config.standard {
+                    // While all queues are busy each has its share, alone it has all of it.
+                    Standard::Threshold(k) => (gauge, least(k.into(), Split::Minimum), k.into(), 1.0),
+                    Standard::Probabilistic { kmin, kmax, pmax } => {
+                        (gauge, least(kmin, Split::Minimum), kmax, pmax)
+                    }
+                }
+            }
+            aqm::Config::FloydJacobson(config) => {
+                let Thresholds::Explicit { min, max, .. } = config.thresholds else { return None };
+                let gauge = Gauge { scope: config.scope, unit: config.unit, ..Gauge::default() };
+                (gauge, min, max, config.max_p)
+            }
+            aqm::Config::Tcn { threshold } => {
+                let k = self.link.rate.bytes_in(*threshold).into();
+                (Gauge { point: Point::Dequeue, ..Gauge::default() }, k, k, 1.0)
+            }
+            aqm::Config::Ein(_) | aqm::Config::EinReleased(_) | aqm::Config::Codel(_) => return None,
         };
+        let in_bytes = |level: aqm::Level| match gauge.unit {
+            Unit::Bytes => Bytes(level.0),
+            // Full ones: with smaller packets it marks at fewer bytes.
+            Unit::Packets => packet * level.0,
+        };
+        Some((gauge, in_bytes(kmin), in_bytes(kmax), pmax))
+    }
+
+    fn curve(
+        &self,
+        index: usize,
+        placed: &Placed,
+        packet: Bytes,
+        base_rtt: Duration,
+    ) -> Option<MarkingCurve> {
+        let link = self.link;
+        let (gauge, kmin, kmax, pmax) = self.thresholds(&placed.marker, packet)?;
+        let kind = placed.name;
         let limits = self.columns(gauge.scope).map(|busy_ports| {
             let limit = self.limit(&gauge, busy_ports, packet);
             BusyLimit { busy_ports, limit_bytes: limit.0, can_fire: kmin < limit }
@@ -212,7 +186,7 @@ impl Group<'_> {
         let can_fire = kmin < most;
         let reason =
             (!can_fire).then(|| format!("its threshold, {kmin}, is not below the {most} that can ever wait"));
-        MarkingCurve {
+        Some(MarkingCurve {
             port: link.kind,
             example: link.name.clone(),
             ports: self.ports,
@@ -228,7 +202,7 @@ impl Group<'_> {
             limits: limits.collect(),
             can_fire,
             reason,
-        }
+        })
     }
 
     /// Numbers of busy ports worth showing; all of them where that decides whether the marker can fire.
@@ -262,23 +236,49 @@ impl Group<'_> {
             Policy::StaticPartition { limit: Limit::Bytes(limit) } => *limit,
             Policy::StaticPartition { limit: Limit::Packets(count) } => packet * u64::from(*count),
             Policy::CompleteSharing => Bytes(pool.0 / busy as u64),
+            // ABM (SIGCOMM '22) Eq. 1 with M congested queues of one priority that share the drain of their ports alone:
+            // q = α/M · (B − M·q), so that q = αB/(M·(1 + α)).
+            Policy::Abm(abm) => {
+                let alpha = abm.alpha.iter().copied().fold(0.0, f64::max);
+                Bytes((alpha * pool.0 as f64 / (ports * (1.0 + alpha))) as u64)
+            }
         };
         match gauge.scope {
-            Scope::Queue | Scope::Port => shared + private,
-            Scope::Pool if matches!(self.buffer.policy, Policy::CompleteSharing) => pool,
-            Scope::Pool => pool.min(Bytes(shared.0.saturating_mul(busy as u64))),
+            Scope::Queue | Scope::Port => self.own_limit(gauge.scope, packet).min(shared + private),
+            Scope::Pool => {
+                let share = match self.buffer.policy {
+                    Policy::CompleteSharing => pool,
+                    _ => Bytes(shared.0.saturating_mul(busy as u64)),
+                };
+                let own = self.own_limit(gauge.scope, packet).0.saturating_mul(busy as u64);
+                pool.min(share).min(Bytes(own))
+            }
         }
     }
 }
 
-impl Network {
-    /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.
-    pub fn base_rtt(&self) -> Duration {
-        // A path has at most one link of each kind; both directions of a cable have one delay.
-        let slowest = |kind| self.links.iter().filter(|link| link.kind == kind).map(|link| link.delay).max();
-        let kinds = [PortKind::Nic, PortKind::ToHost, PortKind::Up, PortKind::Down, PortKind::Bottleneck];
-        let one_way: u64 = kinds.into_iter().filter_map(slowest).map(|delay| delay.0).sum();
-        Duration(2 * one_way)
+impl Group<'_> {
+    /// The most that the discipline itself lets a queue hold, or all queues of the port.
+    fn own_limit(&self, scope: Scope, packet: Bytes) -> Bytes {
+        let in_bytes = |limit: &Limit| match *limit {
+            Limit::Bytes(limit) => limit,
+            Limit::Packets(count) => packet * u64::from(count),
+        };
+        let limits = match &self.config.discipline {
+            discipline::Config::Fifo => return Bytes(u64::MAX),
+            discipline::Config::Hcf(hcf) => return in_bytes(&hcf.limit),
+            discipline::Config::HashedDrr(drr) => return in_bytes(&drr.limit),
+            discipline::Config::Sfq(sfq) => return packet * u64::from(sfq.max_packets),
+            discipline::Config::Composed(composed) => &composed.limits,
+        };
+        let port = limits.port.as_ref().map_or(Bytes(u64::MAX), in_bytes);
+        let queues = limits.queues.iter().map(in_bytes);
+        let bound = match scope {
+            Scope::Queue => queues.max(),
+            // Every queue has a limit, or none has.
+            Scope::Port | Scope::Pool => queues.reduce(|sum, limit| Bytes(sum.0.saturating_add(limit.0))),
+        };
+        bound.map_or(port, |bound| bound.min(port))
     }
 }
 
@@ -291,6 +291,7 @@ impl PortKind {
             Self::Up => "up",
             Self::Down => "down",
             Self::Bottleneck => "bottleneck",
+            Self::Trunk => "trunk",
         }
     }
 }

@@ -27,6 +27,29 @@ pub(crate) enum Amount {
     Packets(u32),
 }
 
+/// A backlog: a size, a number of full packets, or the time that the link takes to send it, `"20us"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    Bytes(Bytes),
+    Packets(u32),
+    Time(Duration),
+}
+
+/// One value for every queue, or one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PerQueue<T> {
+    All(T),
+    Each(Vec<T>),
+}
+
+/// `"auto"`, computed from the rest of the scenario, or a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Automatic<T> {
+    #[default]
+    Auto,
+    Is(T),
+}
+
 /// The size of a packet: a whole number of bytes, or a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketSize(pub(crate) Bytes);
@@ -45,6 +68,14 @@ pub(crate) enum Jitter {
     #[default]
     Auto,
     Upto(Duration),
+}
+
+/// `"event"`, at every change, or an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Every {
+    #[default]
+    Event,
+    Interval(Duration),
 }
 
 /// Sizes beyond this are slips of the pen; sums of a few thousand of them still fit 64 bits.
@@ -110,6 +141,50 @@ impl FromStr for Amount {
     }
 }
 
+impl Depth {
+    /// In bytes, at a link of this `rate` whose full packets have this size.
+    pub(crate) fn in_bytes(self, packet: Bytes, rate: Rate) -> Bytes {
+        match self {
+            Self::Bytes(size) => size,
+            Self::Packets(count) => packet * u64::from(count),
+            Self::Time(time) => rate.bytes_in(time),
+        }
+    }
+}
+
+impl FromStr for Depth {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let as_time = |error| match Time::from_str(text) {
+            Ok(time) => Ok(Self::Time(time.0)),
+            Err(_) => Err(format!("{error}, or a time on the link: \"20us\"")),
+        };
+        match Amount::from_str(text) {
+            Ok(Amount::Bytes(size)) => Ok(Self::Bytes(size)),
+            Ok(Amount::Packets(count)) => Ok(Self::Packets(count)),
+            Err(error) => as_time(error),
+        }
+    }
+}
+
+impl<T: Copy> PerQueue<T> {
+    /// By queue; `None` if it does not have `queues` entries.
+    pub(crate) fn spread(&self, queues: usize) -> Option<Vec<T>> {
+        match self {
+            Self::All(value) => Some(vec![*value; queues]),
+            Self::Each(values) => (values.len() == queues).then(|| values.clone()),
+        }
+    }
+
+    /// The values given.
+    pub(crate) fn values(&self) -> &[T] {
+        match self {
+            Self::All(value) => std::slice::from_ref(value),
+            Self::Each(values) => values,
+        }
+    }
+}
+
 impl FromStr for Window {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -126,6 +201,27 @@ impl FromStr for Jitter {
             _ => Time::from_str(text)
                 .map(|time| Self::Upto(time.0))
                 .map_err(|error| format!("{error}, or \"off\", or \"auto\"")),
+        }
+    }
+}
+
+impl FromStr for Every {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "event" {
+            return Ok(Self::Event);
+        }
+        Time::from_str(text)
+            .map(|time| Self::Interval(time.0))
+            .map_err(|error| format!("{error}, or \"event\""))
+    }
+}
+
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Event => f.write_str("event"),
+            Self::Interval(time) => time.fmt(f),
         }
     }
 }
@@ -153,6 +249,16 @@ impl fmt::Display for Amount {
         match self {
             Self::Bytes(size) => size.fmt(f),
             Self::Packets(count) => write!(f, "{count}p"),
+        }
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(size) => size.fmt(f),
+            Self::Packets(count) => write!(f, "{count}p"),
+            Self::Time(time) => time.fmt(f),
         }
     }
 }
@@ -237,6 +343,18 @@ as_text!(
     r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB|p)\s*$"
 );
 as_text!(
+    Depth,
+    "Depth",
+    "a size such as \"720KB\", full packets such as \"80p\", or the time that the link takes to send it, such as \"20us\"",
+    r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB|p|ps|ns|us|ms|s)\s*$"
+);
+as_text!(
+    Every,
+    "Every",
+    "\"event\" or an interval such as \"10us\"",
+    r"^(event|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*)$"
+);
+as_text!(
     Jitter,
     "Jitter",
     "\"off\", \"auto\" or a duration such as \"720ns\"",
@@ -264,6 +382,104 @@ impl<'de> Deserialize<'de> for Window {
             }
         }
         deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl<T: FromStr<Err = String>> FromStr for Automatic<T> {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Is).map_err(|error| format!("{error}, or \"auto\""))
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Automatic<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Is(value) => value.fmt(f),
+        }
+    }
+}
+
+impl<'de, T: FromStr<Err = String>> Deserialize<'de> for Automatic<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_any(Text::<Self>::new("\"auto\", or a quantity with its unit, such as \"80us\""))
+    }
+}
+
+impl<T: fmt::Display> Serialize for Automatic<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Automatic<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Automatic{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "const": "auto" }, generator.subschema_for::<T>()] })
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for PerQueue<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+            type Value = PerQueue<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("one value for every queue, or a list with one for each")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                T::deserialize(de::value::StrDeserializer::new(text)).map(PerQueue::All)
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+                T::deserialize(de::value::I64Deserializer::new(number)).map(PerQueue::All)
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+                T::deserialize(de::value::F64Deserializer::new(number)).map(PerQueue::All)
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = list.next_element()? {
+                    values.push(value);
+                }
+                Ok(PerQueue::Each(values))
+            }
+        }
+        deserializer.deserialize_any(Visitor(std::marker::PhantomData))
+    }
+}
+
+impl<T: Serialize> Serialize for PerQueue<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All(value) => value.serialize(serializer),
+            Self::Each(values) => values.serialize(serializer),
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for PerQueue<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("PerQueue{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "one value for every queue, or a list with one for each",
+            "anyOf": [generator.subschema_for::<T>(), generator.subschema_for::<Vec<T>>()]
+        })
     }
 }
 

@@ -3,12 +3,15 @@
 use std::fmt::Display;
 
 use shallows_core::Bytes;
-use shallows_transport::congestion::{self, dctcp, reno};
-use shallows_transport::{Config, EctPolicy, RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes};
+use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
+use shallows_transport::receive_window::{Control, ictcp};
+use shallows_transport::{
+    Bound, Config, EctPolicy, Method, RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes,
+};
 
 use crate::check::Checker;
 use crate::quantity::{MAX_PACKET, Window};
-use crate::spec::{self, Congestion, Spec, Tcp};
+use crate::spec::{self, Congestion, Cubic, Receiver, Spec, Tcp};
 
 /// Three SACK blocks, padded (RFC 2018 §3): the most that an acknowledgement adds.
 const SACK: Bytes = Bytes(28);
@@ -41,21 +44,26 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config
 }
 
 fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
-    let prescribed = Config::new(mss, congestion(&tcp.congestion));
-    let window =
-        |stated: &mut Option<Window>, default: Bytes| match *stated.get_or_insert(Window::Bytes(default)) {
-            Window::Bytes(size) => size,
-            Window::Segments(count) => mss * u64::from(count),
-        };
-    let ect = *tcp.ect.get_or_insert(match prescribed.ect {
-        EctPolicy::All => spec::Ect::All,
-        EctPolicy::Rfc3168 => spec::Ect::Rfc3168,
+    let prescribed = Config::new(mss, congestion(&tcp.congestion, mss));
+    let window = |stated: &mut Option<Window>, default: Bytes| {
+        bytes(*stated.get_or_insert(Window::Bytes(default)), mss)
+    };
+    let ect = *tcp.ect.get_or_insert(match (&tcp.congestion, prescribed.ect) {
+        // The papers' ns-2 sets ECT on every packet.
+        (Congestion::EcnStar(_), _) | (_, EctPolicy::All) => spec::Ect::All,
+        (_, EctPolicy::Rfc3168) => spec::Ect::Rfc3168,
     });
+    let largest = window(&mut tcp.receive_window, prescribed.receive_window);
+    let receive_control = receive_control(&tcp.receiver, largest, mss);
     Config {
         initial_window: window(&mut tcp.initial_window, prescribed.initial_window),
         max_window: window(&mut tcp.max_window, prescribed.max_window),
         minimum_window: window(&mut tcp.minimum_window, prescribed.minimum_window),
-        receive_window: window(&mut tcp.receive_window, prescribed.receive_window),
+        receive_window: match receive_control {
+            Control::Fixed => largest,
+            Control::Ictcp(ictcp) => ictcp.minimum,
+        },
+        receive_control,
         slow_start_limit: tcp.slow_start_limit,
         avoidance: match tcp.avoidance {
             spec::Avoidance::ByteCounting => congestion::Avoidance::ByteCounting,
@@ -71,6 +79,13 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             maximum: tcp.rto.max.0,
             granularity: tcp.rto.granularity.0,
         },
+        recovery: match (tcp.recovery, tcp.prr) {
+            (spec::Recovery::Sack, spec::Prr::Off) => Method::Sack(None),
+            (spec::Recovery::Sack, spec::Prr::Ssrb) => Method::Sack(Some(Bound::SlowStart)),
+            (spec::Recovery::Sack, spec::Prr::Crb) => Method::Sack(Some(Bound::Conservative)),
+            (spec::Recovery::NewReno, _) => Method::NewReno,
+            (spec::Recovery::Reno, _) => Method::Reno,
+        },
         duplicate_threshold: tcp.duplicate_threshold,
         limited_transmit: tcp.limited_transmit,
         sack_after_timeout: match tcp.sack_after_timeout {
@@ -83,6 +98,7 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             spec::RestartAfterIdle::Reset => RestartAfterIdle::Reset,
         },
         handshake: tcp.handshake,
+        fin: tcp.fin,
         timestamps: tcp.timestamps,
         delayed_ack: shallows_transport::DelayedAck {
             segments: tcp.delayed_ack.segments,
@@ -96,45 +112,174 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
     }
 }
 
-fn congestion(congestion: &Congestion) -> congestion::Config {
-    match congestion {
-        Congestion::Reno(c) => congestion::Config::Reno(reno::Config { ecn: c.ecn }),
-        Congestion::Dctcp(c) => congestion::Config::Dctcp(dctcp::Config {
-            gain: c.g,
-            initial_alpha: c.initial_alpha,
-            window_end: match c.window_end {
-                spec::WindowEnd::Passed => dctcp::WindowEnd::Passed,
-                spec::WindowEnd::Reached => dctcp::WindowEnd::Reached,
-            },
-            duplicate_acks: match c.duplicate_acks {
-                spec::DuplicateAcks::Ignored => dctcp::DuplicateAcks::Ignored,
-                spec::DuplicateAcks::OneSegment => dctcp::DuplicateAcks::OneSegment,
-            },
-            ece_growth: match c.ece_growth {
-                spec::EceGrowth::All => dctcp::EceGrowth::All,
-                spec::EceGrowth::NotFirst => dctcp::EceGrowth::NotFirst,
-                spec::EceGrowth::None => dctcp::EceGrowth::None,
-            },
+fn bytes(window: Window, mss: Bytes) -> Bytes {
+    match window {
+        Window::Bytes(size) => size,
+        Window::Segments(count) => mss * u64::from(count),
+    }
+}
+
+fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
+    match receiver {
+        Receiver::Fixed(_) => Control::Fixed,
+        Receiver::Ictcp(c) => Control::Ictcp(ictcp::Config {
+            share: c.share,
+            gamma1: c.gamma1,
+            gamma2: c.gamma2,
+            beta: c.beta,
+            decrease_after: c.decrease_after,
+            fairness: c.fairness,
+            rtt_limit: c.rtt_limit.0,
+            minimum: bytes(c.minimum, mss),
+            maximum: largest,
         }),
     }
 }
 
+fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
+    match congestion {
+        Congestion::Reno(c) => congestion::Config::Reno(reno::Config { ecn: c.ecn }),
+        Congestion::EcnStar(_) => congestion::Config::Reno(reno::Config { ecn: true }),
+        Congestion::Dctcp(c) => congestion::Config::Dctcp(dctcp(c)),
+        Congestion::Cubic(c) => congestion::Config::Cubic(cubic::Config {
+            ecn: c.ecn,
+            c: c.c,
+            beta: c.beta,
+            fast_convergence: c.fast_convergence,
+        }),
+        Congestion::Pulser(c) => congestion::Config::Pulser(pulser::Config {
+            dctcp: dctcp(&c.dctcp),
+            safe_window: bytes(c.safe_window, mss),
+            restore: match c.restore {
+                spec::Restore::FirstCleanAck => pulser::Restore::FirstCleanAck,
+                spec::Restore::CleanWindow => pulser::Restore::CleanWindow,
+            },
+            signal: if c.as_released { pulser::Signal::Ece } else { pulser::Signal::Incast },
+        }),
+    }
+}
+
+fn dctcp(dctcp: &spec::Dctcp) -> dctcp::Config {
+    dctcp::Config {
+        gain: dctcp.g,
+        initial_alpha: dctcp.initial_alpha,
+        window_end: match dctcp.window_end {
+            spec::WindowEnd::Passed => dctcp::WindowEnd::Passed,
+            spec::WindowEnd::Reached => dctcp::WindowEnd::Reached,
+        },
+        duplicate_acks: match dctcp.duplicate_acks {
+            spec::DuplicateAcks::Ignored => dctcp::DuplicateAcks::Ignored,
+            spec::DuplicateAcks::OneSegment => dctcp::DuplicateAcks::OneSegment,
+        },
+        ece_growth: match dctcp.ece_growth {
+            spec::EceGrowth::All => dctcp::EceGrowth::All,
+            spec::EceGrowth::NotFirst => dctcp::EceGrowth::NotFirst,
+            spec::EceGrowth::None => dctcp::EceGrowth::None,
+        },
+        arithmetic: match dctcp.arithmetic {
+            spec::Arithmetic::Float => dctcp::Arithmetic::Float,
+            spec::Arithmetic::Fixed => dctcp::Arithmetic::Fixed,
+        },
+    }
+}
+
+/// Refuse parameters of the congestion control that its [`congestion::Config`] demands not to be.
+fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
+    match &tcp.congestion {
+        Congestion::Reno(_) | Congestion::EcnStar(_) => {}
+        Congestion::Dctcp(dctcp) => check_dctcp(dctcp, "tcp.congestion", checker),
+        Congestion::Cubic(cubic) => {
+            let Cubic { c, beta, .. } = *cubic;
+            checker.require(c > 0.0 && c.is_finite(), "tcp.congestion.c", || format!("{c} is not above 0"));
+            checker.require(beta > 0.0 && beta < 1.0, "tcp.congestion.beta", || {
+                format!("{beta} is not between 0 and 1")
+            });
+        }
+        Congestion::Pulser(pulser) => {
+            check_dctcp(&pulser.dctcp, "tcp.congestion.dctcp", checker);
+            let (safe, mss) = (bytes(pulser.safe_window, config.mss), config.mss);
+            checker.require(safe >= mss, "tcp.congestion.safe_window", || {
+                format!("{safe} is less than one segment, {mss}")
+            });
+        }
+    }
+}
+
+fn check_dctcp(dctcp: &spec::Dctcp, key: &str, checker: &mut Checker<'_>) {
+    let g = dctcp.g;
+    let sound = checker
+        .require(g > 0.0 && g <= 1.0, &format!("{key}.g"), || format!("{g} is not above 0 and at most 1"));
+    let shifts = (0..=10).any(|shift| g * f64::from(1 << shift) == 1.0);
+    checker.require(
+        !sound || dctcp.arithmetic == spec::Arithmetic::Float || shifts,
+        &format!("{key}.g"),
+        || format!("{g} is not 1, 1/2, 1/4, … or 1/1024, as arithmetic = \"fixed\" demands"),
+    );
+    let alpha = dctcp.initial_alpha;
+    checker.require((0.0..=1.0).contains(&alpha), &format!("{key}.initial_alpha"), || {
+        format!("{alpha} is not between 0 and 1")
+    });
+}
+
+/// Refuse parameters of the control of receive windows that its configuration demands not to be.
+fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
+    let Receiver::Ictcp(ictcp) = &tcp.receiver else { return };
+    checker.require(tcp.timestamps, "tcp.receiver", || {
+        "ictcp measures round trips with timestamps: set tcp.timestamps = true".to_owned()
+    });
+    let mut within = |key: &str, value: f64, sound: bool, range: &str| {
+        checker.require(sound, &format!("tcp.receiver.{key}"), || format!("{value} is not {range}"));
+    };
+    within("share", ictcp.share, ictcp.share > 0.0 && ictcp.share <= 1.0, "above 0 and at most 1");
+    within("fairness", ictcp.fairness, (0.0..=1.0).contains(&ictcp.fairness), "between 0 and 1");
+    within("beta", ictcp.beta, (0.0..=1.0).contains(&ictcp.beta), "between 0 and 1");
+    within("gamma1", ictcp.gamma1, (0.0..=1.0).contains(&ictcp.gamma1), "between 0 and 1");
+    let gamma2 = ictcp.gamma2 >= ictcp.gamma1 && ictcp.gamma2 <= 1.0;
+    within("gamma2", ictcp.gamma2, gamma2, "between gamma1 and 1");
+    checker.require(ictcp.decrease_after > 0, "tcp.receiver.decrease_after", || {
+        "0 is too few; at least 1".to_owned()
+    });
+    checker.require(ictcp.rtt_limit.0.0 > 0, "tcp.receiver.rtt_limit", || {
+        "every round trip is longer, so that nothing would be controlled; above 0s".to_owned()
+    });
+    let Control::Ictcp(built) = config.receive_control else { return };
+    checker.require(built.minimum >= config.mss, "tcp.receiver.minimum", || {
+        format!("{} is less than one segment, {}", built.minimum, config.mss)
+    });
+    ordered(("tcp.receiver.minimum", built.minimum), ("tcp.receive_window", built.maximum), checker);
+}
+
+/// Refuse settings that would change nothing.
+fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
+    let sack = tcp.recovery == spec::Recovery::Sack;
+    checker.require(sack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
+        "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+    });
+    let kept = tcp.sack_after_timeout == spec::SackAfterTimeout::Kept;
+    checker.require(sack || kept, "tcp.sack_after_timeout", || {
+        "there are no selective acknowledgements to forget: leave it out, or set tcp.recovery = \"sack\""
+            .to_owned()
+    });
+    let cubic = matches!(tcp.congestion, Congestion::Cubic(_));
+    checker.require(!cubic || tcp.avoidance == spec::Avoidance::ByteCounting, "tcp.avoidance", || {
+        "cubic has a congestion avoidance of its own: leave it out".to_owned()
+    });
+}
+
 /// Refuse what [`Config`] demands not to be.
 fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
-    if let Congestion::Dctcp(dctcp) = &tcp.congestion {
-        let g = dctcp.g;
-        checker
-            .require(g > 0.0 && g <= 1.0, "tcp.congestion.g", || format!("{g} is not above 0 and at most 1"));
-        let alpha = dctcp.initial_alpha;
-        checker.require((0.0..=1.0).contains(&alpha), "tcp.congestion.initial_alpha", || {
-            format!("{alpha} is not between 0 and 1")
-        });
-    }
+    check_congestion(tcp, config, checker);
+    check_idle(tcp, checker);
+    check_receiver(tcp, config, checker);
+    let largest = match config.receive_control {
+        Control::Fixed => config.receive_window,
+        Control::Ictcp(ictcp) => ictcp.maximum,
+    };
     let mss = config.mss;
     for (key, window) in [
         ("initial_window", config.initial_window),
         ("minimum_window", config.minimum_window),
-        ("receive_window", config.receive_window),
+        ("receive_window", largest),
     ] {
         checker.require(window >= mss, &format!("tcp.{key}"), || {
             format!("{window} is less than one segment, {mss}")
@@ -146,8 +291,8 @@ fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         let most = config.max_window;
         ordered((&format!("tcp.{key}"), window), ("tcp.max_window", most), checker);
     }
-    checker.require(config.receive_window <= MAX_RECEIVE_WINDOW, "tcp.receive_window", || {
-        format!("{} is above {MAX_RECEIVE_WINDOW}, the most a TCP header can say", config.receive_window)
+    checker.require(largest <= MAX_RECEIVE_WINDOW, "tcp.receive_window", || {
+        format!("{largest} is above {MAX_RECEIVE_WINDOW}, the most a TCP header can say")
     });
     for (key, count) in [
         ("slow_start_limit", tcp.slow_start_limit),

@@ -38,7 +38,7 @@ fn a_wrong_unit_inside_a_list_of_tagged_tables_is_shown_at_its_key() {
     assert_eq!(
         found,
         "s.toml:15:34: switch.markers[0].k: \"720kb\" is not a size such as \"720KB\": the unit is missing or unknown \
-         (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\"\n   |\n\
+         (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\", or a time on the link: \"20us\"\n   |\n\
          15 | markers = [{ kind = \"threshold\", k = \"720kb\", at = \"dequeue\", counts_packet = true }]\n   \
          |                                  ^"
     );
@@ -51,12 +51,13 @@ fn an_unknown_kind_is_refused_with_the_known_ones() {
             "kind = \"star\"",
             "kind = \"leafspine\"",
             "s.toml:6:1: topology.kind: unknown topology \"leafspine\" (did you mean \"leaf-spine\"?); expected one of \
-             \"star\", \"dumbbell\", \"leaf-spine\"",
+             \"star\", \"dumbbell\", \"leaf-spine\", \"graph\"",
         ),
         (
             "kind = \"threshold\", k = \"720KB\", at = \"dequeue\"",
             "k = \"720KB\", at = \"dequeue\"",
-            "s.toml:15:12: switch.markers[0]: the key \"kind\" is missing; expected one of \"drop-tail\", \"threshold\", \"red\"",
+            "s.toml:15:12: switch.markers[0]: the key \"kind\" is missing; expected one of \"drop-tail\", \"threshold\", \"red\", \"mq-ecn\", \
+             \"red-classic\", \"ein\", \"ein-as-released\", \"tcn\", \"codel\", \"bcc\"",
         ),
         (
             "egress_drop = \"slot\"",
@@ -102,6 +103,38 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("switch.buffer.ports_per_pool", "0", "switch.buffer.ports_per_pool: 0 ports; at least 1"),
     ("host.nic.limit", "0p", "host.nic.limit: 0p does not hold one packet of 9KB"),
     ("tcp.congestion.g", "0", "tcp.congestion.g: 0 is not above 0 and at most 1"),
+    (
+        "tcp.congestion",
+        "{ kind = 'dctcp', g = 0.06, arithmetic = 'fixed' }",
+        "tcp.congestion.g: 0.06 is not 1, 1/2, 1/4, … or 1/1024, as arithmetic = \"fixed\" demands",
+    ),
+    ("tcp.congestion", "{ kind = 'cubic', beta = 1.0 }", "tcp.congestion.beta: 1 is not between 0 and 1"),
+    ("tcp.congestion", "{ kind = 'cubic', c = 0.0 }", "tcp.congestion.c: 0 is not above 0"),
+    (
+        "tcp.congestion",
+        "{ kind = 'pulser', safe_window = 0 }",
+        "tcp.congestion.safe_window: 0B is less than one segment, 8.96KB",
+    ),
+    (
+        "tcp.congestion",
+        "{ kind = 'pulser', dctcp = { g = 2.0 } }",
+        "tcp.congestion.dctcp.g: 2 is not above 0 and at most 1",
+    ),
+    (
+        "tcp.congestion",
+        "{ kind = 'pulser', g = 0.5 }",
+        "tcp.congestion.g: unknown key; known here: safe_window, restore, as_released, dctcp",
+    ),
+    (
+        "tcp.congestion",
+        "'ecn*'",
+        "tcp.congestion: unknown congestion control \"ecn*\"; expected one of \"reno\", \"ecn-star\", \"dctcp\", \"cubic\", \"pulser\"",
+    ),
+    (
+        "tcp.recovery",
+        "'new-reno'",
+        "tcp.recovery: \"new-reno\" is unknown (did you mean \"newreno\"?); expected one of \"sack\", \"newreno\", \"reno\"",
+    ),
     ("tcp.initial_window", "0", "tcp.initial_window: 0B is less than one segment, 8.96KB"),
     ("tcp.initial_window", "126", "tcp.initial_window: 1128.96KB is above max_window = 1.12MB"),
     ("tcp.rto.max", "1ms", "tcp.rto.min: 5ms is above max = 1ms"),
@@ -111,7 +144,8 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "workload",
         "[]",
-        "workload: nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"trace\" or \"udp\"",
+        "workload: nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \
+         \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"",
     ),
     (
         "workload.0.load",
@@ -302,7 +336,8 @@ fn what_an_option_gets_wrong_is_said_of_the_option() {
         (
             "switch.bufer.alpha",
             "1",
-            "switch.bufer: unknown key (did you mean \"buffer\"?); known here: buffer, markers, egress_drop",
+            "switch.bufer: unknown key (did you mean \"buffer\"?); known here: buffer, port, markers, shaper, egress_drop, \
+             overrides",
         ),
         ("workload.3.load", "1", "workload[3] does not exist; workload has 1 entries"),
         ("topology.rate.x", "1", "rate has no keys; it is \"100Gbps\""),
@@ -397,4 +432,77 @@ fn a_name_that_files_nothing_is_refused() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
+    for (sets, expected) in [
+        (
+            &[("tcp.recovery", "newreno"), ("tcp.prr", "ssrb")][..],
+            "tcp.prr: it needs selective acknowledgements: leave it out, or set tcp.recovery = \"sack\"",
+        ),
+        (
+            &[("tcp.recovery", "reno"), ("tcp.sack_after_timeout", "forgotten")],
+            "tcp.sack_after_timeout: there are no selective acknowledgements to forget: leave it out, or set \
+             tcp.recovery = \"sack\"",
+        ),
+        (
+            &[("tcp.congestion", "cubic"), ("tcp.avoidance", "per-ack")],
+            "tcp.avoidance: cubic has a congestion avoidance of its own: leave it out",
+        ),
+    ] {
+        let found = message(DUMBBELL, sets);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn a_trace_of_flows_says_which() {
+    let found = |trace: &str| {
+        let sets = [("measure.flow_traces", trace)];
+        let whole = message(BCC_F2, &sets);
+        whole.lines().next().unwrap_or_default().to_owned()
+    };
+    for (trace, expected) in [
+        ("[{}]", "measure.flow_traces[0]: it chooses no flow; give it flows, a workload, or a sample"),
+        (
+            "[{ flows = [1], sample = 2 }]",
+            "flows that are named need no workload and no sample: leave either out",
+        ),
+        ("[{ sample = 0 }]", "a sample of no flows; at least 1"),
+        ("[{ workload = 7 }]", "there is no workload 7; they are 0..1"),
+        ("[{ sample = 1, every = '0s' }]", "an interval of no length never ends; above 0s, or \"event\""),
+    ] {
+        let found = found(trace);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn the_control_of_receive_windows_is_refused_what_it_cannot_use() {
+    let found = |sets: &[(&str, &str)]| message(BCC_F2, sets).lines().next().unwrap_or_default().to_owned();
+    for (receiver, expected) in [
+        (
+            "'ictp'",
+            "unknown receiver \"ictp\" (did you mean \"ictcp\"?); expected one of \"fixed\", \"ictcp\"",
+        ),
+        ("{ kind = 'ictcp', share = 0.0 }", "tcp.receiver.share: 0 is not above 0 and at most 1"),
+        ("{ kind = 'ictcp', gamma1 = 0.6 }", "tcp.receiver.gamma2: 0.5 is not between gamma1 and 1"),
+        ("{ kind = 'ictcp', beta = 2.0 }", "tcp.receiver.beta: 2 is not between 0 and 1"),
+        ("{ kind = 'ictcp', fairness = -1.0 }", "tcp.receiver.fairness: -1 is not between 0 and 1"),
+        ("{ kind = 'ictcp', decrease_after = 0 }", "tcp.receiver.decrease_after: 0 is too few; at least 1"),
+        (
+            "{ kind = 'ictcp', rtt_limit = '0s' }",
+            "every round trip is longer, so that nothing would be controlled; above 0s",
+        ),
+        ("{ kind = 'ictcp', minimum = '1B' }", "tcp.receiver.minimum: 1B is less than one segment"),
+    ] {
+        let found = found(&[("tcp.receiver", receiver), ("tcp.timestamps", "true")]);
+        assert!(found.contains(expected), "{found}");
+    }
+    let without = found(&[("tcp.receiver", "ictcp"), ("tcp.timestamps", "false")]);
+    assert!(
+        without.contains("ictcp measures round trips with timestamps: set tcp.timestamps = true"),
+        "{without}"
+    );
 }

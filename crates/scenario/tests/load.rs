@@ -5,6 +5,7 @@ mod common;
 use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Connections, DatagramPattern, FctEnd, Next, Stop, WarmUp, WhenBusy};
+use shallows_transport::{Bound, EctPolicy, Method, congestion};
 
 #[test]
 fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
@@ -204,6 +205,27 @@ fn the_seed_of_the_caller_replaces_that_of_the_file() {
 }
 
 #[test]
+fn every_transport_of_the_papers_can_be_said() {
+    let tcp = |sets: &[(&str, &str)]| load(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}")).tcp;
+    // ECN*: regular TCP with ECN, ECT on every packet as in the papers' ns-2.
+    let ecn_star = tcp(&[("tcp.congestion", "ecn-star")]);
+    assert_eq!(ecn_star.congestion, congestion::Config::Reno(congestion::reno::Config { ecn: true }));
+    assert_eq!(ecn_star.ect, EctPolicy::All);
+    assert_eq!(tcp(&[("tcp.congestion", "{ kind = 'reno', ecn = true }")]).ect, EctPolicy::Rfc3168);
+    let pulser = tcp(&[("tcp.congestion", "{ kind = 'pulser', dctcp = { initial_alpha = 0.0 } }")]);
+    let congestion::Config::Pulser(config) = &pulser.congestion else { panic!("{:?}", pulser.congestion) };
+    assert_eq!(config.safe_window, pulser.mss * 4);
+    assert_eq!((config.dctcp.initial_alpha, config.signal), (0.0, congestion::pulser::Signal::Incast));
+    assert_eq!(pulser.ect, EctPolicy::All);
+    let cubic = tcp(&[("tcp.congestion", "cubic"), ("tcp.prr", "crb"), ("tcp.fin", "true")]);
+    assert_eq!(cubic.congestion, congestion::Config::Cubic(congestion::cubic::Config::default()));
+    assert_eq!((cubic.recovery, cubic.fin), (Method::Sack(Some(Bound::Conservative)), true));
+    assert_eq!(tcp(&[("tcp.recovery", "newreno")]).recovery, Method::NewReno);
+    assert_eq!(tcp(&[("tcp.recovery", "reno")]).recovery, Method::Reno);
+    assert_eq!(tcp(&[]).recovery, Method::Sack(None));
+}
+
+#[test]
 fn the_example_of_the_reference_page_is_a_scenario() {
     let page = include_str!("../../../docs/scenario.md");
     let example = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).expect("it has one");
@@ -242,7 +264,10 @@ fn the_schema_describes_every_key_and_knows_every_kind() {
     });
     assert!(undescribed.is_empty(), "{undescribed:?}");
     assert_eq!(open, 0, "unknown keys are errors everywhere");
-    assert!(text.contains("\"enum\":[\"reno\",\"dctcp\"]"), "a kind alone will do");
+    assert!(
+        text.contains("\"enum\":[\"reno\",\"ecn-star\",\"dctcp\",\"cubic\",\"pulser\"]"),
+        "a kind alone will do"
+    );
 }
 
 /// Show `see` every object of a document.

@@ -2,15 +2,15 @@
 
 mod common;
 
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, load};
 use proptest::prelude::*;
 use shallows_core::Instant;
 use shallows_scenario::Next;
 
-const SEEDS: [&str; 3] = [BCC_F2, LEAF_SPINE, DUMBBELL];
+const SEEDS: [&str; 4] = [BCC_F2, LEAF_SPINE, DUMBBELL, QUERIES];
 
 /// Values that have broken parsers before, of every type.
-const VALUES: [&str; 28] = [
+const VALUES: [&str; 37] = [
     "0",
     "-1",
     "1",
@@ -35,6 +35,15 @@ const VALUES: [&str; 28] = [
     "'1Mbps'",
     "'4294967295p'",
     "'0..131072'",
+    "'s*'",
+    "'a{0..131073}'",
+    "'periodic'",
+    "'closed-loop'",
+    "'reno'",
+    "'cubic'",
+    "'pulser'",
+    "'fixed'",
+    "'ssrb'",
     "[]",
     "{}",
     "[[]]",
@@ -76,9 +85,19 @@ fn exercise(text: &str, sets: &[(&str, &str)]) {
     for mut workload in experiment.workloads() {
         let mut now = Instant::ZERO;
         for _ in 0..50 {
-            let Next::Flow(flow) = workload.next(now) else { break };
-            assert!(flow.at >= now && flow.source != flow.destination);
-            now = flow.at;
+            match workload.next(now) {
+                Next::Flow(flow) => {
+                    assert!(flow.at >= now && flow.source != flow.destination);
+                    now = flow.at;
+                    // In a network without any delay.
+                    flow.leg.into_iter().for_each(|leg| workload.on_complete(leg, now));
+                }
+                Next::Until(at) => {
+                    assert!(at > now);
+                    now = at;
+                }
+                Next::Wait | Next::Done => break,
+            }
         }
     }
     round_trip(&experiment);

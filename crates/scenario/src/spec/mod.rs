@@ -3,6 +3,10 @@
 //! The comment of each field is its description in the schema: meaning, default, source. Nothing is checked here that
 //! concerns more than one value.
 
+mod flow_trace;
+mod marker;
+mod port;
+mod query;
 mod switch;
 mod tcp;
 mod topology;
@@ -14,10 +18,14 @@ use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::quantity::{Amount, Jitter, Size, Time};
-pub(crate) use switch::{Buffer, DtCounts, EgressDrop, Marker, Point, PrivateRule, Scope, Switch};
+use crate::quantity::{Amount, Every, Jitter, Size, Time};
+pub(crate) use flow_trace::FlowTrace;
+pub(crate) use marker::*;
+pub(crate) use port::*;
+pub(crate) use query::*;
+pub(crate) use switch::{Buffer, DtCounts, EgressDrop, PortOverride, PrivateRule, Switch};
 pub(crate) use tcp::*;
-pub(crate) use topology::{Common, LinkOverride, Topology};
+pub(crate) use topology::{Common, Graph, LinkOverride, Topology};
 pub(crate) use workload::*;
 
 /// One experiment: a network, how its hosts and switches behave, and the traffic it carries.
@@ -86,9 +94,15 @@ pub(crate) struct Nic {
     /// How much it holds, in bytes or packets. Default `"1000p"`, Linux' transmit queue length.
     #[serde(default = "thousand_packets")]
     pub(crate) limit: Amount,
+    /// Its queues, and which of them sends next. Default `"fifo"`.
+    #[serde(default)]
+    pub(crate) port: Port,
     /// Its markers. Default: none.
     #[serde(default)]
     pub(crate) markers: Vec<Marker>,
+    /// A token bucket that holds it below the rate of its link. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shaper: Option<Shaper>,
 }
 
 /// What is measured, and how.
@@ -104,9 +118,28 @@ pub(crate) struct Measure {
     /// How often the length of every queue is recorded. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sample_queues: Option<Time>,
+    /// Ports whose whole state is recorded: backlogs, pool, thresholds, what markers and schedulers keep. Default: none.
+    #[serde(default)]
+    pub(crate) traces: Vec<PortTrace>,
+    /// Flows whose senders are recorded: windows, alpha, round-trip time, bytes in flight, state. A flow that several of
+    /// these choose belongs to the first. Default: none.
+    #[serde(default)]
+    pub(crate) flow_traces: Vec<FlowTrace>,
     /// Flows that arrive before this time are simulated but not counted. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) warm_up: Time,
+}
+
+/// A record of the state of ports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PortTrace {
+    /// Which ports: their kind (`"nic"`, `"to-host"`, `"up"` …), or names such as `"leaf0->host3"`, in which `*` stands for
+    /// anything.
+    pub(crate) ports: Vec<String>,
+    /// How often: `"event"` (default) is at every change, or an interval.
+    #[serde(default)]
+    pub(crate) every: Every,
 }
 
 /// When a flow is complete.
@@ -122,13 +155,20 @@ pub(crate) enum FctEnd {
 
 impl Default for Nic {
     fn default() -> Self {
-        Self { limit: thousand_packets(), markers: Vec::new() }
+        Self { limit: thousand_packets(), port: Port::default(), markers: Vec::new(), shaper: None }
     }
 }
 
 impl Default for Measure {
     fn default() -> Self {
-        Self { fct: FctEnd::default(), bins: bins(), sample_queues: None, warm_up: no_time() }
+        Self {
+            fct: FctEnd::default(),
+            bins: bins(),
+            sample_queues: None,
+            traces: Vec::new(),
+            flow_traces: Vec::new(),
+            warm_up: no_time(),
+        }
     }
 }
 

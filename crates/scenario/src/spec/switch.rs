@@ -1,10 +1,11 @@
-//! `[switch]`: the packet memory of every switch, its markers, and what a drop at dequeue costs.
+//! `[switch]`: the packet memory of every switch, and what its ports are made of.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
-use crate::quantity::{Amount, Size};
+use super::{Marker, Port, Shaper};
+use crate::quantity::{Amount, PerQueue, Size};
 use crate::tagged::tagged;
 
 /// What every switch is made of.
@@ -13,12 +14,42 @@ use crate::tagged::tagged;
 pub(crate) struct Switch {
     /// Its packet memory, and how ports share it.
     pub(crate) buffer: Buffer,
+    /// The queues of each of its ports, and which of them sends next. Default `"fifo"`, one queue.
+    #[serde(default)]
+    pub(crate) port: Port,
     /// The markers of each of its ports; a packet is marked if any of them says so. Default: none, which is drop-tail.
     #[serde(default)]
     pub(crate) markers: Vec<Marker>,
+    /// A token bucket that holds each of its ports below the rate of its link. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shaper: Option<Shaper>,
     /// What a packet that a dequeue marker drops costs: its slot on the wire (default, hardware) or nothing.
     #[serde(default)]
     pub(crate) egress_drop: EgressDrop,
+    /// Ports that differ from the others. Where several entries name a port, the last one counts.
+    #[serde(default)]
+    pub(crate) overrides: Vec<PortOverride>,
+}
+
+/// Ports that differ from the others; what is not given stays as for all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PortOverride {
+    /// Which ports: their kind (`"to-host"`, `"up"`, `"down"`, `"bottleneck"`), or names such as `"leaf0->host3"`, in which
+    /// `*` stands for anything.
+    pub(crate) ports: Vec<String>,
+    /// Their queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) port: Option<Port>,
+    /// Their markers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) markers: Option<Vec<Marker>>,
+    /// Their shaper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shaper: Option<Shaper>,
+    /// What a drop at dequeue costs there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) egress_drop: Option<EgressDrop>,
 }
 
 /// What a packet that a dequeue marker drops costs on the wire.
@@ -41,6 +72,8 @@ tagged! {
         "static-partition" => StaticPartition(StaticPartition),
         /// A queue may grow as long as its pool has room.
         "complete-sharing" => CompleteSharing(CompleteSharing),
+        /// A queue may grow with what its pool has free, its priority's share, and how fast it drains (ABM, SIGCOMM '22).
+        "abm" => Abm(Abm),
     }
 }
 
@@ -56,7 +89,7 @@ pub(crate) struct DynamicThreshold {
     /// How many ports share a pool, in the order of ports: first those to hosts, then those to switches. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Bytes of its own that each port has beside the pool; used first. Default `"0B"`.
+    /// Bytes of its own that each queue of a port has beside the pool; used first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) private: Size,
     /// How the private bytes are counted. Default `"exact"`.
@@ -84,12 +117,39 @@ pub(crate) struct CompleteSharing {
     /// How many ports share a pool. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Bytes of its own that each port has beside the pool; used first. Default `"0B"`.
+    /// Bytes of its own that each queue of a port has beside the pool; used first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) private: Size,
     /// How the private bytes are counted. Default `"exact"`.
     #[serde(default)]
     pub(crate) private_rule: PrivateRule,
+}
+
+/// A queue may grow with what its pool has free, its priority's share, and how fast it drains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Abm {
+    /// Alpha by priority, which is the number of the queue at its port; one value is for all. Default 0.5.
+    #[serde(default = "half")]
+    pub(crate) alpha: PerQueue<f64>,
+    /// Size of each pool, apart from the private bytes.
+    pub(crate) pool: Size,
+    /// How many ports share a pool. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ports_per_pool: Option<u32>,
+    /// Bytes of its own that each queue of a port has beside the pool; used first. Default `"0B"`.
+    #[serde(default = "nothing")]
+    pub(crate) private: Size,
+    /// How the private bytes are counted. Default `"exact"`.
+    #[serde(default)]
+    pub(crate) private_rule: PrivateRule,
+    /// A queue counts as congested while it holds at least this share of its threshold. Default 0.9.
+    #[serde(default = "nine_tenths")]
+    pub(crate) congested: f64,
+    /// Bytes that a port sends from one measurement of drain rates to the next, about one round-trip time's. Default
+    /// `"75KB"`.
+    #[serde(default = "window")]
+    pub(crate) window: Size,
 }
 
 /// How the private bytes of a port are counted.
@@ -114,84 +174,16 @@ pub(crate) enum DtCounts {
     Total,
 }
 
-tagged! {
-    /// What marks packets, or drops those that are not ECN-capable.
-    Marker, "marker" {
-        /// Nothing is marked; the buffer alone drops.
-        "drop-tail" => DropTail(DropTail),
-        /// Every packet above one threshold is marked: DCTCP's setting (RFC 8257 §3.1).
-        "threshold" => Threshold(Threshold),
-        /// The probability of a mark grows from 0 at kmin to pmax at kmax, and is 1 from there on; on the instantaneous
-        /// backlog, as switches do.
-        "red" => Red(Red),
-    }
+fn half() -> PerQueue<f64> {
+    PerQueue::All(0.5)
 }
 
-/// Nothing is marked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DropTail {}
-
-/// Every packet above one threshold is marked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Threshold {
-    /// The threshold K, in bytes or packets of an MTU; a packet is marked that finds more.
-    pub(crate) k: Amount,
-    /// Whose backlog is compared. Default `"queue"`.
-    #[serde(default)]
-    pub(crate) scope: Scope,
-    /// When. Default `"enqueue"`.
-    #[serde(default)]
-    pub(crate) at: Point,
-    /// Whether the arriving or departing packet is part of the backlog. Default false.
-    #[serde(default)]
-    pub(crate) counts_packet: bool,
+fn nine_tenths() -> f64 {
+    0.9
 }
 
-/// The probability of a mark grows with the backlog.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Red {
-    /// Up to here nothing is marked; in bytes or packets of an MTU.
-    pub(crate) kmin: Amount,
-    /// From here on everything is.
-    pub(crate) kmax: Amount,
-    /// Probability just below kmax, above 0 and at most 1.
-    pub(crate) pmax: f64,
-    /// Whose backlog is compared. Default `"queue"`.
-    #[serde(default)]
-    pub(crate) scope: Scope,
-    /// When. Default `"enqueue"`.
-    #[serde(default)]
-    pub(crate) at: Point,
-    /// Whether the arriving or departing packet is part of the backlog. Default false.
-    #[serde(default)]
-    pub(crate) counts_packet: bool,
-}
-
-/// Whose backlog a marker compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Scope {
-    /// That of the packet's queue.
-    #[default]
-    Queue,
-    /// That of all queues of the port.
-    Port,
-    /// What the pool holds that the queue shares.
-    Pool,
-}
-
-/// When a marker looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Point {
-    /// As the packet joins its queue.
-    #[default]
-    Enqueue,
-    /// As it leaves for the link.
-    Dequeue,
+fn window() -> Size {
+    Size(Bytes(75_000))
 }
 
 fn one() -> f64 {

@@ -24,7 +24,10 @@ pub(crate) struct Tcp {
     /// An ECN reduction leaves no smaller window than this. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum_window: Option<Window>,
-    /// The window that a receiver advertises. Default 1 GiB (RFC 7323 §2.3).
+    /// What controls the windows that receivers advertise. Default `"fixed"`.
+    #[serde(default)]
+    pub(crate) receiver: Receiver,
+    /// The window that a receiver advertises, at most if something controls it. Default 1 GiB (RFC 7323 §2.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive_window: Option<Window>,
     /// In slow start an acknowledgement adds at most this many segments: 1 in RFC 5681 (default), 2 in RFC 3465.
@@ -39,21 +42,32 @@ pub(crate) struct Tcp {
     /// The retransmission timer.
     #[serde(default)]
     pub(crate) rto: Rto,
-    /// How many duplicate acknowledgements mean a loss. Default 3 (RFC 6675).
+    /// How losses are repaired. Default `"sack"`.
+    #[serde(default)]
+    pub(crate) recovery: Recovery,
+    /// Proportional rate reduction (RFC 6937): during fast recovery data goes out in proportion to what arrives. Needs
+    /// `recovery = "sack"`. Default `"off"`.
+    #[serde(default)]
+    pub(crate) prr: Prr,
+    /// How many duplicate acknowledgements mean a loss. Default 3 (RFC 5681, RFC 6675).
     #[serde(default = "three")]
     pub(crate) duplicate_threshold: u32,
-    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 6675 §5 step 3). Default true.
+    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042). Default true.
     #[serde(default = "yes")]
     pub(crate) limited_transmit: bool,
-    /// What becomes of selective acknowledgements when the timer fires. Default `"kept"`.
+    /// What becomes of selective acknowledgements when the timer fires. Needs `recovery = "sack"`. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
     /// What becomes of the window when nothing was sent for an RTO. Default `"reduce"` (RFC 5681 §4.1).
     #[serde(default)]
     pub(crate) restart_after_idle: RestartAfterIdle,
-    /// Whether a connection opens with SYN and SYN-ACK. Default false, as in the papers' simulators.
+    /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the papers' simulators.
     #[serde(default)]
     pub(crate) handshake: bool,
+    /// Whether the last segment of a connection carries a FIN, which a receiver acknowledges at once. Default false, as in
+    /// the papers' simulators.
+    #[serde(default)]
+    pub(crate) fin: bool,
     /// Whether packets carry timestamps (RFC 7323), 12 bytes each, which give an RTT sample per acknowledgement; without
     /// them one timed segment per round trip does. Default true.
     #[serde(default = "yes")]
@@ -62,7 +76,7 @@ pub(crate) struct Tcp {
     #[serde(default)]
     pub(crate) delayed_ack: DelayedAck,
     /// Which packets say that they are ECN-capable: all of them, or as RFC 3168 has it neither pure acknowledgements nor
-    /// retransmissions. Default `"all"` with `dctcp`, else `"rfc3168"`.
+    /// retransmissions. Default `"all"` with `dctcp`, `pulser` and `ecn-star`, else `"rfc3168"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ect: Option<Ect>,
 }
@@ -72,9 +86,60 @@ tagged! {
     Congestion, "congestion control" {
         /// Additive increase, halving (RFC 5681).
         "reno" => Reno(Reno),
+        /// The papers' regular TCP with ECN: `reno` with `ecn`, and by default `ect = "all"`.
+        "ecn-star" => EcnStar(EcnStar),
         /// A cut in proportion to the fraction of marked bytes (RFC 8257).
         "dctcp" => Dctcp(Dctcp),
+        /// A cubic function of the time since the last reduction (RFC 9438).
+        "cubic" => Cubic(Cubic),
+        /// DCTCP with a brake for incast (Pulser, ANCS '19).
+        "pulser" => Pulser(Pulser),
     }
+}
+
+tagged! {
+    /// What controls the windows that receivers advertise.
+    Receiver, "receiver" {
+        /// Nothing: it is `receive_window`.
+        "fixed" => Fixed(FixedWindow),
+        /// The bandwidth that is left at the host's link (ICTCP, CoNEXT '10). Needs `timestamps`.
+        "ictcp" => Ictcp(Ictcp),
+    }
+}
+
+/// A window that stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FixedWindow {}
+
+/// Windows that share what a host's link carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ictcp {
+    /// Share of the link's rate that may be used, above 0 and at most 1. Default 0.9.
+    #[serde(default = "nine_tenths")]
+    pub(crate) share: f64,
+    /// A window of which at most this share was unused may grow. Default 0.1.
+    #[serde(default = "tenth")]
+    pub(crate) gamma1: f64,
+    /// One of which more than this share was unused shrinks. Default 0.5.
+    #[serde(default = "half")]
+    pub(crate) gamma2: f64,
+    /// Weight of earlier measurements of throughput, 0 to 1. Default 0.2, as in the module of the SING group.
+    #[serde(default = "fifth")]
+    pub(crate) beta: f64,
+    /// A window shrinks after so many round trips in a row. Default 3; 1 in the module of the SING group.
+    #[serde(default = "three")]
+    pub(crate) decrease_after: u32,
+    /// Windows above the average shrink while less than this share of the link's rate is available. Default 0.2.
+    #[serde(default = "fifth")]
+    pub(crate) fairness: f64,
+    /// A connection with a longer round-trip time is not controlled. Default `"2ms"`.
+    #[serde(default = "two_milliseconds")]
+    pub(crate) rtt_limit: Time,
+    /// The window of a new connection, and the least. Default 2 segments.
+    #[serde(default = "two_segments")]
+    pub(crate) minimum: Window,
 }
 
 /// Additive increase, halving.
@@ -84,6 +149,85 @@ pub(crate) struct Reno {
     /// Whether connections use classic ECN (RFC 3168). Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
+}
+
+/// Additive increase, halving on marks and on losses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EcnStar {}
+
+/// A cubic function of the time since the last reduction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cubic {
+    /// Whether connections use classic ECN (RFC 3168). Default false.
+    #[serde(default)]
+    pub(crate) ecn: bool,
+    /// How aggressively the window grows, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
+    #[serde(default = "two_fifths")]
+    pub(crate) c: f64,
+    /// What a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
+    #[serde(default = "seven_tenths")]
+    pub(crate) beta: f64,
+    /// Whether a flow that is reduced before it regained its old window leaves room to new ones. Default true (RFC 9438 §4.7).
+    #[serde(default = "yes")]
+    pub(crate) fast_convergence: bool,
+}
+
+/// DCTCP with a brake for incast.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pulser {
+    /// Window while the brake is on. Default 4 segments (§III-B).
+    #[serde(default = "four_segments")]
+    pub(crate) safe_window: Window,
+    /// What lets the brake go. Default `"first-clean-ack"`.
+    #[serde(default)]
+    pub(crate) restore: Restore,
+    /// Whether the brake is as in the authors' testbed: ECE pulls it, which then cuts the window in no other way, and it
+    /// sets the slow start threshold to the safe window, too. Default false: an explicit incast notification pulls it.
+    #[serde(default)]
+    pub(crate) as_released: bool,
+    /// The rest of it: keys as of the kind `dctcp`.
+    #[serde(default)]
+    pub(crate) dctcp: Dctcp,
+}
+
+/// What lets Pulser's brake go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Restore {
+    /// The first acknowledgement without the signal (the authors' testbed).
+    #[default]
+    FirstCleanAck,
+    /// A window of data, all of whose acknowledgements are without it.
+    CleanWindow,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Recovery {
+    /// With selective acknowledgements (RFC 2018, RFC 6675).
+    #[default]
+    Sack,
+    /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
+    NewReno,
+    /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).
+    Reno,
+}
+
+/// Proportional rate reduction (RFC 6937).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Prr {
+    /// Not used: what is in the network follows the window (RFC 6675).
+    #[default]
+    Off,
+    /// With the slow start reduction bound, which the RFC recommends.
+    Ssrb,
+    /// With the conservative reduction bound.
+    Crb,
 }
 
 /// A cut in proportion to the fraction of marked bytes.
@@ -105,6 +249,20 @@ pub(crate) struct Dctcp {
     /// Which acknowledgements with ECE grow the window. Default `"all"`.
     #[serde(default)]
     pub(crate) ece_growth: EceGrowth,
+    /// How alpha is computed. Default `"float"`.
+    #[serde(default)]
+    pub(crate) arithmetic: Arithmetic,
+}
+
+/// How alpha is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Arithmetic {
+    /// As a fraction; zero below 2⁻³⁰ (ns-2, ns-3).
+    #[default]
+    Float,
+    /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). `g` is 1, 1/2, 1/4, … or 1/1024.
+    Fixed,
 }
 
 /// Which acknowledgement ends an observation window.
@@ -236,16 +394,20 @@ impl Default for Tcp {
             initial_window: None,
             max_window: None,
             minimum_window: None,
+            receiver: Receiver::default(),
             receive_window: None,
             slow_start_limit: one(),
             avoidance: Avoidance::default(),
             loss_base: LossBase::default(),
             rto: Rto::default(),
+            recovery: Recovery::default(),
+            prr: Prr::default(),
             duplicate_threshold: three(),
             limited_transmit: true,
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,
+            fin: false,
             timestamps: true,
             delayed_ack: DelayedAck::default(),
             ect: None,
@@ -253,15 +415,28 @@ impl Default for Tcp {
     }
 }
 
+impl Default for Receiver {
+    fn default() -> Self {
+        Self::Fixed(FixedWindow {})
+    }
+}
+
 impl Default for Congestion {
     fn default() -> Self {
-        Self::Dctcp(Dctcp {
+        Self::Dctcp(Dctcp::default())
+    }
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Self {
             g: sixteenth(),
             initial_alpha: unity(),
             window_end: WindowEnd::default(),
             duplicate_acks: DuplicateAcks::default(),
             ece_growth: EceGrowth::default(),
-        })
+            arithmetic: Arithmetic::default(),
+        }
     }
 }
 
@@ -299,6 +474,42 @@ fn unity() -> f64 {
 
 fn sixteenth() -> f64 {
     1.0 / 16.0
+}
+
+fn nine_tenths() -> f64 {
+    0.9
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn fifth() -> f64 {
+    0.2
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+fn two_segments() -> Window {
+    Window::Segments(2)
+}
+
+fn two_milliseconds() -> Time {
+    Time(Duration::from_millis(2))
+}
+
+fn two_fifths() -> f64 {
+    0.4
+}
+
+fn seven_tenths() -> f64 {
+    0.7
+}
+
+fn four_segments() -> Window {
+    Window::Segments(4)
 }
 
 fn one_second() -> Time {

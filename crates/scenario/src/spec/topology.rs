@@ -16,6 +16,8 @@ tagged! {
         "dumbbell" => Dumbbell(Dumbbell),
         /// Leaves with hosts on them, each with one link to every spine.
         "leaf-spine" => LeafSpine(LeafSpine),
+        /// Any hosts, switches and links.
+        "graph" => Graph(Graph),
     }
 }
 
@@ -114,6 +116,47 @@ pub(crate) struct LeafSpine {
     pub(crate) links: Vec<LinkOverride>,
 }
 
+/// Any hosts, switches and links. Packets take the paths with the fewest links, spread over all of equal length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Graph {
+    /// Names of the hosts, in the order of their numbers; `"s1-{0..10}"` stands for `s1-0` to `s1-9`.
+    pub(crate) hosts: Vec<String>,
+    /// Names of the switches, likewise.
+    pub(crate) switches: Vec<String>,
+    /// Rate of links that do not say theirs.
+    pub(crate) rate: Speed,
+    /// Propagation delay, one way, of links that do not say theirs. Default `"1us"`.
+    #[serde(default = "link_delay")]
+    pub(crate) link_delay: Time,
+    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) host_delay: Time,
+    /// Largest IP packet. In bytes; default 1500.
+    #[serde(default = "mtu")]
+    pub(crate) mtu: PacketSize,
+    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    #[serde(default = "no_bytes")]
+    pub(crate) framing: PacketSize,
+    /// All links, in both directions. Those that are listed several times run side by side.
+    pub(crate) links: Vec<GraphLink>,
+}
+
+/// A link of a graph, or several alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GraphLink {
+    /// Its two ends, such as `["s1-*", "tor1"]`: `*` stands for anything, and every node of one end is linked with every
+    /// node of the other.
+    pub(crate) between: [String; 2],
+    /// Its rate. Default: `topology.rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<Speed>,
+    /// Its propagation delay, one way. Default: `topology.link_delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<Time>,
+}
+
 /// A link that differs from the rest, in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -142,10 +185,12 @@ pub(crate) struct Common<'a> {
 impl Topology {
     /// What every kind says.
     pub(crate) fn common(&self) -> Common<'_> {
-        let (rate, link, host, mtu, framing, links) = match self {
+        let (rate, link, host, mtu, framing, links): (_, _, _, _, _, &[LinkOverride]) = match self {
             Self::Star(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::Dumbbell(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::LeafSpine(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
+            // Its links are no exceptions from anything.
+            Self::Graph(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &[]),
         };
         Common { rate: rate.0, link_delay: link.0, host_delay: host.0, mtu: mtu.0, framing: framing.0, links }
     }
@@ -153,7 +198,7 @@ impl Topology {
     /// Spell out the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         match self {
-            Self::Star(_) => {}
+            Self::Star(_) | Self::Graph(_) => {}
             Self::Dumbbell(t) => {
                 t.bottleneck_rate.get_or_insert(t.rate);
                 t.bottleneck_delay.get_or_insert(t.link_delay);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
 
+use super::query::{BlockTransfer, PartitionAggregate};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Speed, Time};
 use crate::tagged::tagged;
@@ -17,10 +18,16 @@ tagged! {
         "long-lived" => LongLived(LongLived),
         /// Several senders answer a receiver at once.
         "incast" => Incast(Incast),
+        /// Queries that are split over workers, whose answers are gathered.
+        "partition-aggregate" => PartitionAggregate(PartitionAggregate),
+        /// Blocks that are split over servers, fetched one after the other.
+        "block-transfer" => BlockTransfer(BlockTransfer),
         /// The flows that a file lists.
         "trace" => Trace(Trace),
         /// Datagrams that react to nothing.
         "udp" => Udp(Udp),
+        /// Echo requests, whose round-trip times are recorded.
+        "ping" => Ping(Ping),
     }
 }
 
@@ -56,6 +63,9 @@ pub(crate) struct Poisson {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
+    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    #[serde(default)]
+    pub(crate) class: Class,
 }
 
 /// Whose capacity a load is a share of.
@@ -231,6 +241,9 @@ pub(crate) struct LongLived {
     /// Each starts up to this much later, uniformly. Default `"0s"`: all at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
+    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    #[serde(default)]
+    pub(crate) class: Class,
 }
 
 /// Several senders answer a receiver at once.
@@ -253,15 +266,23 @@ pub(crate) struct Incast {
     /// How many rounds there are. Default 1.
     #[serde(default = "one")]
     pub(crate) repeats: u32,
-    /// From the start of one round to that of the next; needed with more than one.
+    /// From the start of one round to that of the next. With more than one round, exactly one of `period` and
+    /// `think_time` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) period: Option<Time>,
+    /// From the end of a receiver's round to the start of its next: rounds never overlap, and each is a row of
+    /// `queries.parquet`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) think_time: Option<Time>,
     /// Each sender answers up to this much later, uniformly. Default `"0s"`: all at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
+    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    #[serde(default)]
+    pub(crate) class: Class,
 }
 
 /// The flows that a file lists.
@@ -274,6 +295,9 @@ pub(crate) struct Trace {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
+    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    #[serde(default)]
+    pub(crate) class: Class,
 }
 
 /// Datagrams that react to nothing, from every sender to every receiver.
@@ -299,6 +323,97 @@ pub(crate) struct Udp {
     /// From here on nothing is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
+    /// Whether they are ECN-capable: markers drop those that are not. They react to marks as little. Default false.
+    #[serde(default)]
+    pub(crate) ecn: bool,
+    /// Class of service of its datagrams: a number (DSCP), or a rule. Default 0.
+    #[serde(default)]
+    pub(crate) class: Class,
+}
+
+/// Echo requests from every sender to every receiver, whose round-trip times are recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ping {
+    /// Hosts that ask.
+    pub(crate) senders: HostSet,
+    /// Hosts that answer.
+    pub(crate) receivers: HostSet,
+    /// From one request of a pair to its next.
+    pub(crate) interval: Time,
+    /// When the first one leaves. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) start: Time,
+    /// From here on nothing is asked. Default: the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stop: Option<Time>,
+    /// Data in each, beside IP and ICMP headers. Default `"56B"`, as ping has it.
+    #[serde(default = "ping_payload")]
+    pub(crate) payload: Size,
+    /// Whether they are ECN-capable: markers drop those that are not. Default true.
+    #[serde(default = "yes")]
+    pub(crate) ecn: bool,
+    /// Class of service (DSCP) of requests and replies. Default 0.
+    #[serde(default)]
+    pub(crate) class: Class,
+}
+
+/// Class of service of what a workload sends.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Class {
+    /// This one (DSCP), for all.
+    Fixed(u8),
+    /// By a rule.
+    Rule(ClassRule),
+}
+
+impl Default for Class {
+    fn default() -> Self {
+        Self::Fixed(0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match toml::Value::deserialize(deserializer)? {
+            toml::Value::Integer(class) => {
+                u8::try_from(class).ok().filter(|&class| class < CLASSES).map(Self::Fixed).ok_or_else(|| {
+                    serde::de::Error::custom(format!("class {class} is not from 0 to {}", CLASSES - 1))
+                })
+            }
+            value => ClassRule::deserialize(value).map(Self::Rule).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// Differentiated services have six bits (RFC 2474 §3).
+pub(crate) const CLASSES: u8 = 64;
+
+tagged! {
+    /// Which class of service a flow has.
+    ClassRule, "class" {
+        /// Host *h* sends in class *h* modulo `classes`.
+        "by-sender" => BySender(BySender),
+        /// Each flow draws its class.
+        "random" => Random(RandomClass),
+    }
+}
+
+/// Host *h* sends in class *h* modulo `classes`, as MQ-ECN's simulations have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BySender {
+    /// How many classes there are.
+    pub(crate) classes: u8,
+}
+
+/// Each flow draws its class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RandomClass {
+    /// By class: how likely it is, relative to the others.
+    pub(crate) weights: Vec<f64>,
 }
 
 tagged! {
@@ -343,6 +458,14 @@ impl Default for Minimum {
     fn default() -> Self {
         Self(Size(Bytes(1)))
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn ping_payload() -> Size {
+    Size(Bytes(56))
 }
 
 fn one() -> u32 {

@@ -6,36 +6,39 @@ use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Rate};
 
-use super::{Link, Network, Node, NodeId, PortKind, routing};
+use super::{Link, Network, Node, NodeId, PortKind, graph, routing};
 use crate::check::Checker;
-use crate::memory;
+use crate::memory::{self, Memory};
+use crate::ports;
 use crate::spec::{Common, Spec, Topology};
 
 /// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
-const MAX_HOSTS: u64 = 1 << 17;
+pub(super) const MAX_HOSTS: u64 = 1 << 17;
 /// Likewise, cables.
-const MAX_CABLES: u64 = 1 << 20;
+pub(super) const MAX_CABLES: u64 = 1 << 20;
 /// Cables between switches times leaves: the work and memory of finding all routes.
-const MAX_ROUTES: u64 = 1 << 27;
+pub(super) const MAX_ROUTES: u64 = 1 << 27;
 
 /// A cable between two nodes, before it becomes two links.
 #[derive(Clone, Copy, Debug)]
-struct Cable {
-    ends: [NodeId; 2],
-    rate: Rate,
+pub(super) struct Cable {
+    pub(super) ends: [NodeId; 2],
+    pub(super) rate: Rate,
     /// Propagation.
-    delay: Duration,
+    pub(super) delay: Duration,
     /// What the port at each end is.
-    kinds: [PortKind; 2],
+    pub(super) kinds: [PortKind; 2],
 }
 
 /// Nodes and cables, before they are checked against overrides.
 #[derive(Debug, Default)]
-struct Plan {
-    hosts: u32,
-    switch_names: Vec<String>,
+pub(super) struct Plan {
+    pub(super) hosts: u32,
+    /// Default: `host0`, `host1` and so on.
+    pub(super) host_names: Option<Vec<String>>,
+    pub(super) switch_names: Vec<String>,
     /// The cable of each host, in their order; then those between switches.
-    cables: Vec<Cable>,
+    pub(super) cables: Vec<Cable>,
 }
 
 /// The network that `spec` describes, unless something is wrong with it.
@@ -45,25 +48,31 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
     if !check_size(&spec.topology, checker) || !sound {
         return None;
     }
-    let mut plan = plan(&spec.topology, &common);
+    let mut plan = match &spec.topology {
+        Topology::Graph(graph) => graph::plan(graph, checker)?,
+        regular => plan(regular, &common),
+    };
     apply_overrides(&mut plan, common.links, checker);
     let mut network = Network {
         hosts: plan.hosts,
         switches: plan.switch_names.len() as u32,
         links: links(&plan, common.host_delay),
         nodes: Vec::new(),
+        ports: Vec::new(),
+        notes: Vec::new(),
         mtu: common.mtu,
         framing: common.framing,
     };
     let routes = routing::all_shortest(&network);
-    let parts = memory::Parts::build(spec, &mut network.links, network.hosts, network.switches);
-    let host = |_| parts.host_node();
+    let memory = Memory::build(spec, &mut network.links, network.hosts, network.switches);
+    let host = |_| memory.host_node();
     network.nodes = (0..network.hosts).map(host).collect();
     network.nodes.extend(routes.into_iter().enumerate().map(|(switch, routes)| Node {
         routes,
         ecmp_seed: Stream::new(seed, "ecmp", switch as u64).next_u64(),
-        ..parts.switch_node(switch)
+        ..memory.switch_node(switch)
     }));
+    ports::build(spec, &mut network, checker);
     Some(network)
 }
 
@@ -92,6 +101,8 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             let leaves = u64::from(t.leaves);
             ("hosts_per_leaf", leaves * u64::from(t.hosts_per_leaf), leaves * u64::from(t.spines), leaves)
         }
+        // Its plan is checked as it is made.
+        Topology::Graph(_) => return true,
     };
     checker.require(hosts <= MAX_HOSTS, &format!("topology.{key}"), || {
         format!("{hosts} hosts are too many; at most {MAX_HOSTS}")
@@ -104,9 +115,11 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
     checker.problems.len() == before
 }
 
+/// The nodes and cables of a topology that is not a graph.
 fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
     let mut plan = Plan::default();
     match topology {
+        Topology::Graph(_) => unreachable!("a graph has a plan of its own"),
         Topology::Star(t) => {
             plan.hosts = t.hosts;
             plan.switch_names = vec!["switch0".to_owned()];
@@ -160,7 +173,10 @@ impl Plan {
     fn name(&self, node: NodeId) -> String {
         match node.0.checked_sub(self.hosts) {
             Some(switch) => self.switch_names[switch as usize].clone(),
-            None => format!("host{}", node.0),
+            None => match &self.host_names {
+                Some(names) => names[node.0 as usize].clone(),
+                None => format!("host{}", node.0),
+            },
         }
     }
 
@@ -204,6 +220,8 @@ fn apply_overrides(plan: &mut Plan, overrides: &[crate::spec::LinkOverride], che
 /// Both directions of every cable: those that leave hosts, then those of each switch in turn.
 fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
     let switches = plan.switch_names.len();
+    // Of cables side by side the second is called `a->b#2`.
+    let mut beside: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     let mut by_switch: Vec<Vec<Link>> = vec![Vec::new(); switches];
     let mut links = Vec::with_capacity(2 * plan.cables.len());
     for cable in &plan.cables {
@@ -211,15 +229,22 @@ fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
             [(cable.ends[0], cable.ends[1], cable.kinds[0]), (cable.ends[1], cable.ends[0], cable.kinds[1])]
         {
             let at_host = matches!(kind, PortKind::Nic | PortKind::ToHost);
+            let side = beside.entry((from, to)).or_default();
+            *side += 1;
+            let mut name = format!("{}->{}", plan.name(from), plan.name(to));
+            if *side > 1 {
+                name.push_str(&format!("#{side}"));
+            }
             let link = Link {
                 from,
                 to,
                 rate: cable.rate,
                 delay: if at_host { cable.delay + host_delay } else { cable.delay },
                 kind,
+                port: 0,
                 pool: 0,
                 private: Bytes(0),
-                name: format!("{}->{}", plan.name(from), plan.name(to)),
+                name,
             };
             match from.0.checked_sub(plan.hosts) {
                 Some(switch) => by_switch[switch as usize].push(link),

@@ -1,12 +1,13 @@
 //! The network as plain data: nodes, directed links, routes, and what follows from them alone.
 
 mod build;
-mod routing;
+mod graph;
+pub(crate) mod routing;
 
 pub(crate) use build::build;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_switch::{EgressDrop, aqm, buffer};
+use shallows_switch::{buffer, port};
 
 /// A host or a switch, by number: hosts first, then switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +25,10 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Hosts, then switches.
     pub nodes: Vec<Node>,
+    /// What ports are made of; links say which of these theirs is.
+    pub ports: Vec<port::Config>,
+    /// What was computed for its ports.
+    pub(crate) notes: Vec<String>,
     /// Largest IP packet.
     pub mtu: Bytes,
     /// What every link carries for a packet beyond the IP packet itself.
@@ -43,9 +48,11 @@ pub struct Link {
     pub delay: Duration,
     /// Where it stands in the network.
     pub kind: PortKind,
+    /// Which of [`Network::ports`] its port is.
+    pub port: usize,
     /// Which pool of its node's buffer its port shares.
     pub pool: usize,
-    /// Bytes of that buffer that are its port's alone.
+    /// Bytes of that buffer that each queue of its port has alone.
     pub private: Bytes,
     /// Such as `leaf3->spine1`.
     pub name: String,
@@ -65,17 +72,34 @@ pub enum PortKind {
     Down,
     /// Between the two switches of a dumbbell.
     Bottleneck,
+    /// Between switches of a graph.
+    Trunk,
 }
 
-/// What a host or a switch is made of.
+impl Network {
+    /// What a host is called.
+    pub(crate) fn host_name(&self, host: u32) -> &str {
+        let name = &self.links[host as usize].name;
+        name.split_once("->").map_or(name, |(from, _)| from)
+    }
+
+    /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.
+    pub fn base_rtt(&self) -> Duration {
+        // Both directions of a cable have one delay.
+        routing::longest_delay(self) * 2
+    }
+
+    /// What the port of `link` is made of.
+    pub fn port(&self, link: &Link) -> &port::Config {
+        &self.ports[link.port]
+    }
+}
+
+/// What a host or a switch is made of, apart from its ports.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Memory behind its ports.
     pub buffer: buffer::Config,
-    /// Markers of each of its ports.
-    pub markers: Vec<aqm::Config>,
-    /// What a drop at dequeue costs.
-    pub egress_drop: EgressDrop,
     /// Next hops; empty at hosts.
     pub routes: Routes,
     /// Seed of its choice among equal-cost next hops.

@@ -1,6 +1,8 @@
 //! All shortest paths, by the number of links: the routes of an equal-cost multipath fabric.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+
+use shallows_core::Duration;
 
 use super::{Network, PortKind, Routes};
 
@@ -11,7 +13,7 @@ pub(super) fn all_shortest(network: &Network) -> Vec<Routes> {
     let graph = Graph::new(network);
     let mut tables: Vec<Table> = vec![Table::new(network.hosts); network.switches as usize];
     for (switch, hosts) in graph.hosts.iter().enumerate().filter(|(_, hosts)| !hosts.is_empty()) {
-        let distance = graph.distances(switch);
+        let (distance, _) = graph.search(switch);
         for (from, table) in tables.iter_mut().enumerate() {
             if from == switch {
                 for &(host, link) in hosts {
@@ -25,6 +27,71 @@ pub(super) fn all_shortest(network: &Network) -> Vec<Routes> {
         }
     }
     tables.into_iter().map(|table| Routes::new(table.group_of, table.groups)).collect()
+}
+
+/// Propagation and host delays of the path that has most of them, one way, between two hosts.
+pub(super) fn longest_delay(network: &Network) -> Duration {
+    let graph = Graph::new(network);
+    let delay = |link: u32| network.links[link as usize].delay;
+    // Of each switch: the delays to its hosts, longest first. Those from them are the same.
+    let edges: Vec<Vec<Duration>> = graph
+        .hosts
+        .iter()
+        .map(|hosts| {
+            let mut delays: Vec<Duration> = hosts.iter().map(|&(_, link)| delay(link)).collect();
+            delays.sort_unstable_by(|a, b| b.cmp(a));
+            delays
+        })
+        .collect();
+    let mut longest = Duration::ZERO;
+    for (target, edge) in edges.iter().enumerate().filter(|(_, edge)| !edge.is_empty()) {
+        longest = longest.max(edge.iter().take(2).copied().sum());
+        for (switch, between) in graph.longest_delays(target, delay) {
+            if let Some(&first) = edges[switch].first()
+                && switch != target
+            {
+                longest = longest.max(first + between + edge[0]);
+            }
+        }
+    }
+    longest
+}
+
+/// Share of the traffic between switches that each link carries on average, if equal-cost paths share evenly.
+///
+/// `demand[target]` is what leaves each switch for the hosts of the switch `target`.
+pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let graph = Graph::new(network);
+    let mut shares = vec![0.0; network.links.len()];
+    for target in (0..graph.hosts.len()).filter(|&target| !graph.hosts[target].is_empty()) {
+        let (distance, order) = graph.search(target);
+        let mut passing: Vec<f64> = (0..graph.trunks.len()).map(|from| demand(from, target)).collect();
+        // The farthest first, so that all that passes a switch is known when it is shared out.
+        for &switch in order.iter().rev().filter(|&&switch| switch != target) {
+            let closer =
+                || graph.trunks[switch].iter().filter(|&&(next, _)| distance[next] < distance[switch]);
+            let part = passing[switch] / closer().count() as f64;
+            for &(next, link) in closer() {
+                shares[link as usize] += part;
+                passing[next] += part;
+            }
+        }
+    }
+    shares
+}
+
+/// Whether every switch reaches every other; if not, two that do not.
+pub(super) fn unconnected(
+    switches: usize,
+    trunks: impl Iterator<Item = (usize, usize)>,
+) -> Option<(usize, usize)> {
+    let mut graph = Graph { hosts: vec![Vec::new(); switches], trunks: vec![Vec::new(); switches] };
+    for (a, b) in trunks {
+        graph.trunks[a].push((b, 0));
+        graph.trunks[b].push((a, 0));
+    }
+    let (distance, _) = graph.search(0);
+    distance.iter().position(|&steps| steps == u32::MAX).map(|lost| (0, lost))
 }
 
 /// Links by the switch they leave from, as pairs of where they lead and their number.
@@ -48,20 +115,35 @@ impl Graph {
         graph
     }
 
-    /// Links from each switch to `target`; every cable leads both ways, so that a search from the target finds them.
-    fn distances(&self, target: usize) -> Vec<u32> {
+    /// Links from each switch to `target`, and the switches in order of that number; every cable leads both ways, so that
+    /// a search from the target finds them.
+    fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
         distance[target] = 0;
-        let mut frontier = VecDeque::from([target]);
-        while let Some(switch) = frontier.pop_front() {
+        let mut order = vec![target];
+        let mut next_up = 0;
+        while let Some(&switch) = order.get(next_up) {
+            next_up += 1;
             for &(next, _) in &self.trunks[switch] {
                 if distance[next] == u32::MAX {
                     distance[next] = distance[switch] + 1;
-                    frontier.push_back(next);
+                    order.push(next);
                 }
             }
         }
-        distance
+        (distance, order)
+    }
+
+    /// Of each switch the delay of the slowest of its shortest paths to `target`.
+    fn longest_delays(&self, target: usize, delay: impl Fn(u32) -> Duration) -> Vec<(usize, Duration)> {
+        let (distance, order) = self.search(target);
+        let mut longest = vec![Duration::ZERO; self.trunks.len()];
+        for &switch in &order {
+            let closer = self.trunks[switch].iter().filter(|&&(next, _)| distance[next] < distance[switch]);
+            let slowest = closer.map(|&(next, link)| delay(link) + longest[next]).max();
+            longest[switch] = slowest.unwrap_or_default();
+        }
+        order.into_iter().map(|switch| (switch, longest[switch])).collect()
     }
 }
 

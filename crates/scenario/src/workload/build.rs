@@ -1,16 +1,20 @@
 //! From `[[workload]]` to generators: who, how much, how often, checked.
 
+mod queries;
+
 use std::sync::Arc;
 
 use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
+use shallows_switch::discipline;
 
 use super::distribution::Sizes;
 use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
-use super::{Generator, Incast, Poisson, Schedule, poisson, trace};
+use super::{Classes, Generator, Incast, Poisson, Schedule, poisson, trace};
 use crate::check::Checker;
-use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, WarmUp, WhenBusy};
+use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, Probe, WarmUp, WhenBusy};
 use crate::hosts::HostSet;
 use crate::spec::{self, LoadOf, Spec, Workload};
 use crate::topology::Network;
@@ -21,7 +25,9 @@ pub(crate) struct Traffic {
     pub(crate) generators: Vec<Generator>,
     pub(crate) connections: Vec<Connections>,
     pub(crate) pairs: Vec<Pairs>,
+    pub(crate) classes: Vec<Classes>,
     pub(crate) datagram_sources: Vec<DatagramSource>,
+    pub(crate) probes: Vec<Probe>,
     /// Some workload has no end of its own.
     pub(crate) endless: bool,
 }
@@ -34,6 +40,8 @@ const MAX_FLOWS: u64 = u32::MAX as u64;
 const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
 /// IPv4 and UDP headers (RFC 791 §3.1, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
+/// IPv4 and ICMP echo headers (RFC 791 §3.1, RFC 792).
+const ICMP_HEADERS: Bytes = Bytes(28);
 
 /// What is needed to build a workload.
 struct Builder<'a, 'c, 'd> {
@@ -64,8 +72,11 @@ pub(crate) fn build(
             Workload::Poisson(w) => builder.poisson(w, &key),
             Workload::LongLived(w) => builder.long_lived(w, &key),
             Workload::Incast(w) => builder.incast(w, &key),
+            Workload::PartitionAggregate(w) => builder.partition_aggregate(w, &key),
+            Workload::BlockTransfer(w) => builder.block_transfer(w, &key),
             Workload::Trace(w) => builder.trace(w, &key),
             Workload::Udp(w) => builder.udp(w, &key),
+            Workload::Ping(w) => builder.ping(w, &key),
         };
     }
     builder.traffic
@@ -80,16 +91,17 @@ impl Builder<'_, '_, '_> {
         self.traffic.generators.len() as u16
     }
 
-    fn add(&mut self, generator: Generator, connections: Connections, pairs: Pairs) {
+    fn add(&mut self, generator: Generator, connections: Connections, pairs: Pairs, classes: Classes) {
+        self.traffic.classes.push(classes);
         self.traffic.generators.push(generator);
         self.traffic.connections.push(connections);
         self.traffic.pairs.push(pairs);
     }
 
     fn sets(&mut self, senders: &HostSet, receivers: &HostSet, key: &str) -> Option<Sets> {
-        let hosts = self.network.hosts;
-        let senders = self.checker.accept(&format!("{key}.senders"), senders.resolve(hosts));
-        let receivers = self.checker.accept(&format!("{key}.receivers"), receivers.resolve(hosts));
+        let network = self.network;
+        let senders = self.checker.accept(&format!("{key}.senders"), senders.resolve(network));
+        let receivers = self.checker.accept(&format!("{key}.receivers"), receivers.resolve(network));
         let (senders, receivers) = senders.zip(receivers)?;
         if senders == receivers && senders.len() == 1 {
             let message = format!("host {} would only send to itself", senders[0].0);
@@ -128,7 +140,6 @@ impl Builder<'_, '_, '_> {
         let config = poisson::Config {
             seed: self.seed,
             workload: self.number(),
-            class: 0,
             sizes: Arc::new(sizes),
             senders: senders.clone().into(),
             receivers: receivers.clone().into(),
@@ -138,7 +149,8 @@ impl Builder<'_, '_, '_> {
             end: self.end.unwrap_or(Instant::MAX),
         };
         let pairs = Pairs::Product { senders, receivers };
-        self.add(Generator::Poisson(Poisson::new(config)), connections, pairs);
+        let classes = self.classes(&w.class, key)?;
+        self.add(Generator::Poisson(Poisson::new(config)), connections, pairs, classes);
         Some(())
     }
 
@@ -242,13 +254,13 @@ impl Builder<'_, '_, '_> {
         let config = LongLived {
             seed: self.seed,
             workload: self.number(),
-            class: 0,
             per_pair: w.per_pair,
             start: Instant(w.start.0.0),
             spread: w.spread.0,
         };
         let schedule = Schedule::long_lived(pairs.iter(), &config);
-        self.add(Generator::Schedule(schedule), Connections::New, pairs);
+        let classes = self.classes(&w.class, key)?;
+        self.add(Generator::Schedule(schedule), Connections::New, pairs, classes);
         Some(())
     }
 
@@ -274,8 +286,14 @@ impl Builder<'_, '_, '_> {
         if w.repeats == 0 {
             return self.refuse(&format!("{key}.repeats"), "0 rounds; at least 1");
         }
+        if let Some(think_time) = w.think_time {
+            return self.incast_in_turn(w, pairs, size, think_time.0, connections, key);
+        }
         if w.repeats > 1 && w.period.is_none_or(|period| period <= w.spread || period.0 == Duration::ZERO) {
-            let message = format!("{} rounds need a period longer than spread = {}", w.repeats, w.spread);
+            let message = format!(
+                "{} rounds need a period longer than spread = {}, or a think_time",
+                w.repeats, w.spread
+            );
             return self.refuse(&format!("{key}.period"), &message);
         }
         let period = w.period.map_or(Duration::ZERO, |period| period.0);
@@ -285,7 +303,6 @@ impl Builder<'_, '_, '_> {
         let config = IncastConfig {
             seed: self.seed,
             workload: self.number(),
-            class: 0,
             pairs: pairs.iter().collect(),
             size,
             start: Instant(w.start.0.0),
@@ -293,20 +310,22 @@ impl Builder<'_, '_, '_> {
             period,
             spread: w.spread.0,
         };
-        self.add(Generator::Incast(Incast::new(config)), connections, pairs);
+        let classes = self.classes(&w.class, key)?;
+        self.add(Generator::Incast(Incast::new(config)), connections, pairs, classes);
         Some(())
     }
 
     fn trace(&mut self, w: &spec::Trace, key: &str) -> Option<()> {
         let at = format!("{key}.path");
         let text = self.checker.read(&at, &w.path)?;
-        let flows = trace::parse(&text, self.network.hosts, self.number(), 0);
+        let flows = trace::parse(&text, self.network.hosts, self.number());
         let flows = self.checker.accept(&at, flows.map_err(|message| format!("{}, {message}", w.path)))?;
         let mut pairs: Vec<_> = flows.iter().map(|flow| (flow.source, flow.destination)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let connections = self.connections(&w.connections, || pairs.len() as u64, key)?;
-        self.add(Generator::Schedule(Schedule::new(flows)), connections, Pairs::List(pairs));
+        let classes = self.classes(&w.class, key)?;
+        self.add(Generator::Schedule(Schedule::new(flows)), connections, Pairs::List(pairs), classes);
         Some(())
     }
 
@@ -336,6 +355,9 @@ impl Builder<'_, '_, '_> {
         };
         self.check_rate(&pattern, w.overload, &senders, &receivers, key)?;
         let pairs = Pairs::Product { senders, receivers };
+        let classes = self.classes(&w.class, key)?;
+        let mut stream =
+            Stream::new(self.seed, "datagram classes", self.traffic.datagram_sources.len() as u64);
         self.traffic.datagram_sources.extend(pairs.iter().map(|(source, destination)| DatagramSource {
             source,
             destination,
@@ -343,9 +365,89 @@ impl Builder<'_, '_, '_> {
             stop: w.stop.map(|stop| Instant(stop.0.0)),
             payload,
             pattern,
-            class: 0,
+            ecn: w.ecn,
+            class: classes.of(source, &mut stream),
         }));
         Some(())
+    }
+
+    fn ping(&mut self, w: &spec::Ping, key: &str) -> Option<()> {
+        let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
+        self.bounded(count_pairs(&senders, &receivers), key)?;
+        self.endless(key);
+        let classes = self.classes(&w.class, key)?;
+        self.checker.require(w.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
+            "requests without a pause never end; above 0s".to_owned()
+        });
+        let most = self.network.mtu.saturating_sub(ICMP_HEADERS);
+        self.checker.require(w.payload.0 <= most, &format!("{key}.payload"), || {
+            format!("{} is more than {most}, what an MTU of {} holds", w.payload, self.network.mtu)
+        });
+        if let Some(stop) = w.stop {
+            self.checker.require(stop > w.start, &format!("{key}.stop"), || {
+                format!("{stop} is not after start = {}", w.start)
+            });
+        }
+        let pairs = Pairs::Product { senders, receivers };
+        let mut stream = Stream::new(self.seed, "probe classes", self.traffic.probes.len() as u64);
+        self.traffic.probes.extend(pairs.iter().map(|(source, destination)| Probe {
+            source,
+            destination,
+            start: Instant(w.start.0.0),
+            stop: w.stop.map(|stop| Instant(stop.0.0)),
+            interval: w.interval.0,
+            payload: w.payload.0,
+            ecn: w.ecn,
+            class: classes.of(source, &mut stream),
+        }));
+        Some(())
+    }
+
+    /// Classes of service for which every port of a switch and every network card has a queue.
+    fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
+        let key = format!("{key}.class");
+        let classes = match class {
+            spec::Class::Fixed(class) => Classes::Fixed(*class),
+            spec::Class::Rule(spec::ClassRule::BySender(rule)) => {
+                if !(1..=spec::CLASSES).contains(&rule.classes) {
+                    let message = format!("{} classes; from 1 to {}", rule.classes, spec::CLASSES);
+                    return self.refuse(&format!("{key}.classes"), &message);
+                }
+                Classes::BySender(rule.classes)
+            }
+            spec::Class::Rule(spec::ClassRule::Random(rule)) => {
+                let sum: f64 = rule.weights.iter().sum();
+                let sound = rule.weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite();
+                if !sound || rule.weights.len() > usize::from(spec::CLASSES) {
+                    let message = format!(
+                        "one weight of at least 0 for each of up to {} classes, not all 0",
+                        spec::CLASSES
+                    );
+                    return self.refuse(&format!("{key}.weights"), &message);
+                }
+                let mut below = 0.0;
+                let shares = rule.weights.iter().map(|weight| {
+                    below += weight / sum;
+                    below
+                });
+                Classes::Random(shares.collect())
+            }
+        };
+        let highest = usize::from(classes.highest());
+        for link in &self.network.links {
+            let discipline::Config::Composed(port) = &self.network.port(link).discipline else { continue };
+            let known = port.queue_of_class.len();
+            if highest >= known {
+                let message = format!(
+                    "class {highest} has no queue at {}, which knows classes 0 to {}; give that port another queue, or \
+                     its `classes` an entry for it",
+                    link.name,
+                    known - 1
+                );
+                return self.refuse(&key, &message);
+            }
+        }
+        Some(classes)
     }
 
     /// Refuse sources that offer a link more than it carries; one may be kept busy all the time.
@@ -381,7 +483,7 @@ impl Builder<'_, '_, '_> {
         carried.then_some(())
     }
 
-    fn refuse(&mut self, key: &str, message: &str) -> Option<()> {
+    fn refuse<T>(&mut self, key: &str, message: &str) -> Option<T> {
         self.checker.refuse(key, message);
         None
     }

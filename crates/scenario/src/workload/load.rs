@@ -5,7 +5,7 @@ use shallows_core::packet::HostId;
 
 use super::distribution::Sizes;
 use crate::spec::{Counted, LoadOf};
-use crate::topology::{Link, Network, PortKind};
+use crate::topology::{Link, Network, PortKind, routing};
 
 /// How a TCP flow becomes bytes on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +97,11 @@ impl<'a> Matrix<'a> {
         self.receivers_on[switch] * (self.senders.len() as f64 - self.senders_on[switch]) / self.pairs
     }
 
+    /// Share of flows from the hosts of a switch to those of another.
+    fn between(&self, from: usize, to: usize) -> f64 {
+        if from == to { 0.0 } else { self.senders_on[from] * self.receivers_on[to] / self.pairs }
+    }
+
     /// Share of all flows that each link carries on average; multipath spreads them evenly.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let network = self.network;
@@ -107,8 +112,11 @@ impl<'a> Matrix<'a> {
             out[switch(link.from)] += 1.0;
             into[switch(link.to)] += 1.0;
         }
+        // Any graph: how much each path carries follows from all routes.
+        let has_trunks = network.links.iter().any(|link| link.kind == PortKind::Trunk);
+        let trunks = has_trunks.then(|| routing::spread(network, |from, to| self.between(from, to)));
         let others = |own: bool, count: usize| count as f64 - f64::from(u8::from(own));
-        let share = |link: &Link| match link.kind {
+        let share = |(number, link): (usize, &Link)| match link.kind {
             PortKind::Nic => {
                 let host = link.from.0 as usize;
                 f64::from(u8::from(self.sends[host])) * others(self.receives[host], self.receivers.len())
@@ -121,8 +129,9 @@ impl<'a> Matrix<'a> {
             }
             PortKind::Up | PortKind::Bottleneck => self.leaving(switch(link.from)) / out[switch(link.from)],
             PortKind::Down => self.entering(switch(link.to)) / into[switch(link.to)],
+            PortKind::Trunk => trunks.as_ref().map_or(0.0, |shares| shares[number]),
         };
-        network.links.iter().map(share).collect()
+        network.links.iter().enumerate().map(share).collect()
     }
 }
 

@@ -1,25 +1,28 @@
 //! Who sends what to whom, and when: sources of flows that the simulation pulls.
 
 mod build;
+mod classes;
 mod distribution;
 mod load;
 mod poisson;
+mod queries;
+mod query;
 mod schedule;
 mod trace;
 
 use std::fmt;
 
 pub(crate) use build::build;
+pub(crate) use classes::Classed;
+pub use classes::Classes;
 pub(crate) use load::Segments;
 pub(crate) use poisson::Poisson;
+pub(crate) use queries::Queries;
+pub use query::{Leg, LegKind, QueryRecord};
 pub(crate) use schedule::{Incast, Schedule};
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
-
-/// A flow, by its number in order of arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u32);
 
 /// Data that one host has for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +37,19 @@ pub struct Flow {
     pub size: Option<Bytes>,
     /// Which workload it belongs to, by its place in the scenario among those that send flows.
     pub workload: u16,
-    /// Service class; 0 while ports have one queue.
+    /// Class of service (DSCP).
     pub class: u8,
+    /// Which part of a query it is, if it is one.
+    pub leg: Option<Leg>,
 }
 
 /// What a workload has next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This flow, no earlier than any before.
+    /// This flow, no earlier than any before; it arrives at its time whatever happens until then.
     Flow(Flow),
+    /// Nothing until this time, unless one of its flows completes before.
+    Until(Instant),
     /// Nothing until one of its flows completes.
     Wait,
     /// Nothing any more.
@@ -51,12 +58,17 @@ pub enum Next {
 
 /// A source of flows. Owns its random streams.
 pub trait Workload: fmt::Debug + Send {
-    /// The next flow, at `now` or later. Asked again after each flow has arrived, and after a [`Next::Wait`] when one
-    /// of its flows completes.
+    /// The next flow, at `now` or later. Asked again after each flow has arrived, at the time of a [`Next::Until`], and
+    /// whenever one of its flows completes while none is to arrive.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// The receiver has all of `flow`.
-    fn on_complete(&mut self, _flow: FlowId, _now: Instant) {}
+    /// The receiver has all of the flow that was this part of a query.
+    fn on_complete(&mut self, _leg: Leg, _now: Instant) {}
+
+    /// What has become of its queries so far, in the order in which they were asked.
+    fn queries(&self) -> &[QueryRecord] {
+        &[]
+    }
 }
 
 /// What makes a fresh workload from the seed.
@@ -68,6 +80,8 @@ pub(crate) enum Generator {
     Incast(Incast),
     /// A list of flows.
     Schedule(Schedule),
+    /// Requests and answers.
+    Queries(Queries),
 }
 
 impl Generator {
@@ -77,6 +91,7 @@ impl Generator {
             Self::Poisson(workload) => Box::new(workload.clone()),
             Self::Incast(workload) => Box::new(workload.clone()),
             Self::Schedule(workload) => Box::new(workload.clone()),
+            Self::Queries(workload) => Box::new(workload.clone()),
         }
     }
 
@@ -86,6 +101,12 @@ impl Generator {
             Self::Poisson(workload) => workload.expected_flows(),
             Self::Incast(workload) => Some(workload.expected_flows()),
             Self::Schedule(workload) => Some(workload.expected_flows()),
+            Self::Queries(workload) => workload.expected_flows(),
         }
+    }
+
+    /// Whether it asks queries.
+    pub(crate) fn asks(&self) -> bool {
+        matches!(self, Self::Queries(_))
     }
 }

@@ -18,7 +18,6 @@ pub(crate) struct Config {
     pub(crate) seed: u64,
     /// Its place among the workloads that send flows.
     pub(crate) workload: u16,
-    pub(crate) class: u8,
     pub(crate) sizes: Arc<Sizes>,
     pub(crate) senders: Arc<[HostId]>,
     pub(crate) receivers: Arc<[HostId]>,
@@ -91,7 +90,15 @@ impl Workload for Poisson {
         self.sent += 1;
         let (source, destination) = self.pair();
         let size = self.config.sizes.quantile(self.sizes.uniform());
-        let Config { workload, class, .. } = self.config;
-        Next::Flow(Flow { at: at.max(now), source, destination, size: Some(size), workload, class })
+        let workload = self.config.workload;
+        Next::Flow(Flow {
+            at: at.max(now),
+            source,
+            destination,
+            size: Some(size),
+            workload,
+            class: 0,
+            leg: None,
+        })
     }
 }

@@ -33,7 +33,8 @@ impl Schedule {
                 destination,
                 size: None,
                 workload: config.workload,
-                class: config.class,
+                class: 0,
+                leg: None,
             })
             .collect();
         flows.sort_by_key(|flow| flow.at);
@@ -50,7 +51,6 @@ impl Schedule {
 pub(crate) struct LongLived {
     pub(crate) seed: u64,
     pub(crate) workload: u16,
-    pub(crate) class: u8,
     pub(crate) per_pair: u32,
     pub(crate) start: Instant,
     pub(crate) spread: Duration,
@@ -81,7 +81,6 @@ pub(crate) struct Incast {
 pub(crate) struct IncastConfig {
     pub(crate) seed: u64,
     pub(crate) workload: u16,
-    pub(crate) class: u8,
     pub(crate) pairs: Arc<[(HostId, HostId)]>,
     /// What each sender sends to each receiver.
     pub(crate) size: Bytes,
@@ -112,7 +111,8 @@ impl Incast {
             destination,
             size: Some(config.size),
             workload: config.workload,
-            class: config.class,
+            class: 0,
+            leg: None,
         }));
         // Stable, so that flows of equal times keep the order of their pairs.
         self.pending.sort_by_key(|flow| flow.at);

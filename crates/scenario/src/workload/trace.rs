@@ -10,7 +10,7 @@ use crate::quantity::MAX_TIME;
 pub(crate) const HEADER: &str = "start_ns,source,destination,bytes";
 
 /// The flows of a trace in order of their times. An error names the line.
-pub(crate) fn parse(text: &str, hosts: u32, workload: u16, class: u8) -> Result<Vec<Flow>, String> {
+pub(crate) fn parse(text: &str, hosts: u32, workload: u16) -> Result<Vec<Flow>, String> {
     let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     match lines.next() {
         Some((_, HEADER)) => {}
@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str, hosts: u32, workload: u16, class: u8) -> Result<
         if flows.last().is_some_and(|last| last.at > flow.at) {
             return Err(format!("line {number}: it starts before the line above it; sort the lines by time"));
         }
-        flows.push(Flow { workload, class, ..flow });
+        flows.push(Flow { workload, ..flow });
     }
     if flows.is_empty() { Err("it lists no flow".to_owned()) } else { Ok(flows) }
 }
@@ -57,6 +57,7 @@ fn parse_line(line: &str, hosts: u32) -> Result<Flow, String> {
         size: Some(Bytes(bytes)),
         workload: 0,
         class: 0,
+        leg: None,
     })
 }
 
@@ -76,14 +77,15 @@ mod tests {
     #[test]
     fn a_trace_lists_flows_in_order_of_time() {
         let flows =
-            parse("start_ns,source,destination,bytes\n0,1,0,1500\n\n 2000, 0, 1, 9 \n", 2, 3, 4).unwrap();
+            parse("start_ns,source,destination,bytes\n0,1,0,1500\n\n 2000, 0, 1, 9 \n", 2, 3).unwrap();
         let expected = |at, source, destination, bytes| Flow {
             at: Instant(at),
             source: HostId(source),
             destination: HostId(destination),
             size: Some(Bytes(bytes)),
             workload: 3,
-            class: 4,
+            class: 0,
+            leg: None,
         };
         assert_eq!(flows, [expected(0, 1, 0, 1_500), expected(2_000_000, 0, 1, 9)]);
     }
@@ -99,10 +101,10 @@ mod tests {
             ("5,1,2,9\n4,1,2,9", "line 3: it starts before the line above it; sort the lines by time"),
             ("", "it lists no flow"),
         ] {
-            assert_eq!(parse(&format!("{HEADER}\n{lines}"), 8, 0, 0).unwrap_err(), message);
+            assert_eq!(parse(&format!("{HEADER}\n{lines}"), 8, 0).unwrap_err(), message);
         }
         assert_eq!(
-            parse("0,1,2,9", 8, 0, 0).unwrap_err(),
+            parse("0,1,2,9", 8, 0).unwrap_err(),
             "line 1: found \"0,1,2,9\"; the first line is \"start_ns,source,destination,bytes\""
         );
     }

@@ -1,0 +1,115 @@
+//! BCC's thresholds on the shared pool, from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
+
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_switch::buffer::Policy;
+
+use crate::ports::Site;
+use crate::quantity::Automatic;
+use crate::spec::Bcc;
+
+/// Where the pool begins to be marked, where all of it is, and how that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Thresholds {
+    pub(crate) kmin: Bytes,
+    pub(crate) kmax: Bytes,
+    /// The formulas with their inputs, if anything was computed.
+    pub(crate) formula: Option<String>,
+}
+
+/// What the formulas need to know of the pool.
+struct Inputs {
+    /// C of the fastest of its ports: its reserve is the largest.
+    rate: Rate,
+    /// N.
+    ports: usize,
+    /// B.
+    pool: Bytes,
+    alpha: f64,
+    /// S_min.
+    private: Bytes,
+    rtt: Duration,
+}
+
+/// The thresholds of `bcc` at a port, or why there are none.
+pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, String> {
+    let inputs = inputs(bcc, site)?;
+    let in_bytes = |depth: crate::quantity::Depth| depth.in_bytes(site.packet, site.link.rate);
+    let mut formula = Vec::new();
+    let kmax = match bcc.kmax {
+        Automatic::Is(depth) => in_bytes(depth),
+        Automatic::Auto => kmax(bcc, &inputs, &mut formula)?,
+    };
+    let kmin = match bcc.kmin {
+        Automatic::Is(depth) => in_bytes(depth),
+        Automatic::Auto => kmin(bcc, &inputs, kmax, &mut formula)?,
+    };
+    if kmin > kmax {
+        return Err(format!("kmin = {kmin} is above kmax = {kmax}"));
+    }
+    let formula = (!formula.is_empty()).then(|| formula.join("; "));
+    Ok(Thresholds { kmin, kmax, formula })
+}
+
+fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
+    let (network, link) = (site.network, site.link);
+    let buffer = &network.nodes[link.from.0 as usize].buffer;
+    let Policy::DynamicThreshold(policy) = &buffer.policy else {
+        return Err("a bcc marker needs a pool that ports share by a dynamic threshold (switch.buffer); \
+                    where ports do not share, a threshold marks"
+            .to_owned());
+    };
+    let same_pool =
+        || network.links.iter().filter(|other| other.from == link.from && other.pool == link.pool);
+    let rtt = match bcc.rtt {
+        Automatic::Auto => site.base_rtt,
+        Automatic::Is(time) => time.0,
+    };
+    Ok(Inputs {
+        rate: same_pool().map(|other| other.rate).max().unwrap_or(link.rate),
+        ports: same_pool().count(),
+        pool: buffer.pools[link.pool],
+        alpha: policy.alpha,
+        private: link.private,
+        rtt,
+    })
+}
+
+/// BCC Eq. 3 and 4: K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min.
+fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, String> {
+    let Inputs { rate, pool, alpha, private, rtt, .. } = *inputs;
+    if bcc.lambda < 0.0 || !bcc.lambda.is_finite() {
+        return Err(format!("lambda = {} is no share of C·RTT", bcc.lambda));
+    }
+    let needed = rate.bytes_in(rtt).scale(1.0 + bcc.lambda);
+    let reserve = needed.saturating_sub(private);
+    let behind = reserve.scale(1.0 / alpha);
+    if behind >= pool {
+        return Err(format!(
+            "B_R/alpha = {behind} is the whole pool of {pool} (B_R = C·RTT·(1 + lambda) − S_min = {reserve}, with C = \
+             {rate}, RTT = {rtt}, S_min = {private}); a larger pool or alpha, a smaller lambda, or a kmax of your own"
+        ));
+    }
+    let kmax = pool - behind;
+    formula.push(format!(
+        "Kmax = B − B_R/α = {pool} − {reserve}/{alpha} = {kmax}, with B_R = C·RTT·(1+λ) − S_min = {rate}·{rtt}·(1+{}) − \
+         {private} = {reserve}",
+        bcc.lambda
+    ));
+    Ok(kmax)
+}
+
+/// BCC §IV-C: K_min = K_max − C·N·h.
+fn kmin(bcc: &Bcc, inputs: &Inputs, kmax: Bytes, formula: &mut Vec<String>) -> Result<Bytes, String> {
+    let Inputs { rate, ports, .. } = *inputs;
+    let span = Bytes(rate.bytes_in(bcc.h.0).0 * ports as u64);
+    if span > kmax {
+        return Err(format!(
+            "C·N·h = {span} is above kmax = {kmax} (C = {rate}, N = {ports} ports, h = {}); a smaller h, or a kmin of \
+             your own",
+            bcc.h
+        ));
+    }
+    let kmin = kmax - span;
+    formula.push(format!("Kmin = Kmax − C·N·h = {kmax} − {rate}·{ports}·{} = {kmin}", bcc.h));
+    Ok(kmin)
+}

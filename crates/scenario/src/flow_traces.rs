@@ -1,0 +1,70 @@
+//! `[[measure.flow_traces]]`, checked: which flows are recorded.
+
+use shallows_core::Duration;
+
+use crate::check::Checker;
+use crate::experiment::{FlowChoice, FlowTrace};
+use crate::quantity::Every;
+use crate::spec::{self, Spec, Workload};
+
+/// What the scenario wants recorded of senders.
+pub(crate) fn build(spec: &Spec, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
+    let mut made = Vec::new();
+    for (entry, trace) in spec.measure.flow_traces.iter().enumerate() {
+        let key = format!("measure.flow_traces[{entry}]");
+        let every = match trace.every {
+            Every::Event => None,
+            Every::Interval(time) => Some(time),
+        };
+        checker.require(every.is_none_or(|every| every > Duration::ZERO), &format!("{key}.every"), || {
+            "an interval of no length never ends; above 0s, or \"event\"".to_owned()
+        });
+        made.extend(choice(trace, &key, &spec.workload, checker).map(|choice| FlowTrace { choice, every }));
+    }
+    made
+}
+
+fn choice(
+    trace: &spec::FlowTrace,
+    key: &str,
+    workloads: &[Workload],
+    checker: &mut Checker<'_>,
+) -> Option<FlowChoice> {
+    let chosen = trace.workload.map(|index| number(index, &format!("{key}.workload"), workloads, checker));
+    let by_number = !trace.flows.is_empty();
+    let otherwise = trace.workload.is_some() || trace.sample.is_some();
+    checker.require(by_number || otherwise, key, || {
+        "it chooses no flow; give it flows, a workload, or a sample".to_owned()
+    });
+    checker.require(!(by_number && otherwise), &format!("{key}.flows"), || {
+        "flows that are named need no workload and no sample: leave either out".to_owned()
+    });
+    checker.require(trace.sample != Some(0), &format!("{key}.sample"), || {
+        "a sample of no flows; at least 1".to_owned()
+    });
+    if by_number {
+        let mut flows = trace.flows.clone();
+        flows.sort_unstable();
+        flows.dedup();
+        return Some(FlowChoice::Numbers(flows));
+    }
+    match (trace.sample, chosen) {
+        (Some(count), None) => Some(FlowChoice::Sample { count, workload: None }),
+        (Some(count), Some(workload)) => Some(FlowChoice::Sample { count, workload: Some(workload?) }),
+        (None, Some(workload)) => Some(FlowChoice::Workload(workload?)),
+        (None, None) => None,
+    }
+}
+
+/// The place among the workloads that send flows of entry `index` of all.
+fn number(index: u32, key: &str, workloads: &[Workload], checker: &mut Checker<'_>) -> Option<u16> {
+    let sends = |workload: &Workload| !matches!(workload, Workload::Udp(_) | Workload::Ping(_));
+    let count = workloads.len();
+    let Some(chosen) = workloads.get(index as usize) else {
+        checker.refuse(key, format!("there is no workload {index}; they are 0..{count}"));
+        return None;
+    };
+    checker
+        .require(sends(chosen), key, || format!("workload {index} sends no flows; choose one that does"))
+        .then(|| workloads[..index as usize].iter().filter(|workload| sends(workload)).count() as u16)
+}

@@ -1,0 +1,90 @@
+//! Names of nodes and ports, and patterns that stand for several.
+
+/// Whether `text` is `pattern`, in which `*` stands for anything.
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    // Between the first and the last piece, each at its earliest place: what is left is longest then.
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// More names than any network has nodes; bounds the memory of a slip of the pen.
+pub(crate) const MAX_NAMES: usize = 1 << 17;
+
+/// The names that stand behind `text`: itself, or with `{0..10}` in it one for each number from 0 to 9.
+pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
+    let Some((head, rest)) = text.split_once('{') else {
+        check_name(text)?;
+        return Ok(vec![text.to_owned()]);
+    };
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    let range = rest.split_once('}').and_then(|(range, tail)| {
+        let (first, end) = range.split_once("..")?;
+        Some((number(first)?, number(end)?, tail))
+    });
+    let Some((first, end, tail)) = range.filter(|(first, end, _)| first < end) else {
+        return Err(format!("{text:?} is no name and no range of names such as \"h{{0..10}}\" (h0 to h9)"));
+    };
+    if (end - first) as usize > MAX_NAMES {
+        return Err(format!("{text:?} are {} names; at most {MAX_NAMES}", end - first));
+    }
+    check_name(&format!("{head}{first}{tail}"))?;
+    Ok((first..end).map(|number| format!("{head}{number}{tail}")).collect())
+}
+
+/// Refuse names that sets of hosts or names of ports could not tell from something else.
+fn check_name(name: &str) -> Result<(), String> {
+    let of_letters = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let is_number = name.chars().all(|c| c.is_ascii_digit());
+    if of_letters && !is_number && name != "all" && !name.contains("..") {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} cannot be a name: letters, digits, \"-\", \"_\" and \".\", with one that is no digit"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text) in
+            [("*", ""), ("*", "a"), ("a*", "a"), ("a*c", "abc"), ("*b*", "abc"), ("a*b*a", "abba")]
+        {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in
+            [("a*a", "a"), ("a", "ab"), ("*b", "abc"), ("a*b*c", "acb"), ("", "a"), ("ab*ba", "aba")]
+        {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_range_stands_for_its_names() {
+        assert_eq!(expand("s1-{9..11}.x").unwrap(), ["s1-9.x", "s1-10.x"]);
+        assert_eq!(expand("tor").unwrap(), ["tor"]);
+    }
+
+    #[test]
+    fn names_that_mean_something_else_are_refused() {
+        for name in ["7", "all", "a b", "a->b", "a..b", "", "a*", "é\u{1f}", "{0..3}"] {
+            assert!(expand(name).unwrap_err().contains("cannot be a name"), "{name}");
+        }
+        for range in ["a{", "a{1}", "a{3..3}", "a{5..1}", "a{-1..2}"] {
+            assert!(expand(range).unwrap_err().contains("no range of names"), "{range}");
+        }
+        assert_eq!(
+            expand("a{0..4000000000}").unwrap_err(),
+            "\"a{0..4000000000}\" are 4000000000 names; at most 131072"
+        );
+    }
+}

@@ -1,0 +1,301 @@
+//! The queues of a port and their scheduler, checked.
+
+use shallows_core::{Bytes, Duration};
+use shallows_switch::discipline::{self, ComposedConfig, FlowHash, Limits, hashed_drr, hcf, sfq};
+use shallows_switch::scheduler;
+
+use super::Site;
+use crate::check::Checker;
+use crate::memory::{check_limit, in_bytes, limit_of};
+use crate::quantity::{Amount, Automatic, PerQueue};
+use crate::spec::{self, Port};
+
+/// Queues of a port have numbers below this.
+const MAX_QUEUES: u8 = 64;
+
+/// The keys of a port that all kinds with several queues share.
+macro_rules! classes {
+    ($port:ident) => {
+        Classes {
+            classes: $port.classes.as_deref(),
+            queue_limit: $port.queue_limit.as_ref(),
+            port_limit: $port.port_limit,
+        }
+    };
+}
+
+impl Site<'_> {
+    /// What each of so many queues may send in a round.
+    fn quanta(
+        &self,
+        queues: u8,
+        quantum: &PerQueue<Amount>,
+        key: &str,
+        checker: &mut Checker<'_>,
+    ) -> Vec<Bytes> {
+        let queues = check_queues(queues, key, checker);
+        let key = format!("{key}.quantum");
+        let quanta = spread(quantum, queues, &key, checker);
+        let quanta: Vec<Bytes> = quanta.into_iter().map(|quantum| in_bytes(quantum, self.packet)).collect();
+        checker.require(!quanta.contains(&Bytes(0)), &key, || {
+            "a queue with a quantum of 0 never sends; the papers take at least one MTU".to_owned()
+        });
+        quanta.into_iter().map(|quantum| quantum.max(Bytes(1))).collect()
+    }
+
+    pub(super) fn discipline(&self, port: &Port, key: &str, checker: &mut Checker<'_>) -> discipline::Config {
+        match port {
+            Port::Fifo(_) => discipline::Config::Fifo,
+            Port::StrictPriority(p) => {
+                let queues = check_queues(p.queues, key, checker);
+                let scheduler = scheduler::Config::StrictPriority { queues };
+                self.composed(scheduler, &classes!(p), key, checker)
+            }
+            Port::Wrr(p) => {
+                let quanta = self.quanta(p.queues, &p.quantum, key, checker);
+                let order = match p.order {
+                    spec::Order::Cyclic => scheduler::Order::Cyclic,
+                    spec::Order::Activation => scheduler::Order::Activation,
+                };
+                let scheduler = above(p.strict, scheduler::Config::Wrr { quanta, order }, key, checker);
+                self.composed(scheduler, &classes!(p), key, checker)
+            }
+            Port::Dwrr(p) => {
+                let quanta = self.quanta(p.queues, &p.quantum, key, checker);
+                let scheduler = above(p.strict, scheduler::Config::Dwrr { quanta }, key, checker);
+                self.composed(scheduler, &classes!(p), key, checker)
+            }
+            Port::Wfq(p) => {
+                let queues = check_queues(p.queues, key, checker);
+                let weights = spread(&p.weight, queues, &format!("{key}.weight"), checker);
+                checker.require(!weights.contains(&0), &format!("{key}.weight"), || {
+                    "a queue of weight 0 never sends; at least 1".to_owned()
+                });
+                let weights = weights.into_iter().map(|weight| weight.max(1)).collect();
+                let virtual_time = match p.virtual_time {
+                    spec::VirtualTime::Gps => scheduler::VirtualTime::Gps,
+                    spec::VirtualTime::SelfClocked => scheduler::VirtualTime::SelfClocked,
+                    spec::VirtualTime::AsReleased => scheduler::VirtualTime::AsReleased,
+                };
+                let wfq = scheduler::Config::Wfq { weights, virtual_time };
+                self.composed(above(p.strict, wfq, key, checker), &classes!(p), key, checker)
+            }
+            Port::Hcf(p) => discipline::Config::Hcf(self.hcf(p, key, checker)),
+            Port::HashedDrr(p) => {
+                positive(p.buckets, "buckets", key, checker);
+                checker.require(p.quantum.0 > Bytes(0), &format!("{key}.quantum"), || {
+                    "a bucket that earns nothing never sends; above 0B".to_owned()
+                });
+                check_limit(&format!("{key}.limit"), p.limit, self.packet, checker);
+                discipline::Config::HashedDrr(hashed_drr::Config {
+                    buckets: p.buckets.max(1),
+                    quantum: p.quantum.0.max(Bytes(1)),
+                    limit: limit_of(p.limit),
+                    hash: flow_hash(p.hash),
+                })
+            }
+            Port::Sfq(p) => discipline::Config::Sfq(sfq(p, key, checker)),
+        }
+    }
+
+    fn hcf(&self, p: &spec::Hcf, key: &str, checker: &mut Checker<'_>) -> hcf::Config {
+        positive(p.bins, "bins", key, checker);
+        positive(p.hashes, "hashes", key, checker);
+        let without = matches!(p.credits, Amount::Packets(0) | Amount::Bytes(Bytes(0)));
+        checker.require(!without, &format!("{key}.credits"), || {
+            "without credits no packet is of high priority; at least 1p".to_owned()
+        });
+        let (high, division) = match &p.division {
+            spec::Division::Equal(_) => (0.5, hcf::Division::Equal),
+            spec::Division::Dynamic(_) => (1.0, hcf::Division::Dynamic),
+            spec::Division::Thirds(_) => (1.0 / 3.0, hcf::Division::Thirds),
+            spec::Division::Unequal(unequal) => {
+                let sizes = match unequal.sizes {
+                    spec::DivisionSizes::Swap => hcf::Sizes::Swap,
+                    spec::DivisionSizes::Stay => hcf::Sizes::Stay,
+                };
+                (unequal.high, hcf::Division::Unequal { high: unequal.high, sizes })
+            }
+        };
+        let share = high > 0.0 && (high < 1.0 || division == hcf::Division::Dynamic);
+        checker.require(share, &format!("{key}.division.high"), || {
+            format!("{high} is not a share between 0 and 1")
+        });
+        // The smaller of the two queues must hold a packet.
+        let least = high.min(if high < 1.0 { 1.0 - high } else { 1.0 });
+        let packets = match p.limit {
+            Amount::Packets(packets) => f64::from(packets) * least,
+            Amount::Bytes(size) => size.0 as f64 * least / self.packet.0 as f64,
+        };
+        let holds = checker.require(!share || packets >= 1.0, &format!("{key}.limit"), || {
+            format!(
+                "{} divided {} leaves a queue that does not hold one packet of {}",
+                p.limit,
+                name_of(&p.division),
+                self.packet
+            )
+        });
+        let sound = share && holds;
+        hcf::Config {
+            limit: if sound { limit_of(p.limit) } else { limit_of(Amount::Packets(20)) },
+            division: if sound { division } else { hcf::Division::Equal },
+            bins: p.bins.max(1),
+            credits: match p.credits {
+                Amount::Packets(packets) => hcf::InitialCredits::Packets(packets.max(1)),
+                Amount::Bytes(size) => hcf::InitialCredits::Bytes(size.max(Bytes(1))),
+            },
+            hashes: p.hashes.max(1),
+            period: match p.period {
+                Automatic::Auto => hcf::Period::Dynamic,
+                Automatic::Is(time) => {
+                    checker.require(time.0 > Duration::ZERO, &format!("{key}.period"), || {
+                        "a period of no time never ends; above 0s, or \"auto\"".to_owned()
+                    });
+                    hcf::Period::Fixed(time.0.max(Duration(1)))
+                }
+            },
+            rekey: match p.rekey {
+                spec::Rekey::Drawn => hcf::Rekey::Drawn,
+                spec::Rekey::PeriodStart => hcf::Rekey::PeriodStart,
+            },
+            footnote: match p.footnote {
+                spec::Footnote::Applied => hcf::Footnote::Applied,
+                spec::Footnote::Absent => hcf::Footnote::Absent,
+            },
+            swap: match p.swap {
+                spec::Swap::WhenEmpty => hcf::Swap::WhenEmpty,
+                spec::Swap::Never => hcf::Swap::Never,
+            },
+        }
+    }
+
+    fn composed(
+        &self,
+        scheduler: scheduler::Config,
+        classes: &Classes<'_>,
+        key: &str,
+        checker: &mut Checker<'_>,
+    ) -> discipline::Config {
+        let queues = scheduler.shares().len();
+        let one_each: Vec<u8> = (0..queues as u8).collect();
+        let mut queue_of_class = classes.classes.map_or(one_each, <[u8]>::to_vec);
+        if queue_of_class.is_empty() {
+            checker.refuse(&format!("{key}.classes"), "no class has a queue; at least one");
+            queue_of_class.push(0);
+        }
+        for (class, queue) in queue_of_class.iter_mut().enumerate() {
+            let known =
+                checker.require(usize::from(*queue) < queues, &format!("{key}.classes[{class}]"), || {
+                    format!(
+                        "class {class} joins queue {queue}, and the last of {queues} queues is {}",
+                        queues - 1
+                    )
+                });
+            if !known {
+                *queue = 0;
+            }
+        }
+        let mut limits = Limits::default();
+        if let Some(limit) = classes.queue_limit {
+            let key = format!("{key}.queue_limit");
+            limits.queues = spread(limit, queues, &key, checker)
+                .into_iter()
+                .map(|limit: Amount| limit_of(limit))
+                .collect();
+            for limit in limit.values() {
+                check_limit(&key, *limit, self.packet, checker);
+            }
+        }
+        if let Some(limit) = classes.port_limit {
+            check_limit(&format!("{key}.port_limit"), limit, self.packet, checker);
+            limits.port = Some(limit_of(limit));
+        }
+        discipline::Config::Composed(ComposedConfig { scheduler, queue_of_class, limits })
+    }
+}
+
+fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
+    positive(p.buckets, "buckets", key, checker);
+    let (drop, least) = match p.drop {
+        spec::SfqDrop::StealTail => (sfq::DropRule::StealTail, 1),
+        spec::SfqDrop::StealHead => (sfq::DropRule::StealHead, 1),
+        // ns-2 compares with half of it.
+        spec::SfqDrop::AsNs2 => (sfq::DropRule::AsNs2, 2),
+    };
+    checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
+        format!("with {} none is ever admitted; at least {least}", p.max_packets)
+    });
+    let hash = flow_hash(p.hash);
+    let perturbation = p.perturbation.map(|time| time.0).filter(|&time| {
+        let key = format!("{key}.perturbation");
+        let some = checker.require(time > Duration::ZERO, &key, || "no time; above 0s".to_owned());
+        some && checker.require(hash.is_seeded(), &key, || {
+            "a hash as in ns-2 is the same for ever; leave this out, or hash by \"five-tuple\" or \"address-pair\""
+                .to_owned()
+        })
+    });
+    sfq::Config { buckets: p.buckets.max(1), max_packets: p.max_packets.max(least), hash, perturbation, drop }
+}
+
+fn positive(count: u32, name: &str, key: &str, checker: &mut Checker<'_>) {
+    checker
+        .require(count > 0, &format!("{key}.{name}"), || format!("0 {}; at least 1", name.replace('_', " ")));
+}
+
+fn name_of(division: &spec::Division) -> &'static str {
+    match division {
+        spec::Division::Equal(_) => "equally",
+        spec::Division::Unequal(_) => "unequally",
+        spec::Division::Dynamic(_) => "dynamically",
+        spec::Division::Thirds(_) => "in thirds",
+    }
+}
+
+fn flow_hash(hash: spec::FlowHash) -> FlowHash {
+    match hash {
+        spec::FlowHash::FiveTuple => FlowHash::FiveTuple,
+        spec::FlowHash::AddressPair => FlowHash::AddressPair,
+        spec::FlowHash::SourceOnly => FlowHash::SourceOnly,
+        spec::FlowHash::AddressSum => FlowHash::AddressSum,
+    }
+}
+
+/// Keys that all ports with several queues share.
+struct Classes<'a> {
+    classes: Option<&'a [u8]>,
+    queue_limit: Option<&'a PerQueue<Amount>>,
+    port_limit: Option<Amount>,
+}
+
+/// The number of queues at `key.queues`, made sound.
+fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
+    checker.require((1..=MAX_QUEUES).contains(&queues), &format!("{key}.queues"), || {
+        format!("{queues} queues; at least 1 and at most {MAX_QUEUES}")
+    });
+    usize::from(queues.clamp(1, MAX_QUEUES))
+}
+
+/// This scheduler below so many queues of strict priority.
+fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<'_>) -> scheduler::Config {
+    let most = usize::from(MAX_QUEUES) - below.shares().len().min(usize::from(MAX_QUEUES));
+    checker.require(usize::from(strict) <= most, &format!("{key}.strict"), || {
+        format!("with {strict} more a port has above {MAX_QUEUES} queues; at most {most}")
+    });
+    match usize::from(strict).min(most) {
+        0 => below,
+        queues => scheduler::Config::StrictAbove { queues, below: Box::new(below) },
+    }
+}
+
+/// One value for each of `queues`.
+fn spread<T: Copy>(values: &PerQueue<T>, queues: usize, key: &str, checker: &mut Checker<'_>) -> Vec<T> {
+    let given = values.values().len();
+    checker
+        .accept(
+            key,
+            values
+                .spread(queues)
+                .ok_or_else(|| format!("{given} values for {queues} queues; one for each, or one for all")),
+        )
+        .unwrap_or_else(|| values.values().first().map_or_else(Vec::new, |&value| vec![value; queues]))
+}

@@ -1,0 +1,364 @@
+//! The markers of a port, checked.
+
+use shallows_core::{Bytes, Duration};
+use shallows_switch::aqm::{self, Gauge, Level, Placed};
+use shallows_switch::discipline::Share;
+
+use super::Site;
+use crate::bcc;
+use crate::check::Checker;
+use crate::quantity::{Automatic, Depth};
+use crate::spec::{self, Marker};
+
+/// Longer rings remember more than any incast lasts.
+const MAX_SAMPLES: u32 = 4_096;
+
+impl Site<'_> {
+    fn bytes(&self, depth: Depth) -> Bytes {
+        depth.in_bytes(self.packet, self.link.rate)
+    }
+
+    /// The marker at `key`; none for `drop-tail`.
+    pub(super) fn marker(
+        &self,
+        marker: &Marker,
+        key: &str,
+        shares: &[Share],
+        checker: &mut Checker<'_>,
+    ) -> Option<Placed> {
+        let (config, queues) = match marker {
+            Marker::DropTail(_) => return None,
+            Marker::Threshold(m) => {
+                let gauge = Gauge { counts_packet: m.counts_packet, ..gauge(m.scope, m.at) };
+                let gauge = measured(gauge, m.unit, m.weight, key, checker);
+                let config = aqm::Config::Threshold {
+                    gauge,
+                    threshold: self.level(m.k, m.unit, &format!("{key}.k"), checker),
+                    split: match m.split {
+                        spec::Split::Standard => aqm::Split::Standard,
+                        spec::Split::Minimum => aqm::Split::Minimum,
+                    },
+                };
+                (config, m.queues.as_deref())
+            }
+            Marker::Red(m) => {
+                let gauge = Gauge { counts_packet: m.counts_packet, ..gauge(m.scope, m.at) };
+                let gauge = measured(gauge, m.unit, m.weight, key, checker);
+                let kmin = self.level(m.kmin, m.unit, &format!("{key}.kmin"), checker);
+                let kmax = self.level(m.kmax, m.unit, &format!("{key}.kmax"), checker);
+                let (kmin, kmax) = ordered(m.kmin, kmin, m.kmax, kmax, key, checker);
+                let pmax = probability(m.pmax, &format!("{key}.pmax"), checker);
+                let config = aqm::Config::Red { gauge, kmin, kmax, pmax, spacing: self.spacing(m.spacing) };
+                (config, m.queues.as_deref())
+            }
+            Marker::Bcc(m) => {
+                let pmax = probability(m.pmax, &format!("{key}.pmax"), checker);
+                let bcc::Thresholds { kmin, kmax, .. } = checker.accept(key, bcc::thresholds(m, self))?;
+                let gauge = gauge(spec::Scope::Pool, m.at);
+                let (kmin, kmax) = (kmin.into(), kmax.into());
+                (aqm::Config::Red { gauge, kmin, kmax, pmax, spacing: self.spacing(m.spacing) }, None)
+            }
+            Marker::MqEcn(m) => (aqm::Config::MqEcn(self.mq_ecn(m, key, shares, checker)?), None),
+            Marker::RedClassic(m) => {
+                (aqm::Config::FloydJacobson(self.red_classic(m, key, checker)?), m.queues.as_deref())
+            }
+            Marker::Ein(m) => (aqm::Config::Ein(self.ein(m, key, checker)), None),
+            Marker::EinAsReleased(m) => (aqm::Config::EinReleased(self.ein_released(m, key, checker)), None),
+            Marker::Tcn(m) => (aqm::Config::Tcn { threshold: m.threshold.0 }, m.queues.as_deref()),
+            Marker::Codel(m) => {
+                checker.require(m.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
+                    "no time; above 0s, about the longest round-trip time".to_owned()
+                });
+                let config = aqm::CodelConfig {
+                    target: m.target.0,
+                    interval: m.interval.0.max(Duration(1)),
+                    mtu: self.packet,
+                    action: action(m.action),
+                    ce_threshold: m.ce_threshold.map(|time| time.0),
+                };
+                (aqm::Config::Codel(config), m.queues.as_deref())
+            }
+        };
+        let queues =
+            queues.map_or(u64::MAX, |queues| mask(queues, shares.len(), &format!("{key}.queues"), checker));
+        let name = if matches!(marker, Marker::Bcc(_)) { "bcc" } else { config.name() };
+        Some(Placed { marker: config, queues, name })
+    }
+}
+
+impl Site<'_> {
+    /// A threshold in what a marker counts.
+    fn level(&self, depth: Depth, unit: spec::Unit, key: &str, checker: &mut Checker<'_>) -> Level {
+        match (unit, depth) {
+            (spec::Unit::Bytes, _) => self.bytes(depth).into(),
+            (spec::Unit::Packets, Depth::Packets(count)) => Level(u64::from(count)),
+            (spec::Unit::Packets, _) => {
+                checker.refuse(
+                    key,
+                    format!("{depth} is no number of packets, such as \"80p\", and unit = \"packets\""),
+                );
+                Level(0)
+            }
+        }
+    }
+
+    fn spacing(&self, spacing: spec::Spacing) -> aqm::Spacing {
+        match spacing {
+            spec::Spacing::Independent => aqm::Spacing::Independent,
+            spec::Spacing::Count => aqm::Spacing::Count { packet: self.packet },
+        }
+    }
+
+    fn mq_ecn(
+        &self,
+        m: &spec::MqEcn,
+        key: &str,
+        shares: &[Share],
+        checker: &mut Checker<'_>,
+    ) -> Option<aqm::MqEcnConfig> {
+        let claims = shares.iter().any(|share| *share != Share::Strict);
+        checker.require(claims, key, || {
+            "mq-ecn needs queues that share the link (a port of kind \"wrr\", \"dwrr\" or \"wfq\"); here every queue \
+             would keep the standard threshold, as with a threshold marker"
+                .to_owned()
+        });
+        let beta = (0.0..1.0).contains(&m.beta);
+        checker.require(beta, &format!("{key}.beta"), || format!("{} is not from 0 to below 1", m.beta));
+        let standard = match (m.k, m.kmin, m.kmax, m.pmax) {
+            (Some(k), None, None, None) => aqm::Standard::Threshold(self.bytes(k)),
+            (None, Some(kmin), Some(kmax), Some(pmax)) => {
+                let (low, high) = (self.bytes(kmin).into(), self.bytes(kmax).into());
+                let (low, high) = ordered(kmin, low, kmax, high, key, checker);
+                let pmax = probability(pmax, &format!("{key}.pmax"), checker);
+                aqm::Standard::Probabilistic { kmin: low, kmax: high, pmax }
+            }
+            _ => {
+                let message = "give it k, or kmin, kmax and pmax for the probabilistic form; not both";
+                checker.refuse(key, message);
+                return None;
+            }
+        };
+        Some(aqm::MqEcnConfig {
+            standard,
+            point: point(m.at),
+            counts_packet: m.counts_packet,
+            beta: if beta { m.beta } else { 0.75 },
+            mtu: self.packet,
+            idle_time: match m.idle_time {
+                Automatic::Auto => None,
+                Automatic::Is(time) => {
+                    checker.require(time.0 > Duration::ZERO, &format!("{key}.idle_time"), || {
+                        "no time; above 0s, or \"auto\"".to_owned()
+                    });
+                    Some(time.0.max(Duration(1)))
+                }
+            },
+            idle_since: match m.idle_since {
+                spec::IdleSince::LinkFree => aqm::IdleSince::LinkFree,
+                spec::IdleSince::AsReleased => aqm::IdleSince::AsReleased,
+            },
+        })
+    }
+}
+
+impl Site<'_> {
+    fn red_classic(
+        &self,
+        m: &spec::RedClassic,
+        key: &str,
+        checker: &mut Checker<'_>,
+    ) -> Option<aqm::FloydJacobsonConfig> {
+        let mut config = match m.variant {
+            spec::RedVariant::Paper => aqm::FloydJacobsonConfig::default(),
+            spec::RedVariant::Ns2 => aqm::FloydJacobsonConfig::as_released(),
+        };
+        let unit = match (m.unit, config.unit) {
+            (Some(unit), _) => unit,
+            (None, aqm::Unit::Bytes) => spec::Unit::Bytes,
+            (None, aqm::Unit::Packets) => spec::Unit::Packets,
+        };
+        config.unit = match unit {
+            spec::Unit::Bytes => aqm::Unit::Bytes,
+            spec::Unit::Packets => aqm::Unit::Packets,
+        };
+        checker.require(m.scope != spec::Scope::Pool, &format!("{key}.scope"), || {
+            "its average is of a queue or of a port; a pool is marked by \"red\" or \"bcc\"".to_owned()
+        });
+        config.scope = if m.scope == spec::Scope::Port { aqm::Scope::Port } else { aqm::Scope::Queue };
+        config.thresholds = match (m.kmin, m.kmax, m.weight) {
+            (Automatic::Auto, Automatic::Auto, None) => {
+                let target_delay = m.target_delay.0;
+                checker.require(target_delay > Duration::ZERO, &format!("{key}.target_delay"), || {
+                    "no time; above 0s".to_owned()
+                });
+                aqm::Thresholds::Automatic { target_delay }
+            }
+            (Automatic::Is(kmin), Automatic::Is(kmax), Some(weight)) => {
+                let min = self.level(kmin, unit, &format!("{key}.kmin"), checker);
+                let max = self.level(kmax, unit, &format!("{key}.kmax"), checker);
+                let (min, max) = ordered(kmin, min, kmax, max, key, checker);
+                checker.require(weight > 0.0 && weight <= 1.0, &format!("{key}.weight"), || {
+                    format!("{weight} is not above 0 and at most 1")
+                });
+                aqm::Thresholds::Explicit { min, max, weight }
+            }
+            _ => {
+                let message = "give it kmin, kmax and weight, or none of them: then all are automatic";
+                checker.refuse(key, message);
+                return None;
+            }
+        };
+        config.max_p = probability(m.pmax, &format!("{key}.pmax"), checker);
+        if let Some(wanted) = m.action {
+            config.action = action(wanted);
+        }
+        if let Some(gentle) = m.gentle {
+            config.above = if gentle { aqm::Above::Gentle } else { aqm::Above::Certain };
+        }
+        config.forced = match m.forced {
+            Some(spec::Forced::AsBelow) => aqm::Forced::AsBelow,
+            Some(spec::Forced::Drop) => aqm::Forced::Drop,
+            None => config.forced,
+        };
+        config.spacing = match m.spacing {
+            Some(spec::RedSpacing::Uniform) => aqm::RedSpacing::Uniform,
+            Some(spec::RedSpacing::Counted) => aqm::RedSpacing::Counted,
+            Some(spec::RedSpacing::Wait) => aqm::RedSpacing::Wait,
+            Some(spec::RedSpacing::Geometric) => aqm::RedSpacing::Geometric,
+            None => config.spacing,
+        };
+        checker.require(m.typical_packet.0 > Bytes(0), &format!("{key}.typical_packet"), || {
+            "a packet of no bytes takes no time; above 0B".to_owned()
+        });
+        config.typical_packet = m.typical_packet.0.max(Bytes(1));
+        Some(config)
+    }
+
+    fn ein(&self, m: &spec::Ein, key: &str, checker: &mut Checker<'_>) -> aqm::EinConfig {
+        checker.require(m.threshold > 0.0 && m.threshold.is_finite(), &format!("{key}.threshold"), || {
+            format!("{} is no share of the line rate above 0", m.threshold)
+        });
+        aqm::EinConfig {
+            samples: samples(m.samples, 1, key, checker),
+            threshold: m.threshold,
+            high_water: self.bytes(m.high_water),
+            average: match m.average {
+                spec::EinAverage::MeanOfRatios => aqm::EinAverage::MeanOfRatios,
+                spec::EinAverage::RatioOfSums => aqm::EinAverage::RatioOfSums,
+            },
+            sampled: match m.sampled {
+                spec::Sampled::After => aqm::Sampled::After,
+                spec::Sampled::Before => aqm::Sampled::Before,
+            },
+        }
+    }
+
+    fn ein_released(
+        &self,
+        m: &spec::EinAsReleased,
+        key: &str,
+        checker: &mut Checker<'_>,
+    ) -> aqm::EinReleasedConfig {
+        let packet_time = match m.packet_time {
+            Automatic::Auto => aqm::PacketTime::Mtu(self.packet),
+            Automatic::Is(time) => {
+                checker.require(time.0 > Duration::ZERO, &format!("{key}.packet_time"), || {
+                    "no time; above 0s, or \"auto\"".to_owned()
+                });
+                aqm::PacketTime::Fixed(time.0.max(Duration(1)))
+            }
+        };
+        // It compares neighbours in its ring.
+        let samples = samples(m.samples, 2, key, checker);
+        aqm::EinReleasedConfig { packet_time, samples, limit: m.limit }
+    }
+}
+
+/// How many samples a ring holds that needs this many at `least`, made sound.
+fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usize {
+    checker.require((least..=MAX_SAMPLES).contains(&count), &format!("{key}.samples"), || {
+        format!("{count} samples; from {least} to {MAX_SAMPLES}")
+    });
+    count.clamp(least, MAX_SAMPLES) as usize
+}
+
+fn action(action: spec::Action) -> aqm::Action {
+    match action {
+        spec::Action::Mark => aqm::Action::Mark,
+        spec::Action::Drop => aqm::Action::Drop,
+    }
+}
+
+/// Two thresholds of a curve, made sound.
+fn ordered(
+    kmin: Depth,
+    low: Level,
+    kmax: Depth,
+    high: Level,
+    key: &str,
+    checker: &mut Checker<'_>,
+) -> (Level, Level) {
+    checker.require(low <= high, &format!("{key}.kmin"), || format!("{kmin} is above kmax = {kmax}"));
+    (low.min(high), high)
+}
+
+/// A gauge in this unit, averaged with this weight if there is one.
+fn measured(
+    gauge: Gauge,
+    unit: spec::Unit,
+    weight: Option<f64>,
+    key: &str,
+    checker: &mut Checker<'_>,
+) -> Gauge {
+    let unit = match unit {
+        spec::Unit::Bytes => aqm::Unit::Bytes,
+        spec::Unit::Packets => aqm::Unit::Packets,
+    };
+    let averaging = match weight {
+        None => aqm::Averaging::Instantaneous,
+        Some(weight) => {
+            let sound = weight > 0.0 && weight <= 1.0;
+            checker.require(sound, &format!("{key}.weight"), || {
+                format!("{weight} is not above 0 and at most 1")
+            });
+            aqm::Averaging::Ewma { weight: if sound { weight } else { 1.0 } }
+        }
+    };
+    Gauge { unit, averaging, ..gauge }
+}
+
+/// Bit *q* for each queue *q*.
+fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u64 {
+    checker.require(!queues.is_empty(), key, || "it looks at no queue".to_owned());
+    let mut mask = 0;
+    for (index, &queue) in queues.iter().enumerate() {
+        let known = checker.require(usize::from(queue) < count, &format!("{key}[{index}]"), || {
+            format!("there is no queue {queue}; the last of {count} is {}", count - 1)
+        });
+        mask |= if known { 1 << queue } else { 0 };
+    }
+    mask
+}
+
+/// A probability, made sound.
+fn probability(pmax: f64, key: &str, checker: &mut Checker<'_>) -> f64 {
+    let sound = pmax > 0.0 && pmax <= 1.0;
+    checker.require(sound, key, || format!("{pmax} is not a probability above 0 and at most 1"));
+    if sound { pmax } else { 1.0 }
+}
+
+fn gauge(scope: spec::Scope, at: spec::Point) -> Gauge {
+    let scope = match scope {
+        spec::Scope::Queue => aqm::Scope::Queue,
+        spec::Scope::Port => aqm::Scope::Port,
+        spec::Scope::Pool => aqm::Scope::Pool,
+    };
+    Gauge { scope, point: point(at), ..Gauge::default() }
+}
+
+fn point(at: spec::Point) -> aqm::Point {
+    match at {
+        spec::Point::Enqueue => aqm::Point::Enqueue,
+        spec::Point::Dequeue => aqm::Point::Dequeue,
+    }
+}

@@ -1,0 +1,140 @@
+//! Any hosts, switches and links: from names and patterns to cables, checked so that every packet finds its way.
+
+use std::collections::BTreeMap;
+
+use super::build::{Cable, MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan};
+use super::{NodeId, PortKind, routing};
+use crate::check::Checker;
+use crate::pattern;
+use crate::spec::Graph;
+
+/// The nodes and cables of a graph, unless something is wrong with it.
+pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<Plan> {
+    let before = checker.problems.len();
+    let hosts = names(&graph.hosts, "topology.hosts", checker);
+    let switches = names(&graph.switches, "topology.switches", checker);
+    checker.require(hosts.len() >= 2, "topology.hosts", || format!("{} is too few; at least 2", hosts.len()));
+    checker.require(!switches.is_empty(), "topology.switches", || "there is none; at least 1".to_owned());
+    let mut nodes = BTreeMap::new();
+    for (number, name) in hosts.iter().chain(&switches).enumerate() {
+        if nodes.insert(name.as_str(), NodeId(number as u32)).is_some() {
+            let key = if number < hosts.len() { "topology.hosts" } else { "topology.switches" };
+            checker.refuse(key, format!("two nodes are called \"{name}\""));
+        }
+    }
+    let routes = (hosts.len() as u64).saturating_mul(switches.len() as u64);
+    checker.require(hosts.len() as u64 <= MAX_HOSTS && routes <= MAX_ROUTES, "topology.hosts", || {
+        format!("{} hosts and {} switches are too many to route", hosts.len(), switches.len())
+    });
+    if checker.problems.len() > before {
+        return None;
+    }
+    let count = hosts.len() as u32;
+    let mut cables = cables(graph, &nodes, count, checker)?;
+    check_hosts(&hosts, &cables, checker);
+    check_switches(&switches, &cables, count, checker);
+    // Stable: first the cable of each host in their order, then those between switches as they are listed.
+    cables.sort_by_key(|cable| cable.ends[0].0.min(count));
+    let plan = Plan { hosts: count, host_names: Some(hosts), switch_names: switches, cables };
+    (checker.problems.len() == before).then_some(plan)
+}
+
+/// What the names of a list stand for.
+fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for (index, text) in list.iter().enumerate() {
+        names.extend(checker.accept(&format!("{key}[{index}]"), pattern::expand(text)).unwrap_or_default());
+        if names.len() > pattern::MAX_NAMES {
+            checker.refuse(key, format!("more than {} names are too many", pattern::MAX_NAMES));
+            return Vec::new();
+        }
+    }
+    names
+}
+
+/// Every cable of every entry; a host, where there is one, is its first end.
+fn cables(
+    graph: &Graph,
+    nodes: &BTreeMap<&str, NodeId>,
+    hosts: u32,
+    checker: &mut Checker<'_>,
+) -> Option<Vec<Cable>> {
+    let before = checker.problems.len();
+    let mut cables = Vec::new();
+    for (index, entry) in graph.links.iter().enumerate() {
+        let key = format!("topology.links[{index}]");
+        let [from, to] = [0, 1].map(|end| {
+            let wanted = &entry.between[end];
+            let mut found: Vec<NodeId> = nodes
+                .iter()
+                .filter(|(name, _)| pattern::matches(wanted, name))
+                .map(|(_, node)| *node)
+                .collect();
+            checker.require(!found.is_empty(), &format!("{key}.between[{end}]"), || {
+                let (example, _) = nodes.iter().find(|(_, node)| node.0 == hosts).expect("there is a switch");
+                format!("no node is called \"{wanted}\"; one is \"{example}\"")
+            });
+            // In order of their numbers, which names such as s10 and s9 are not.
+            found.sort_unstable();
+            found
+        });
+        let more = (from.len() as u64).saturating_mul(to.len() as u64);
+        let all = more.saturating_add(cables.len() as u64);
+        // The routes of a switch are found from each other one that has hosts.
+        let switches = nodes.len() as u64 - u64::from(hosts);
+        if all > MAX_CABLES || all.saturating_mul(switches) > MAX_ROUTES {
+            checker.refuse(&key, format!("{all} links between {switches} switches are too many to route"));
+            return None;
+        }
+        for (&a, &b) in from.iter().flat_map(|a| to.iter().map(move |b| (a, b))) {
+            let ends = if b.0 < hosts { [b, a] } else { [a, b] };
+            if ends[1].0 < hosts || a == b {
+                let message = if a == b {
+                    "a node is linked with itself; name two different ones"
+                } else {
+                    "two hosts are linked; give each a link to a switch"
+                };
+                checker.refuse(&format!("{key}.between"), message);
+                break;
+            }
+            let at_host = ends[0].0 < hosts;
+            cables.push(Cable {
+                ends,
+                rate: entry.rate.unwrap_or(graph.rate).0,
+                delay: entry.delay.unwrap_or(graph.link_delay).0,
+                kinds: if at_host { [PortKind::Nic, PortKind::ToHost] } else { [PortKind::Trunk; 2] },
+            });
+        }
+    }
+    (checker.problems.len() == before).then_some(cables)
+}
+
+/// A host has one network card.
+fn check_hosts(names: &[String], cables: &[Cable], checker: &mut Checker<'_>) {
+    let mut links = vec![0u32; names.len()];
+    for cable in cables {
+        if let Some(count) = links.get_mut(cable.ends[0].0 as usize) {
+            *count += 1;
+        }
+    }
+    if let Some(host) = links.iter().position(|&count| count != 1) {
+        let message = match links[host] {
+            0 => format!("the host \"{}\" has no link; give it one to a switch", names[host]),
+            count => format!("the host \"{}\" has {count} links; a host has exactly one", names[host]),
+        };
+        checker.refuse("topology.links", message);
+    }
+}
+
+/// Every switch reaches every other.
+fn check_switches(names: &[String], cables: &[Cable], hosts: u32, checker: &mut Checker<'_>) {
+    let trunks = cables.iter().filter(|cable| cable.ends[0].0 >= hosts);
+    let ends = trunks.map(|cable| ((cable.ends[0].0 - hosts) as usize, (cable.ends[1].0 - hosts) as usize));
+    if let Some((from, to)) = routing::unconnected(names.len(), ends) {
+        let message = format!(
+            "no path leads from \"{}\" to \"{}\"; link the parts of the network",
+            names[from], names[to]
+        );
+        checker.refuse("topology.links", message);
+    }
+}

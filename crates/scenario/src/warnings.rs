@@ -1,0 +1,213 @@
+//! What a scenario allows and probably does not mean: markers that cannot fire, signals that nobody hears.
+
+use shallows_core::Bytes;
+use shallows_core::packet::Ecn;
+use shallows_switch::aqm::{self, Action, Split};
+use shallows_switch::discipline::Share;
+use shallows_switch::port;
+use shallows_transport::congestion::EcnMode;
+use shallows_transport::congestion::pulser::Signal;
+
+use crate::experiment::Experiment;
+use crate::marking::MarkingCurve;
+use crate::spec::{self, Buffer};
+use crate::topology::{Link, PortKind};
+
+impl Experiment {
+    /// What is allowed and yet probably not meant.
+    pub fn warnings(&self) -> Vec<String> {
+        let curves = self.marking_curves();
+        let silent = curves.iter().filter_map(|curve| {
+            let reason = curve.reason.as_ref()?;
+            Some(format!(
+                "the {} marker of {} ports ({}) cannot fire: {reason}",
+                curve.kind,
+                curve.port.name(),
+                curve.example
+            ))
+        });
+        let mut warnings: Vec<String> = silent.collect();
+        warnings.extend(self.marks_everything(&curves));
+        warnings.extend(self.tiny_shares());
+        if !self.generators.is_empty() {
+            warnings.extend(self.unheard_marks());
+            warnings.extend(self.unheard_incasts());
+        }
+        warnings.extend(self.short_quanta());
+        warnings.extend(self.idle_shaper());
+        warnings.extend(self.late_acknowledgements());
+        warnings.extend(self.idle_private_rule());
+        warnings
+    }
+
+    /// Every marker, with a link at whose port it stands.
+    fn markers(&self) -> impl Iterator<Item = (&Link, &aqm::Config)> {
+        let at = |link| self.network.port(link).markers.iter().map(move |placed| (link, &placed.marker));
+        self.network.links.iter().flat_map(at)
+    }
+
+    /// A threshold that a lone packet exceeds, or any two.
+    fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
+        let zero = |curve: &&MarkingCurve| curve.kmin.bytes == 0 && curve.kind == "threshold";
+        if let Some(curve) = curves.iter().find(zero) {
+            return Some(format!(
+                "{} ports ({}) mark every packet that meets any other: K = 0B",
+                curve.port.name(),
+                curve.example
+            ));
+        }
+        let packet = self.network.mtu + self.network.framing;
+        let alone = |marker: &aqm::Config| match marker {
+            aqm::Config::Threshold { gauge, threshold, .. } if gauge.counts_packet => {
+                (gauge.unit == aqm::Unit::Bytes && threshold.0 < packet.0).then_some(Bytes(threshold.0))
+            }
+            aqm::Config::MqEcn(aqm::MqEcnConfig {
+                standard: aqm::Standard::Threshold(k),
+                counts_packet: true,
+                ..
+            }) => (*k < packet).then_some(*k),
+            _ => None,
+        };
+        let (link, k) = self.markers().find_map(|(link, marker)| Some((link, alone(marker)?)))?;
+        Some(format!(
+            "{} ports ({}) mark every full packet, also one that meets no other: K = {k} counts the packet itself, and \
+             one has {packet}",
+            link.kind.name(),
+            link.name
+        ))
+    }
+
+    /// A division of a threshold that leaves a queue less than one packet.
+    fn tiny_shares(&self) -> Option<String> {
+        let packet = self.network.mtu + self.network.framing;
+        let (link, smallest) = self.markers().find_map(|(link, marker)| {
+            let &aqm::Config::Threshold { gauge, threshold, split: Split::Minimum } = marker else {
+                return None;
+            };
+            let shares = self.network.port(link).discipline.shares();
+            let smallest = *Split::Minimum.divide(threshold, &shares).iter().min()?;
+            let one = match gauge.unit {
+                aqm::Unit::Bytes => packet.0,
+                aqm::Unit::Packets => 1,
+            };
+            (threshold.0 >= one && smallest.0 < one).then_some((link, smallest))
+        })?;
+        Some(format!(
+            "split = \"minimum\" leaves a queue of {} ports ({}) a threshold of {}, less than one packet: it marks all \
+             that waits, and drops for ever what is not ECN-capable if the backlog is averaged too (a larger k, or \
+             split = \"standard\", prevents it)",
+            link.kind.name(),
+            link.name,
+            if smallest.0 == 0 { "nothing".to_owned() } else { Bytes(smallest.0).to_string() },
+        ))
+    }
+
+    /// Marks without connections that react, or connections without marks.
+    fn unheard_marks(&self) -> Option<String> {
+        let marking = |(_, marker): &(&Link, &aqm::Config)| marks(marker);
+        let anywhere = self.markers().any(|at| marking(&at));
+        let at_switches =
+            self.markers().filter(|(link, _)| link.kind != PortKind::Nic).any(|at| marking(&at));
+        let ecn = self.tcp.congestion.ecn_mode() != EcnMode::Off;
+        let warning = match (ecn, anywhere) {
+            (true, _) if !at_switches => {
+                "connections use ECN, but no switch marks: only drops will slow them down"
+            }
+            (false, true) => "connections do not use ECN: markers drop their packets instead of marking them",
+            (true, true) if self.tcp.ack_ecn() == Ecn::NotEct => {
+                "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)"
+            }
+            _ => return None,
+        };
+        Some(warning.to_owned())
+    }
+
+    /// Incast notifications without Pulser, or Pulser without them.
+    fn unheard_incasts(&self) -> Option<String> {
+        use shallows_transport::congestion::Config::Pulser;
+        let notifies = |(link, marker): (&Link, &aqm::Config)| {
+            link.kind != PortKind::Nic && matches!(marker, aqm::Config::Ein(_))
+        };
+        let hears = matches!(&self.tcp.congestion, Pulser(pulser) if pulser.signal == Signal::Incast);
+        match (self.markers().any(notifies), hears) {
+            (false, true) => Some(
+                "pulser brakes on explicit incast notifications, but no switch has an ein marker: it is DCTCP here"
+                    .to_owned(),
+            ),
+            (true, false) => Some(
+                "an ein marker notifies of incast, but only pulser without as_released reacts to that".to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// A shaper that is no slower than its link.
+    fn idle_shaper(&self) -> Option<String> {
+        let idle =
+            |link: &&Link| self.network.port(link).shaper.is_some_and(|shaper| shaper.rate >= link.rate);
+        let link = self.network.links.iter().find(idle)?;
+        let shaper = self.network.port(link).shaper?;
+        Some(format!(
+            "the shaper of {} holds nothing back: {} at a link of {}",
+            link.name, shaper.rate, link.rate
+        ))
+    }
+
+    /// Quanta that do not let a full packet pass in every round.
+    fn short_quanta(&self) -> Option<String> {
+        let packet = self.network.mtu + self.network.framing;
+        let shortest = |port: &port::Config| {
+            let quantum = |share: &Share| match *share {
+                Share::Round { quantum } if quantum < packet => Some(quantum),
+                _ => None,
+            };
+            port.discipline.shares().iter().filter_map(quantum).min()
+        };
+        let quantum = self.network.ports.iter().filter_map(shortest).min()?;
+        Some(format!(
+            "a quantum of {quantum} is below a full packet of {packet}: DWRR then skips rounds, WRR sends more than its \
+             quantum (MQ-ECN takes at least one MTU)"
+        ))
+    }
+
+    /// A rule for private bytes where there are none.
+    fn idle_private_rule(&self) -> Option<String> {
+        let (private, rule) = match &self.spec.switch.buffer {
+            Buffer::DynamicThreshold(b) => (b.private, b.private_rule),
+            Buffer::CompleteSharing(b) => (b.private, b.private_rule),
+            Buffer::Abm(b) => (b.private, b.private_rule),
+            Buffer::StaticPartition(_) => return None,
+        };
+        (rule == spec::PrivateRule::AsReleased && private.0 == Bytes(0)).then(|| {
+            "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
+             (switch.buffer.private)"
+                .to_owned()
+        })
+    }
+
+    /// A delayed acknowledgement that the sender's timer does not wait for.
+    fn late_acknowledgements(&self) -> Option<String> {
+        let (ack, rto) = (self.tcp.delayed_ack, self.tcp.rto.minimum);
+        (ack.segments > 1 && ack.timeout >= rto && !self.generators.is_empty()).then(|| {
+            format!(
+                "an acknowledgement may be delayed for {}, and the retransmission timer fires after {rto}: a last odd \
+                 segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
+                ack.timeout
+            )
+        })
+    }
+}
+
+/// Whether a marker ever gives CE.
+fn marks(marker: &aqm::Config) -> bool {
+    match marker {
+        aqm::Config::Ein(_) => false,
+        aqm::Config::Codel(codel) => codel.action == Action::Mark || codel.ce_threshold.is_some(),
+        aqm::Config::FloydJacobson(red) => red.action == Action::Mark,
+        aqm::Config::Threshold { .. }
+        | aqm::Config::Red { .. }
+        | aqm::Config::MqEcn(_)
+        | aqm::Config::EinReleased(_)
+        | aqm::Config::Tcn { .. } => true,
+    }
+}

@@ -1,0 +1,329 @@
+//! Workloads of requests and answers: participants that suffice, times that end.
+
+use std::sync::Arc;
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::{Builder, LONGEST_RUN_PS, MAX_FLOWS, MAX_OPEN};
+use crate::experiment::{Connections, Pairs};
+use crate::spec::{self, Asking, BlockTransfer, Incast, PartitionAggregate};
+use crate::workload::distribution::Sizes;
+use crate::workload::queries::{Aggregators, Arrivals, Config, Response};
+use crate::workload::{Classes, Generator, Queries};
+
+/// More iterations than any query has: DCTCP (SIGCOMM '10) §2.1 speaks of up to 20.
+const MAX_ITERATIONS: u16 = 1_000;
+
+impl Builder<'_, '_, '_> {
+    pub(super) fn partition_aggregate(&mut self, w: &PartitionAggregate, key: &str) -> Option<()> {
+        let response = self.response(w, key);
+        let network = self.network;
+        let clients = self.checker.accept(&format!("{key}.clients"), w.clients.resolve(network));
+        let workers = self.checker.accept(&format!("{key}.workers"), w.workers.resolve(network));
+        let aggregators = self.aggregators(w, key)?;
+        let arrivals = self.arrivals(&w.arrivals, w.queries, key)?;
+        self.checker.require(
+            (1..=MAX_ITERATIONS).contains(&w.iterations),
+            &format!("{key}.iterations"),
+            || format!("{} iterations; from 1 to {MAX_ITERATIONS}", w.iterations),
+        );
+        self.check_deadline(w.deadline, w.jitter, &format!("{key}.deadline"));
+        let ends = self.checker.require(w.queries.is_some() || self.end.is_some(), key, || {
+            "it never ends; give it a number of queries, or the run a stop.at".to_owned()
+        });
+        let config = Config {
+            seed: self.seed,
+            workload: self.number(),
+            clients: clients?,
+            drawn: w.asking == Asking::Drawn,
+            workers: workers?,
+            fan_out: w.fan_out.map(|count| count as usize),
+            request: w.request.0,
+            response: response?,
+            aggregators,
+            iterations: w.iterations,
+            jitter: w.jitter.0,
+            deadline: w.deadline.map(|deadline| deadline.0),
+            arrivals,
+            queries: w.queries,
+            start: Instant(w.start.0.0),
+            end: self.end.unwrap_or(Instant::MAX),
+        };
+        self.check_participants(&config, key, "workers")?;
+        self.check_number(&config, &format!("{key}.queries"))?;
+        let connections = self.connections(&w.connections, || count_exchanges(&config), key)?;
+        let classes = self.classes(&w.class, key)?;
+        ends.then(|| self.add_queries(config, connections, classes))
+    }
+
+    pub(super) fn block_transfer(&mut self, w: &BlockTransfer, key: &str) -> Option<()> {
+        let network = self.network;
+        let clients = self.checker.accept(&format!("{key}.clients"), w.clients.resolve(network));
+        let servers = self.checker.accept(&format!("{key}.servers"), w.servers.resolve(network));
+        self.checker.require(w.block.0.0 > 0, &format!("{key}.block"), || {
+            "a block of 0 bytes; a size above 0B".to_owned()
+        });
+        self.checker.require(w.repeats > 0, &format!("{key}.repeats"), || "0 blocks; at least 1".to_owned());
+        let arrivals = Arrivals::ClosedLoop(w.think_time.0);
+        self.check_length(w.think_time.0, Some(w.repeats.into()), &format!("{key}.think_time"));
+        let config = Config {
+            workers: servers?,
+            clients: clients?,
+            fan_out: w.fan_out.map(|count| count as usize),
+            request: w.request.0,
+            response: Response::Total(w.block.0),
+            jitter: w.jitter.0,
+            arrivals,
+            queries: Some(w.repeats.into()),
+            start: Instant(w.start.0.0),
+            ..self.plain_queries()
+        };
+        self.check_participants(&config, key, "servers")?;
+        self.check_number(&config, &format!("{key}.repeats"))?;
+        let connections = self.connections(&w.connections, || count_exchanges(&config), key)?;
+        let classes = self.classes(&w.class, key)?;
+        let sound = w.block.0.0 > 0 && w.repeats > 0;
+        sound.then(|| self.add_queries(config, connections, classes))
+    }
+
+    /// Rounds of an incast of which each begins after the last has ended.
+    pub(super) fn incast_in_turn(
+        &mut self,
+        w: &Incast,
+        pairs: Pairs,
+        size: Bytes,
+        think_time: Duration,
+        connections: Connections,
+        key: &str,
+    ) -> Option<()> {
+        if w.period.is_some() {
+            return self.refuse(key, "period and think_time exclude each other; give one of them");
+        }
+        self.check_length(think_time, Some(w.repeats.into()), &format!("{key}.think_time"));
+        let Pairs::Product { senders, receivers } = pairs else {
+            unreachable!("an incast is a product of its sets")
+        };
+        let config = Config {
+            workers: senders,
+            clients: receivers,
+            response: Response::Each(size),
+            jitter: w.spread.0,
+            arrivals: Arrivals::ClosedLoop(think_time),
+            queries: Some(w.repeats.into()),
+            start: Instant(w.start.0.0),
+            ..self.plain_queries()
+        };
+        self.check_participants(&config, key, "senders")?;
+        self.check_number(&config, &format!("{key}.repeats"))?;
+        let classes = self.classes(&w.class, key)?;
+        self.add_queries(config, connections, classes);
+        Some(())
+    }
+
+    /// Nobody asks nobody, once and without a request.
+    fn plain_queries(&self) -> Config {
+        Config {
+            seed: self.seed,
+            workload: self.number(),
+            clients: Vec::new(),
+            drawn: false,
+            workers: Vec::new(),
+            fan_out: None,
+            request: Bytes(0),
+            response: Response::Each(Bytes(0)),
+            aggregators: None,
+            iterations: 1,
+            jitter: Duration::ZERO,
+            deadline: None,
+            arrivals: Arrivals::ClosedLoop(Duration::ZERO),
+            queries: None,
+            start: Instant::ZERO,
+            end: self.end.unwrap_or(Instant::MAX),
+        }
+    }
+
+    fn add_queries(&mut self, config: Config, connections: Connections, classes: Classes) {
+        let pairs = exchanges(&config, &connections);
+        self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
+    }
+
+    fn response(&mut self, w: &PartitionAggregate, key: &str) -> Option<Response> {
+        let response = match (&w.size, &w.total, &w.sizes) {
+            (Some(size), None, None) => Response::Each(size.0),
+            (None, Some(total), None) => Response::Total(total.0),
+            (None, None, Some(sizes)) => {
+                let key = format!("{key}.sizes");
+                let sizes = Sizes::build(sizes, |path| self.checker.read(&key, path));
+                return Some(Response::Drawn(Arc::new(self.checker.accept(&key, sizes).flatten()?)));
+            }
+            (None, None, None) => {
+                return self.refuse(
+                    key,
+                    "give the size of each answer, the total of all, or the sizes that they draw",
+                );
+            }
+            _ => return self.refuse(key, "size, total and sizes exclude each other; give one of them"),
+        };
+        match response {
+            Response::Each(Bytes(0)) | Response::Total(Bytes(0)) => {
+                self.refuse(key, "every answer would have 0 bytes; a size above 0B")
+            }
+            sound => Some(sound),
+        }
+    }
+
+    /// The level between client and workers; none if it is wrong.
+    fn aggregators(&mut self, w: &PartitionAggregate, key: &str) -> Option<Option<Aggregators>> {
+        let Some(aggregators) = &w.aggregators else { return Some(None) };
+        let key = format!("{key}.aggregators");
+        let hosts = aggregators.hosts.resolve(self.network);
+        let hosts = self.checker.accept(&format!("{key}.hosts"), hosts)?;
+        self.checker.require(aggregators.count > 0, &format!("{key}.count"), || {
+            "0 aggregators; at least 1, or none of this table".to_owned()
+        });
+        self.checker.require(aggregators.size.0.0 > 0, &format!("{key}.size"), || {
+            "an answer of 0 bytes; a size above 0B".to_owned()
+        });
+        self.check_deadline(aggregators.deadline, w.jitter, &format!("{key}.deadline"));
+        let sound = aggregators.count > 0 && aggregators.size.0.0 > 0;
+        sound.then_some(Some(Aggregators {
+            hosts,
+            count: aggregators.count as usize,
+            size: aggregators.size.0,
+            deadline: aggregators.deadline.map(|deadline| deadline.0),
+        }))
+    }
+
+    fn arrivals(&mut self, arrivals: &spec::Arrivals, queries: Option<u64>, key: &str) -> Option<Arrivals> {
+        let queries_key = format!("{key}.queries");
+        let counted = self.checker.require(
+            queries.is_none_or(|count| (1..=MAX_FLOWS).contains(&count)),
+            &queries_key,
+            || format!("{} queries; a number from 1 to {MAX_FLOWS}", queries.unwrap_or_default()),
+        );
+        let (arrivals, name, gap) = match arrivals {
+            spec::Arrivals::Poisson(a) => (Arrivals::Poisson(a.mean.0), "mean", a.mean.0),
+            spec::Arrivals::Periodic(a) => (Arrivals::Periodic(a.period.0), "period", a.period.0),
+            spec::Arrivals::ClosedLoop(a) => {
+                (Arrivals::ClosedLoop(a.think_time.0), "think_time", a.think_time.0)
+            }
+        };
+        let at = format!("{key}.arrivals.{name}");
+        let ends = matches!(arrivals, Arrivals::ClosedLoop(_)) || gap > Duration::ZERO;
+        self.checker.require(ends, &at, || "queries without a pause never end; above 0s".to_owned());
+        self.check_length(gap, queries, &at);
+        (counted && ends).then_some(arrivals)
+    }
+
+    /// Refuse pauses that take longer than any run.
+    fn check_length(&mut self, gap: Duration, queries: Option<u64>, key: &str) {
+        let all = gap.0 as f64 * queries.unwrap_or(1) as f64;
+        self.checker.require(all <= LONGEST_RUN_PS, key, || {
+            format!("so many pauses take {:.0} days; at most 100", all / 86_400e12)
+        });
+    }
+
+    /// A deadline comes after the last request has left.
+    fn check_deadline(
+        &mut self,
+        deadline: Option<crate::quantity::Time>,
+        jitter: crate::quantity::Time,
+        key: &str,
+    ) {
+        let Some(deadline) = deadline else { return };
+        self.checker.require(deadline > jitter, key, || match deadline.0 == Duration::ZERO {
+            true => "no answer is ever in time; above 0s".to_owned(),
+            false => {
+                format!("{deadline} is not after the last request, which leaves up to jitter = {jitter} late")
+            }
+        });
+    }
+
+    /// Every client finds as many others as it asks; `what` is the key of those who answer.
+    fn check_participants(&mut self, config: &Config, key: &str, what: &str) -> Option<()> {
+        let works = |host: &HostId| config.workers.binary_search(host).is_ok();
+        let others = |hosts: &[HostId], client: &HostId| {
+            hosts.len() - usize::from(hosts.binary_search(client).is_ok())
+        };
+        let count = config.aggregators.as_ref().map_or(0, |aggregators| aggregators.count);
+        // However they are drawn, so many aggregators may be taken from the workers.
+        let taken = config
+            .aggregators
+            .as_ref()
+            .map_or(0, |aggregators| aggregators.hosts.iter().filter(|host| works(host)).count().min(count));
+        for client in &config.clients {
+            let above = config.aggregators.as_ref().map_or(0, |all| others(&all.hosts, client));
+            if count > above {
+                let message = format!(
+                    "{count} aggregators for host {}, which finds {above}; name more hosts",
+                    client.0
+                );
+                return self.refuse(&format!("{key}.aggregators.count"), &message);
+            }
+            let free = others(&config.workers, client).saturating_sub(taken);
+            if free == 0 {
+                let message =
+                    format!("host {} finds nobody to ask beside itself and its aggregators", client.0);
+                return self.refuse(&format!("{key}.{what}"), &message);
+            }
+            let asked = config.fan_out.unwrap_or(free);
+            if asked == 0 || asked > free {
+                let message =
+                    format!("{asked} for host {}, which finds {free} {what}; from 1 to {free}", client.0);
+                return self.refuse(&format!("{key}.fan_out"), &message);
+            }
+            if count > asked {
+                let message = format!("{count} aggregators for {asked} workers; at most one for each");
+                return self.refuse(&format!("{key}.aggregators.count"), &message);
+            }
+        }
+        Some(())
+    }
+
+    /// Refuse what does not fit in memory or in the numbers of flows.
+    fn check_number(&mut self, config: &Config, key: &str) -> Option<()> {
+        let at_once = config.fan_out.unwrap_or(config.workers.len()) as u64;
+        let askers = if config.drawn { 1 } else { config.clients.len() as u64 };
+        self.bounded(at_once.saturating_mul(askers), key)?;
+        let flows = config.expected_flows().unwrap_or(0);
+        let fits = flows <= MAX_FLOWS;
+        self.checker.require(fits, key, || format!("{flows} flows in all; at most {MAX_FLOWS}")).then_some(())
+    }
+}
+
+/// Who may ask whom; each asks and is answered.
+fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
+    match &config.aggregators {
+        None => vec![(&config.clients, &config.workers)],
+        Some(above) => vec![(&config.clients, &above.hosts), (&above.hosts, &config.workers)],
+    }
+}
+
+/// How many connections there may be, one for each pair and direction, at most.
+fn count_exchanges(config: &Config) -> u64 {
+    let products = relations(config).into_iter();
+    let product = |(a, b): (&[HostId], &[HostId])| (a.len() as u64).saturating_mul(b.len() as u64);
+    products.map(product).fold(0, u64::saturating_add).saturating_mul(2)
+}
+
+/// The pairs that may have connections before their first flow.
+fn exchanges(config: &Config, connections: &Connections) -> Pairs {
+    if *connections == Connections::New || count_exchanges(config) > MAX_OPEN {
+        return Pairs::List(Vec::new());
+    }
+    let mut pairs = Vec::new();
+    for (askers, asked) in relations(config) {
+        for (&asker, &member) in askers.iter().flat_map(|a| asked.iter().map(move |b| (a, b))) {
+            if asker != member {
+                pairs.push((member, asker));
+                if config.request != Bytes(0) {
+                    pairs.push((asker, member));
+                }
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    Pairs::List(pairs)
+}

@@ -1,0 +1,119 @@
+//! Which class of service each flow has.
+
+use shallows_core::Instant;
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+
+use super::{Leg, Next, QueryRecord, Workload};
+
+/// Which class of service the flows of a workload have.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Classes {
+    /// All the same.
+    Fixed(u8),
+    /// Host *h* sends in class *h* modulo this.
+    BySender(u8),
+    /// Each flow draws its own, and all flows of a query one: by class, the share of flows in it or in one below.
+    Random(Vec<f64>),
+}
+
+impl Classes {
+    /// The class of a flow from `source`.
+    pub fn of(&self, source: HostId, stream: &mut Stream) -> u8 {
+        match self {
+            Self::Random(cumulative) => {
+                let draw = stream.uniform();
+                let class = cumulative.iter().position(|&share| draw < share);
+                class.unwrap_or(cumulative.len() - 1) as u8
+            }
+            _ => self.before_any_flow(source),
+        }
+    }
+
+    /// The class of what `source` sends before it has a flow: where flows draw theirs, class 0.
+    pub fn before_any_flow(&self, source: HostId) -> u8 {
+        match *self {
+            Self::Fixed(class) => class,
+            Self::BySender(classes) => (source.0 % u32::from(classes)) as u8,
+            Self::Random(_) => 0,
+        }
+    }
+
+    /// The highest class that occurs.
+    pub(crate) fn highest(&self) -> u8 {
+        match self {
+            Self::Fixed(class) => *class,
+            Self::BySender(classes) => classes - 1,
+            Self::Random(cumulative) => (cumulative.len() - 1) as u8,
+        }
+    }
+}
+
+/// A workload whose flows have classes.
+#[derive(Debug)]
+pub(crate) struct Classed {
+    workload: Box<dyn Workload>,
+    classes: Classes,
+    stream: Stream,
+    /// The flows of a query arrive in an order that the network decides, so that each query has a stream of its own.
+    query_seed: u64,
+}
+
+impl Classed {
+    /// The flows of `workload`, number `index` among those that send flows, in `classes`.
+    pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
+        let query_seed = Stream::new(seed, "query classes", index).next_u64();
+        Self { workload, classes, stream: Stream::new(seed, "classes", index), query_seed }
+    }
+}
+
+impl Workload for Classed {
+    fn next(&mut self, now: Instant) -> Next {
+        let mut next = self.workload.next(now);
+        if let Next::Flow(flow) = &mut next {
+            flow.class = match flow.leg {
+                None => self.classes.of(flow.source, &mut self.stream),
+                Some(leg) => {
+                    let mut stream = Stream::new(self.query_seed, "class", leg.query.into());
+                    self.classes.of(flow.source, &mut stream)
+                }
+            };
+        }
+        next
+    }
+
+    fn on_complete(&mut self, leg: Leg, now: Instant) {
+        self.workload.on_complete(leg, now);
+    }
+
+    fn queries(&self) -> &[QueryRecord] {
+        self.workload.queries()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_random_class_is_as_frequent_as_its_weight() {
+        // Shares 0.2, 0, 0.8 of 10,000: binomial with standard deviation 40; five of them are 200.
+        let classes = Classes::Random(vec![0.2, 0.2, 1.0]);
+        let mut stream = Stream::new(1, "classes", 0);
+        let mut counts = [0u32; 3];
+        for _ in 0..10_000 {
+            counts[usize::from(classes.of(HostId(0), &mut stream))] += 1;
+        }
+        assert!(counts[0].abs_diff(2_000) < 200 && counts[1] == 0, "{counts:?}");
+        assert_eq!(classes.highest(), 2);
+    }
+
+    #[test]
+    fn a_sender_keeps_its_class() {
+        let classes = Classes::BySender(8);
+        let mut stream = Stream::new(1, "classes", 0);
+        let found: Vec<u8> = [0, 7, 8, 143].map(|host| classes.of(HostId(host), &mut stream)).into();
+        assert_eq!(found, [0, 7, 0, 7]);
+        assert_eq!(classes.highest(), 7);
+    }
+}

@@ -1,0 +1,175 @@
+//! Graphs: names, routes, delays and loads of networks that are none of the regular ones; and which are refused.
+
+mod common;
+
+use common::{QUERIES, load};
+use shallows_core::packet::HostId;
+use shallows_core::{Duration, Rate};
+use shallows_scenario::{Network, PortKind};
+
+const REST: &str = "switch.buffer = { kind = 'static-partition', per_port = '9p' }\nworkload = [{ kind = 'incast', senders = 0, \
+                    receivers = 1, size = '1KB' }]";
+
+fn graph(hosts: &str, switches: &str, links: &str) -> Result<Network, String> {
+    let text = format!(
+        "topology = {{ kind = 'graph', rate = '1Gbps', hosts = {hosts}, switches = {switches}, links = [{links}] }}\n{REST}"
+    );
+    load(&text, &[]).map(|experiment| experiment.network).map_err(|error| {
+        let problem = &error.problems[0];
+        format!("{}: {}", problem.key, problem.message)
+    })
+}
+
+fn number(network: &Network, name: &str) -> u32 {
+    network.links.iter().position(|link| link.name == name).unwrap_or_else(|| panic!("no {name}")) as u32
+}
+
+fn names(network: &Network, node: u32, host: u32) -> Vec<&str> {
+    let links = network.nodes[node as usize].routes.next_hops(HostId(host));
+    links.iter().map(|&link| network.links[link as usize].name.as_str()).collect()
+}
+
+#[test]
+fn hosts_are_numbered_as_named_and_every_cable_has_two_named_links() {
+    let network = load(QUERIES, &[]).unwrap().network;
+    assert_eq!((network.hosts, network.switches, network.links.len()), (8, 3, 2 * (8 + 3)));
+    for (host, name) in ["s1-0", "s1-1", "s1-2", "s2-0", "s2-1", "s2-2", "r1", "r2"].iter().enumerate() {
+        assert!(
+            network.links[host].name.starts_with(&format!("{name}->"))
+                && network.links[host].from.0 == host as u32
+        );
+    }
+    let link = |name: &str| &network.links[number(&network, name) as usize];
+    for name in ["t1->t2", "t1->t2#2", "t2->t1", "t2->t1#2"] {
+        assert_eq!((link(name).rate, link(name).kind), (Rate::from_gbps(10), PortKind::Trunk));
+    }
+    assert_eq!(link("t2->t3").delay, Duration::from_micros(2), "both directions alike");
+    assert_eq!((link("t3->r1").kind, link("r1->t3").kind), (PortKind::ToHost, PortKind::Nic));
+}
+
+#[test]
+fn routes_are_shortest_and_parallel_links_share() {
+    let network = load(QUERIES, &[]).unwrap().network;
+    // Node 8 is t1, the first switch; host 6 is r1 at t3.
+    assert_eq!(names(&network, 8, 6), ["t1->t2", "t1->t2#2"]);
+    assert_eq!(names(&network, 9, 6), ["t2->t3"]);
+    assert_eq!(names(&network, 10, 0), ["t3->t2"]);
+    // A ring of five: the shorter way round, and both where there are two of one length.
+    let ring = "{ between = ['a', 's0'] }, { between = ['b', 's2'] }, { between = ['c', 's3'] }, \
+                { between = ['s0', 's1'] }, { between = ['s1', 's2'] }, { between = ['s2', 's3'] }, { between = ['s3', 's0'] }";
+    let network = graph("['a', 'b', 'c']", "['s{0..4}']", ring).unwrap();
+    assert_eq!(names(&network, 3, 1), ["s0->s1", "s0->s3"], "two links either way");
+    assert_eq!(names(&network, 3, 2), ["s0->s3"], "one link against three");
+}
+
+#[test]
+fn the_base_round_trip_is_that_of_the_longest_path() {
+    // From s1 over 10, 10, 2 and 5 us to r: 27 us one way; to s2 and back it would be 30.
+    assert_eq!(load(QUERIES, &[]).unwrap().network.base_rtt(), Duration::from_micros(60));
+    // Three trunks in a row, which no regular topology has: 1 + 3 · 1 + 1 us.
+    let line = "{ between = ['a', 's0'] }, { between = ['b', 's3'] }, { between = ['s0', 's1'] }, \
+                { between = ['s1', 's2'] }, { between = ['s2', 's3'] }";
+    let network = graph("['a', 'b']", "['s{0..4}']", line).unwrap();
+    assert_eq!(network.base_rtt(), Duration::from_micros(10));
+    // Two hosts of one switch are farther from each other than from the third.
+    let fork =
+        "{ between = ['a*', 's0'], delay = '50us' }, { between = ['b', 's1'] }, { between = ['s0', 's1'] }";
+    let network = graph("['a{0..2}', 'b']", "['s{0..2}']", fork).unwrap();
+    assert_eq!(network.base_rtt(), Duration::from_micros(200));
+}
+
+#[test]
+fn a_load_is_spread_over_all_shortest_paths() {
+    // Datagrams of each s1 to each r: 6 pairs. t1->t2 carries half of all on either cable, t2->t3 all of it.
+    let text = QUERIES.split("[[workload]]").next().unwrap();
+    let udp = |rate: &str| {
+        format!(
+            "{text}[[workload]]\nkind = 'udp'\nsenders = 's1-*'\nreceivers = 'r*'\n\
+             pattern = {{ kind = 'constant', rate = '{rate}' }}"
+        )
+    };
+    let rates = [("topology.links.3.rate", "100Mbps"), ("topology.links.4.rate", "100Mbps")];
+    // 6 · 50 Mb/s over two cables of 100 Mb/s: each is offered 1.5 times its rate.
+    let error = load(&udp("50Mbps"), &rates).unwrap_err().to_string();
+    assert!(error.contains("offers the link t1->t2 1.5000 times its 100Mbps"), "{error}");
+    assert!(load(&udp("33Mbps"), &rates).is_ok());
+    // 6 · 50 Mb/s over 200 Mb/s.
+    let error = load(&udp("50Mbps"), &[("topology.links.5.rate", "200Mbps")]).unwrap_err().to_string();
+    assert!(error.contains("offers the link t2->t3 1.5000 times its 200Mbps"), "{error}");
+}
+
+#[test]
+fn graphs_that_lead_nowhere_are_refused_with_the_remedy() {
+    let two = "{ between = ['a', 's0'] }, { between = ['b', 's1'] }";
+    for (hosts, switches, links, expected) in [
+        ("['a']", "['s0']", two, "topology.hosts: 1 is too few; at least 2"),
+        ("['a', 'b']", "[]", two, "topology.switches: there is none; at least 1"),
+        ("['a', 'a']", "['s0']", two, "topology.hosts: two nodes are called \"a\""),
+        ("['a', 'b']", "['a']", two, "topology.switches: two nodes are called \"a\""),
+        (
+            "['a', '3']",
+            "['s0']",
+            two,
+            "topology.hosts[1]: \"3\" cannot be a name: letters, digits, \"-\", \"_\" and \".\", with one that is no digit",
+        ),
+        (
+            "['a', 'b']",
+            "['s{0..2}']",
+            two,
+            "topology.links: no path leads from \"s0\" to \"s1\"; link the parts of the network",
+        ),
+        (
+            "['a', 'b']",
+            "['s0']",
+            two,
+            "topology.links[1].between[1]: no node is called \"s1\"; one is \"s0\"",
+        ),
+        (
+            "['a', 'b']",
+            "['s0']",
+            "{ between = ['a', 's0'] }",
+            "topology.links: the host \"b\" has no link; give it one to a switch",
+        ),
+        (
+            "['a', 'b']",
+            "['s0']",
+            "{ between = ['*', 's0'] }",
+            "topology.links[0].between: a node is linked with itself; name two different ones",
+        ),
+        (
+            "['a', 'b']",
+            "['s0']",
+            "{ between = ['a', 's0'] }, { between = ['a', 's0'] }, { between = ['b', 's0'] }",
+            "topology.links: the host \"a\" has 2 links; a host has exactly one",
+        ),
+        (
+            "['a', 'b']",
+            "['s0']",
+            "{ between = ['a', 'b'] }",
+            "topology.links[0].between: two hosts are linked; give each a link to a switch",
+        ),
+        (
+            "['a{0..100000}', 'b{0..100000}']",
+            "['s0']",
+            two,
+            "topology.hosts: more than 131072 names are too many",
+        ),
+        (
+            "['a', 'b']",
+            "['s{0..5000}']",
+            "{ between = ['a', 's0'] }, { between = ['s0*', 's1*'] }, { between = ['s*', 's4999'] }, { between = ['s*', 's*'] }",
+            "topology.links[2].between: a node is linked with itself; name two different ones",
+        ),
+    ] {
+        assert_eq!(graph(hosts, switches, links).err().as_deref(), Some(expected), "{hosts} {switches}");
+    }
+}
+
+#[test]
+fn a_load_of_uplinks_has_no_meaning_in_a_graph() {
+    let text = QUERIES.split("[[workload]]").next().unwrap();
+    let text =
+        format!("{text}[[workload]]\nkind = 'poisson'\nload = 0.1\nof = 'uplinks'\nsizes = 'web-search'");
+    let error = load(&text, &[]).unwrap_err().to_string();
+    assert!(error.contains("workload[0].of: no flow crosses any of the uplinks"), "{error}");
+}

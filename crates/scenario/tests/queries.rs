@@ -1,0 +1,262 @@
+//! Workloads of requests and answers: what they expand to, and which mistakes are refused.
+
+mod common;
+
+use common::{QUERIES, load};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{Experiment, Flow, LegKind, Next, Workload};
+
+/// A star of eight hosts and one workload.
+fn star(workload: &str) -> String {
+    format!(
+        "topology = {{ kind = 'star', hosts = 8, rate = '10Gbps' }}\n\
+         switch.buffer = {{ kind = 'static-partition', per_port = '9p' }}\n[[workload]]\n{workload}"
+    )
+}
+
+const PLAIN: &str =
+    "kind = 'partition-aggregate'\nclients = 0\nsize = '2KB'\nqueries = 1\narrivals = 'closed-loop'";
+const BLOCKS: &str = "kind = 'block-transfer'\nclients = 0\nblock = '1MB'";
+
+fn error(workload: &str, more: &str) -> String {
+    let text = star(&format!("{workload}\n{more}"));
+    let error = load(&text, &[]).err().unwrap_or_else(|| panic!("accepted: {more}"));
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned()
+}
+
+#[test]
+fn each_impossible_query_is_refused_with_what_is_allowed() {
+    for (more, expected) in [
+        ("workers = 0", "workload[0].workers: host 0 finds nobody to ask beside itself and its aggregators"),
+        ("workers = ''", "workload[0].workers: no host at all; name at least one"),
+        ("workers = 'host9'", "workload[0].workers: no host is called \"host9\"; one is \"host0\""),
+        ("fan_out = 8", "workload[0].fan_out: 8 for host 0, which finds 7 workers; from 1 to 7"),
+        ("fan_out = 0", "workload[0].fan_out: 0 for host 0, which finds 7 workers; from 1 to 7"),
+        ("iterations = 0", "workload[0].iterations: 0 iterations; from 1 to 1000"),
+        ("deadline = '0s'", "workload[0].deadline: no answer is ever in time; above 0s"),
+        (
+            "deadline = '1ms'\njitter = '1ms'",
+            "workload[0].deadline: 1ms is not after the last request, which leaves up to jitter = 1ms late",
+        ),
+        ("total = '1KB'", "workload[0]: size, total and sizes exclude each other; give one of them"),
+        (
+            "aggregators = { count = 0, size = '1KB' }",
+            "workload[0].aggregators.count: 0 aggregators; at least 1, or none of this table",
+        ),
+        (
+            "aggregators = { count = 1, size = '0B' }",
+            "workload[0].aggregators.size: an answer of 0 bytes; a size above 0B",
+        ),
+        (
+            "aggregators = { count = 3, hosts = '0..3', size = '1KB' }",
+            "workload[0].aggregators.count: 3 aggregators for host 0, which finds 2; name more hosts",
+        ),
+        (
+            "aggregators = { count = 2, hosts = '1..3', size = '1KB' }\nworkers = '1..4'",
+            "workload[0].aggregators.count: 2 aggregators for 1 workers; at most one for each",
+        ),
+        (
+            "aggregators = { count = 2, hosts = '1..3', size = '1KB' }\nworkers = '1..3'",
+            "workload[0].workers: host 0 finds nobody to ask beside itself and its aggregators",
+        ),
+        (
+            "aggregators = { count = 1, size = '1KB', deadline = '1us' }\njitter = '2us'",
+            "workload[0].aggregators.deadline: 1us is not after the last request, which leaves up to jitter = 2us late",
+        ),
+    ] {
+        assert_eq!(error(PLAIN, more), expected);
+    }
+}
+
+#[test]
+fn each_impossible_size_or_time_of_queries_is_refused() {
+    let with = |from: &str, to: &str| {
+        assert!(PLAIN.contains(from));
+        error(&PLAIN.replacen(from, to, 1), "")
+    };
+    assert_eq!(
+        with("size = '2KB'", "size = '0B'"),
+        "workload[0]: every answer would have 0 bytes; a size above 0B"
+    );
+    assert_eq!(
+        with("size = '2KB'\n", ""),
+        "workload[0]: give the size of each answer, the total of all, or the sizes that they draw"
+    );
+    assert_eq!(
+        with("queries = 1", "queries = 0"),
+        "workload[0].queries: 0 queries; a number from 1 to 4294967295"
+    );
+    assert_eq!(
+        with("queries = 1\n", ""),
+        "workload[0]: it never ends; give it a number of queries, or the run a stop.at"
+    );
+    assert_eq!(
+        with("'closed-loop'", "{ kind = 'poisson', mean = '0s' }"),
+        "workload[0].arrivals.mean: queries without a pause never end; above 0s"
+    );
+    assert_eq!(
+        with("'closed-loop'", "{ kind = 'periodic', period = '0s' }"),
+        "workload[0].arrivals.period: queries without a pause never end; above 0s"
+    );
+    assert_eq!(
+        with(
+            "queries = 1\narrivals = 'closed-loop'",
+            "queries = 10_000\narrivals = { kind = 'periodic', period = '1000s' }"
+        ),
+        "workload[0].arrivals.period: so many pauses take 116 days; at most 100"
+    );
+    assert_eq!(
+        with("'closed-loop'", "'open-loop'"),
+        "workload[0].arrivals: unknown arrivals \"open-loop\"; expected one of \
+         \"poisson\", \"periodic\", \"closed-loop\""
+    );
+}
+
+#[test]
+fn each_impossible_block_or_round_is_refused() {
+    assert_eq!(error(BLOCKS, "repeats = 0"), "workload[0].repeats: 0 blocks; at least 1");
+    assert_eq!(
+        error(BLOCKS, "servers = 0"),
+        "workload[0].servers: host 0 finds nobody to ask beside itself and its aggregators"
+    );
+    assert_eq!(
+        error(BLOCKS, "fan_out = 9"),
+        "workload[0].fan_out: 9 for host 0, which finds 7 servers; from 1 to 7"
+    );
+    assert_eq!(
+        error(&BLOCKS.replace("1MB", "0B"), ""),
+        "workload[0].block: a block of 0 bytes; a size above 0B"
+    );
+    let incast = "kind = 'incast'\nsenders = 'all'\nreceivers = 0\nsize = '1KB'\nrepeats = 2";
+    assert_eq!(
+        error(incast, "think_time = '1ms'\nperiod = '1ms'"),
+        "workload[0]: period and think_time exclude each other; give one of them"
+    );
+    assert_eq!(
+        error(incast, ""),
+        "workload[0].period: 2 rounds need a period longer than spread = 0ps, or a think_time"
+    );
+}
+
+/// All flows of a workload in a network that takes no time, and the times at which they start.
+fn flows(workload: &mut dyn Workload) -> Vec<Flow> {
+    let (mut now, mut flows) = (Instant::ZERO, Vec::new());
+    loop {
+        match workload.next(now) {
+            Next::Flow(flow) => {
+                now = flow.at;
+                flow.leg.into_iter().for_each(|leg| workload.on_complete(leg, now));
+                flows.push(flow);
+            }
+            Next::Until(at) => now = at,
+            Next::Wait => panic!("every flow is complete"),
+            Next::Done => return flows,
+        }
+    }
+}
+
+fn experiment(workload: &str) -> Experiment {
+    load(&star(workload), &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn as_many_flows_are_sent_as_are_expected() {
+    for (more, expected) in [
+        // Seven requests and seven answers.
+        ("", 14),
+        // Aggregators are drawn from the workers: 2 above, 5 below, both ways; how many is not told beforehand.
+        ("aggregators = { count = 2, size = '1KB' }", 14),
+        ("aggregators = { count = 2, size = '1KB' }\nfan_out = 3\niterations = 4", 40),
+        ("request = '0B'\nfan_out = 3", 3),
+        ("request = '0B'\nfan_out = 3\naggregators = { count = 2, size = '1KB' }", 5),
+    ] {
+        let experiment = experiment(&format!("{PLAIN}\n{more}"));
+        let sent = flows(&mut *experiment.workloads()[0]);
+        assert_eq!(sent.len(), expected, "{more}");
+        let told = experiment.expected_flows();
+        assert!(
+            told == Some(expected as u64) || told.is_none() && more.starts_with("aggregators"),
+            "{told:?}"
+        );
+    }
+    let of_all = load(QUERIES, &[]).unwrap();
+    let sent: usize = of_all.workloads().iter_mut().map(|workload| flows(&mut **workload).len()).sum();
+    // 40 queries of (4 + 2) · 2 · 3 flows, 5 blocks of 3 · 2, and 3 rounds of 3.
+    assert_eq!(sent, 40 * 36 + 30 + 9);
+    assert_eq!(of_all.expected_flows(), Some(sent as u64));
+}
+
+#[test]
+fn nobody_is_asked_twice_in_a_query_and_aggregators_do_not_work() {
+    let e = experiment(
+        "kind = 'partition-aggregate'\nclients = 'all'\nasking = 'drawn'\nfan_out = 4\ntotal = '10KB'\nqueries = 200\n\
+         aggregators = { count = 2, size = '7KB' }\narrivals = { kind = 'poisson', mean = '1ms' }",
+    );
+    let mut workload = e.workloads().remove(0);
+    let sent = flows(&mut *workload);
+    let mut clients = [0; 8];
+    for (number, query) in workload.queries().iter().enumerate() {
+        clients[query.client.0 as usize] += 1;
+        let of_query = sent.iter().filter(|flow| flow.leg.is_some_and(|leg| leg.query as usize == number));
+        let (requests, answers): (Vec<&Flow>, Vec<&Flow>) =
+            of_query.partition(|flow| flow.leg.is_some_and(|leg| leg.kind == LegKind::Request));
+        let mut asked: Vec<u32> = requests.iter().map(|flow| flow.destination.0).collect();
+        asked.push(query.client.0);
+        asked.sort_unstable();
+        assert_eq!(asked.len(), 7);
+        asked.dedup();
+        assert_eq!(asked.len(), 7, "client, two aggregators and four workers are seven hosts");
+        // A quarter of 10,000 bytes from each worker, 7,000 from each aggregator.
+        let sizes = |to_client: bool| -> Vec<u64> {
+            let chosen = answers.iter().filter(|flow| (flow.destination == query.client) == to_client);
+            chosen.map(|flow| flow.size.unwrap().0).collect()
+        };
+        assert_eq!((sizes(true), sizes(false)), (vec![7_000; 2], vec![2_500; 4]));
+        assert_eq!((query.responses, query.in_time, query.bytes), (4, 4, Bytes(14_000)));
+    }
+    // 200 draws of one in eight: 25 each, standard deviation 4.7.
+    assert!(clients.iter().all(|&count| (5..=45).contains(&count)), "{clients:?}");
+}
+
+#[test]
+fn queries_come_at_the_mean_rate_at_equal_intervals_or_after_a_pause() {
+    let starts = |arrivals: &str| -> Vec<Instant> {
+        let e = experiment(&format!(
+            "kind = 'partition-aggregate'\nclients = 0\nsize = '2KB'\nstart = '1ms'\nqueries = 10_000\narrivals = {arrivals}"
+        ));
+        let mut workload = e.workloads().remove(0);
+        flows(&mut *workload);
+        workload.queries().iter().map(|query| query.start).collect()
+    };
+    for arrivals in ["{ kind = 'periodic', period = '2ms' }", "{ kind = 'closed-loop', think_time = '2ms' }"]
+    {
+        let expected = (0..10_000).map(|k| Instant::ZERO + Duration::from_micros(1_000 + 2_000 * k));
+        assert!(starts(arrivals).into_iter().eq(expected), "{arrivals}");
+    }
+    let poisson = starts("{ kind = 'poisson', mean = '2ms' }");
+    // The mean of 10,000 exponential gaps has a standard deviation of 1 %.
+    let mean = (poisson[9_999] - Instant::ZERO).as_secs_f64() / 10_000.0;
+    assert!((mean / 2e-3 - 1.0).abs() < 0.04, "{mean}");
+}
+
+#[test]
+fn sizes_and_delays_are_drawn_within_their_bounds() {
+    let e = experiment(
+        "kind = 'partition-aggregate'\nclients = 0\nqueries = 300\njitter = '1ms'\n\
+         sizes = { kind = 'uniform', from = '8KB', to = '32KB' }\narrivals = { kind = 'periodic', period = '10ms' }",
+    );
+    let sent = flows(&mut *e.workloads().remove(0));
+    let answers = sent.iter().filter(|flow| flow.source.0 != 0);
+    let sizes: Vec<u64> = answers.map(|flow| flow.size.unwrap().0).collect();
+    assert!(sizes.iter().all(|size| (8_000..=32_000).contains(size)) && sizes.len() == 2_100);
+    // Uniform: standard deviation 24,000/√12 = 6,928, of the mean of 2,100 of them 151.
+    let mean = sizes.iter().sum::<u64>() as f64 / 2_100.0;
+    assert!((mean - 20_000.0).abs() < 600.0, "{mean}");
+    let delays: Vec<u64> = sent.iter().map(|flow| flow.at.0 % 10_000_000_000).collect();
+    assert!(delays.iter().all(|&delay| delay <= 1_000_000_000));
+    let mean = delays.iter().sum::<u64>() as f64 / delays.len() as f64;
+    // Uniform up to 10⁹ ps; 2,100 draws, each counted twice: standard deviation of the mean 6.3 · 10⁶.
+    assert!((mean - 5e8).abs() < 3e7, "{mean}");
+}
