@@ -62,6 +62,11 @@ impl PyExperiment {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
+    /// What was computed for the scenario, with formulas and inputs.
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.clone()
+    }
+
     /// What the reader of the results should know before the run.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())

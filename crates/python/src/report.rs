@@ -30,24 +30,14 @@ impl PyReport {
         guard(|| self.0.warnings())
     }
 
-    /// Whether there is a table of queue samples.
-    fn has_samples(&self) -> bool {
-        self.0.has_samples()
+    /// Names of the tables that this run has.
+    fn tables(&self) -> Vec<&'static str> {
+        self.0.tables()
     }
 
-    /// One row for each flow.
-    fn write_flows(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        py.detach(|| write(path, |out| self.0.write_flows(out)))
-    }
-
-    /// One row for each port and queue.
-    fn write_counters(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        py.detach(|| write(path, |out| self.0.write_counters(out)))
-    }
-
-    /// One row for each sample of a port or pool.
-    fn write_queues(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        py.detach(|| write(path, |out| self.0.write_queues(out)))
+    /// Write the table of this name as a Parquet file.
+    fn write_table(&self, py: Python<'_>, name: &str, path: &str) -> PyResult<()> {
+        py.detach(|| write(path, |out| self.0.write_table(name, out)))
     }
 }
 

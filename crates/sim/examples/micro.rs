@@ -6,10 +6,10 @@ use shallows_core::event::{Event, EventQueue, World, run};
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
-use shallows_switch::aqm::{Config, Gauge};
+use shallows_switch::Port;
+use shallows_switch::aqm::{Config, Gauge, Placed, Split};
 use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
-use shallows_switch::port::Arrival;
-use shallows_switch::{EgressDrop, Port};
+use shallows_switch::port::{self, Arrival};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -21,7 +21,14 @@ fn main() {
     let checksum = match name.as_str() {
         "event-queue" => event_queue(count),
         "port" => port(count, &[]),
-        "ecn-port" => port(count, &[Config::Threshold { gauge: Gauge::default(), threshold: Bytes(4_000) }]),
+        "ecn-port" => port(
+            count,
+            &[Config::Threshold {
+                gauge: Gauge::default(),
+                threshold: Bytes(4_000).into(),
+                split: Split::Standard,
+            }],
+        ),
         "sender" => sender(count),
         _ => {
             eprintln!("no micro-benchmark \"{name}\"");
@@ -76,12 +83,15 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     };
     let mut buffer = SharedBuffer::new(&config);
     let queue = buffer.add_queue(0, Bytes(2_000));
-    let markers = markers.iter().map(|marker| marker.build(Stream::new(1, "marker", 0))).collect();
-    let mut port: Port<u32> = Port::new(Rate::from_gbps(100), queue, markers, EgressDrop::Slot);
+    let markers = markers.iter().cloned().map(Placed::everywhere).collect();
+    let config = port::Config { markers, ..port::Config::default() };
+    let stream = |purpose, place| Stream::new(1, purpose, place as u64);
+    let mut port: Port<u32> = Port::new(Rate::from_gbps(100), queue, &config, stream);
     let header = Header::default().with_size(1_500).with_ecn(Ecn::Ect);
     let (mut now, mut dropped, mut sum) = (Instant::ZERO, Vec::new(), 0u64);
     for payload in 0..count {
-        if let Arrival::Sent(departure) = port.receive(now, header, payload as u32, &mut buffer) {
+        if let Arrival::Sent(departure) = port.receive(now, header, payload as u32, &mut buffer, &mut dropped)
+        {
             sum = sum.wrapping_add(departure.finish.0);
         }
         if payload >= 4 {
@@ -111,7 +121,8 @@ fn sender(count: u64) -> u64 {
         }
         now = now + Duration::from_nanos(120);
         let Some(segment) = wire.pop_front() else { break };
-        for ack in receiver.on_data(&config, now, &segment, acknowledged % 50 == 0) {
+        let marks = shallows_transport::Marks { ce: acknowledged % 50 == 0, incast: false };
+        for ack in receiver.on_data(&config, now, &segment, marks) {
             sender.on_ack(&config, now, &ack);
         }
         acknowledged += 1;

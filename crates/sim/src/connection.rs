@@ -7,6 +7,8 @@ use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_transport::{Config, Receiver, Sender};
 
+use crate::gap::Gap;
+
 /// The sending side.
 #[derive(Debug)]
 pub(crate) struct SenderSide {
@@ -21,8 +23,12 @@ pub(crate) struct SenderSide {
     pub(crate) timer_at: Instant,
     /// Timeouts and retransmissions before that flow.
     pub(crate) before: (u32, u32),
+    /// Between acknowledgements of new data.
+    pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
+    /// Whether every change of the sender is recorded while its flow lasts.
+    pub(crate) traced: bool,
 }
 
 /// The receiving side.
@@ -36,6 +42,8 @@ pub(crate) struct ReceiverSide {
     /// The flow being received; `None` once it is complete.
     pub(crate) flow: Option<u32>,
     pub(crate) timer_at: Instant,
+    /// Between arrivals of data, in order or not.
+    pub(crate) gap: Gap,
 }
 
 /// Who talks to whom.
@@ -103,7 +111,9 @@ impl Connections {
             flow_end: 0,
             timer_at: Instant::MAX,
             before: (0, 0),
+            gap: Gap::default(),
             persistent,
+            traced: false,
         });
         self.receivers.push(ReceiverSide {
             receiver: Receiver::new(config),
@@ -112,6 +122,7 @@ impl Connections {
             flow_end: 0,
             flow: None,
             timer_at: Instant::MAX,
+            gap: Gap::default(),
         });
         u32::try_from(self.senders.len() - 1).expect("fewer than 2^32 connections")
     }

@@ -1,6 +1,6 @@
 //! UDP sources: datagrams at a constant rate, at random times, or in bursts. They do not react to anything.
 
-use shallows_core::packet::{Header, PacketKind};
+use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_scenario::{DatagramPattern, DatagramSource};
@@ -29,6 +29,7 @@ impl Datagrams {
                 .with_ports(49_152 + (index % 16_384) as u16, 5_002)
                 .with_size(u16::try_from(config.payload.0).expect("checked by the scenario") + overhead)
                 .with_class(config.class)
+                .with_ecn(if config.ecn { Ecn::Ect } else { Ecn::NotEct })
                 .with_kind(PacketKind::Datagram),
             config: config.clone(),
             stream: Stream::new(seed, "datagrams", index as u64),

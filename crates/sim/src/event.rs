@@ -25,11 +25,18 @@ pub(crate) enum Class {
     Arrival,
     /// A datagram is sent: index of a source.
     Datagram,
+    /// An echo request is sent: index of a pair.
+    Probe,
     /// Queues are sampled.
     Sample,
+    /// Ports are traced at intervals: index of a trace.
+    Trace,
+    /// Flows are traced at intervals: index of a trace.
+    FlowTrace,
 }
 
-const CLASSES: [Class; 8] = [
+/// As many as four bits count; the last ones do not occur.
+const CLASSES: [Class; 16] = [
     Class::Transmit,
     Class::Deliver,
     Class::SenderTimer,
@@ -37,7 +44,15 @@ const CLASSES: [Class; 8] = [
     Class::WarmUp,
     Class::Arrival,
     Class::Datagram,
+    Class::Probe,
     Class::Sample,
+    Class::Trace,
+    Class::FlowTrace,
+    Class::FlowTrace,
+    Class::FlowTrace,
+    Class::FlowTrace,
+    Class::FlowTrace,
+    Class::FlowTrace,
 ];
 
 const INDEX_BITS: u32 = 30;
@@ -59,7 +74,7 @@ impl Event {
     /// Its class and the index of its entity.
     #[inline]
     pub(crate) fn parts(self, ranks: Ranks) -> (Class, u32) {
-        (CLASSES[(self.0 >> INDEX_BITS) as usize & 7], ((self.0 & INDEX_MASK) ^ ranks.0) as u32)
+        (CLASSES[(self.0 >> INDEX_BITS) as usize & 15], ((self.0 & INDEX_MASK) ^ ranks.0) as u32)
     }
 }
 

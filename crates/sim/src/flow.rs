@@ -2,6 +2,7 @@
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::Leg;
 
 use crate::connection::Address;
 
@@ -15,6 +16,8 @@ pub(crate) struct FlowRecord {
     pub(crate) size: Option<Bytes>,
     pub(crate) workload: u16,
     pub(crate) class: u8,
+    /// Which part of a query it is.
+    pub(crate) leg: Option<Leg>,
     /// When the last byte reached the receiver.
     pub(crate) received_at: Option<Instant>,
     /// When the sender had every acknowledgement.
@@ -24,7 +27,22 @@ pub(crate) struct FlowRecord {
     /// Bytes that reached the receiver in order; final when the flow or the run ends.
     pub(crate) delivered: Bytes,
     pub(crate) timeouts: u32,
+    /// Of a part of a query: those that came before the receiver had all of it. One that follows, for a lost
+    /// acknowledgement, holds nobody up.
+    pub(crate) timeouts_felt: u32,
     pub(crate) retransmits: u32,
+    /// None if it was never sent.
+    pub(crate) starved: Option<Starved>,
+}
+
+/// How long a flow went without progress, from when it was handed to its connection on. What waits at the end of the run
+/// counts up to there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Starved {
+    /// Longest time between acknowledgements of new data at the sender (HCF's Fig. 4).
+    pub(crate) ack: Duration,
+    /// Longest time between arrivals of data at the receiver (HCF's Fig. 7 to 9).
+    pub(crate) arrival: Duration,
 }
 
 /// Where a flow's completion time ends.

@@ -7,13 +7,17 @@ mod connection;
 mod datagram;
 mod event;
 mod flow;
+mod flow_tracer;
+mod gap;
 mod link;
 mod packet;
+mod probe;
 mod report;
 mod sampler;
 mod simulation;
+mod tracer;
 mod traffic;
 mod world;
 
-pub use report::{FlowOutcome, Report};
+pub use report::{FlowOutcome, QueryOutcome, Report};
 pub use simulation::{Progress, Simulation};

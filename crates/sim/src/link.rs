@@ -29,6 +29,8 @@ pub(crate) struct Link {
     pub(crate) target: Target,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
+    /// Whether every change of its port is traced.
+    pub(crate) traced: bool,
     delay: Duration,
     /// First and last packet in flight, or `NONE`.
     first: u32,
@@ -94,7 +96,17 @@ struct Jitter {
 
 impl Link {
     pub(crate) fn new(port: Port<PacketRef>, node: u32, target: Target, delay: Duration) -> Self {
-        Self { port, node, target, waking: false, delay, first: NONE, last: NONE, jitter: None }
+        Self {
+            port,
+            node,
+            target,
+            waking: false,
+            traced: false,
+            delay,
+            first: NONE,
+            last: NONE,
+            jitter: None,
+        }
     }
 
     /// Delay every packet by a random part of `spread`, without overtaking.
@@ -154,12 +166,13 @@ impl Jitter {
 #[cfg(test)]
 mod tests {
     use shallows_core::{Bytes, Rate};
-    use shallows_switch::EgressDrop;
 
     use super::*;
 
     fn link(spread: Duration) -> Link {
-        let port = Port::new(Rate::from_gbps(100), 0, vec![], EgressDrop::Slot);
+        let config = shallows_switch::port::Config::default();
+        let stream = |purpose, place| Stream::new(1, purpose, place as u64);
+        let port = Port::new(Rate::from_gbps(100), 0, &config, stream);
         Link::new(port, 0, Target::Host, Duration::from_micros(1))
             .with_jitter(spread, Stream::new(1, "jitter", 0))
     }

@@ -8,14 +8,18 @@ use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::routing::Ecmp;
 use shallows_transport::header_bytes;
+use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
+use crate::flow_tracer::FlowTracer;
 use crate::link::{InFlight, Link, Target};
 use crate::packet::Packets;
+use crate::probe::Probes;
 use crate::report::Report;
 use crate::sampler::Sampler;
+use crate::tracer::Tracer;
 use crate::traffic::traffic;
 use crate::world::{Switch, Tally, World};
 
@@ -60,6 +64,15 @@ impl Simulation {
         world.start_traffic(&mut queue);
         for (source, start) in world.datagrams.starts().enumerate().collect::<Vec<_>>() {
             world.schedule(start, Class::Datagram, source as u32, &mut queue);
+        }
+        for (index, start) in world.probes.starts().enumerate().collect::<Vec<_>>() {
+            world.schedule(start, Class::Probe, index as u32, &mut queue);
+        }
+        for number in world.tracer.at_intervals() {
+            world.schedule(Instant::ZERO, Class::Trace, number, &mut queue);
+        }
+        for number in world.flow_tracer.at_intervals() {
+            world.schedule(Instant::ZERO, Class::FlowTrace, number, &mut queue);
         }
         if experiment.sample_queues.is_some() {
             world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
@@ -110,15 +123,28 @@ impl Simulation {
     /// If a conservation law does not hold, which is a defect of this program.
     pub fn finish(mut self) -> Report {
         self.world.audit();
-        self.world.settle_open_flows();
         // A run that stops at a time has lasted until then, also if nothing happened at its end.
         let end = match self.experiment.stop.at {
             Some(at) if !self.world.finished => at,
             _ => self.queue.now(),
         };
+        self.world.settle_open_flows(end);
+        let sources = &self.world.traffic.sources;
+        let queries = sources.iter().map(|source| source.workload.queries().to_vec()).collect();
         Report {
             flows: self.world.traffic.records,
-            ports: self.world.links.iter().map(|link| *link.port.counters()).collect(),
+            queries,
+            ports: self.world.links.iter().map(|link| link.port.counters()).collect(),
+            queues: self.world.links.iter().map(|link| link.port.queue_counters().to_vec()).collect(),
+            markers: self
+                .world
+                .links
+                .iter()
+                .map(|link| link.port.markers().iter().map(|m| (m.name(), m.counts())).collect())
+                .collect(),
+            echoes: self.world.probes.echoes,
+            trace: self.world.tracer.rows,
+            flow_traces: self.world.flow_tracer.flows,
             samples: self.world.sampler.rows,
             tally: self.world.tally,
             datagram_bytes: self.world.datagrams.received_bytes,
@@ -146,13 +172,14 @@ fn build(experiment: &Experiment) -> World {
     let mut nics = vec![0; network.hosts as usize];
     let mut links = Vec::with_capacity(network.links.len());
     for (index, link) in network.links.iter().enumerate() {
-        let node = &network.nodes[link.from.0 as usize];
-        let queue = buffers[link.from.0 as usize].add_queue(link.pool, link.private);
-        let marker = |(place, config): (usize, &shallows_switch::aqm::Config)| {
-            config.build(Stream::new(seed, "marker", (index as u64) << 8 | place as u64))
-        };
-        let markers = node.markers.iter().enumerate().map(marker).collect();
-        let port = Port::new(link.rate, queue, markers, node.egress_drop);
+        let config = network.port(link);
+        let buffer = &mut buffers[link.from.0 as usize];
+        let first = buffer.add_queue(link.pool, link.private);
+        for _ in 1..config.discipline.queues() {
+            buffer.add_sibling(link.pool, link.private);
+        }
+        let stream = |purpose, place| Stream::new(seed, purpose, (index as u64) << 8 | place as u64);
+        let port = Port::new(link.rate, first, config, stream);
         let target = if link.to.0 < network.hosts { Target::Host } else { Target::Switch(link.to.0) };
         let mut built = Link::new(port, link.from.0, target, link.delay);
         if link.kind == PortKind::Nic {
@@ -168,6 +195,14 @@ fn build(experiment: &Experiment) -> World {
     let header_bytes = u16::try_from((header_bytes(experiment.tcp.timestamps) + network.framing).0)
         .expect("headers are small");
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
+    let ictcp = match &experiment.tcp.receive_control {
+        Control::Fixed => Vec::new(),
+        Control::Ictcp(config) => {
+            let rate = |&link: &u32| network.links[link as usize].rate;
+            nics.iter().map(|link| Ictcp::new(config, experiment.tcp.mss, rate(link))).collect()
+        }
+    };
+    let tracer = Tracer::new(experiment, &mut links);
     World {
         links,
         in_flight: InFlight::default(),
@@ -178,8 +213,12 @@ fn build(experiment: &Experiment) -> World {
         connections: Connections::default(),
         traffic: traffic(experiment),
         datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
+        probes: Probes::new(&experiment.probes, udp_overhead),
+        tracer,
+        flow_tracer: FlowTracer::new(experiment),
         sampler: Sampler::new(experiment.sample_queues),
         tcp: experiment.tcp.clone(),
+        ictcp,
         header_bytes,
         ranks: Ranks::new(seed),
         tally: Tally::default(),

@@ -6,11 +6,12 @@ use shallows_core::event::EventQueue;
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections as Policy, Experiment, Flow, FlowId, Next, WhenBusy, Workload};
+use shallows_scenario::{Connections as Policy, Experiment, Flow, Next, WhenBusy, Workload};
 
 use crate::connection::Address;
 use crate::event::{Class, Event};
-use crate::flow::FlowRecord;
+use crate::flow::{FlowRecord, Starved};
+use crate::gap::Gap;
 use crate::world::World;
 
 /// The workloads, and what became of their flows.
@@ -37,6 +38,9 @@ pub(crate) struct Source {
     pub(crate) policy: Policy,
     pub(crate) next: Option<Flow>,
     pub(crate) done: bool,
+    /// Times of its pending events, each once, latest first. Several, where a flow that completes brings another one
+    /// before the time that was waited for.
+    alarms: Vec<Instant>,
 }
 
 /// The persistent connections of a pair.
@@ -60,7 +64,13 @@ pub(crate) fn traffic(experiment: &Experiment) -> Traffic {
     let workloads = experiment.workloads().into_iter().zip(&experiment.connections);
     Traffic {
         sources: workloads
-            .map(|(workload, policy)| Source { workload, policy: *policy, next: None, done: false })
+            .map(|(workload, policy)| Source {
+                workload,
+                policy: *policy,
+                next: None,
+                done: false,
+                alarms: Vec::new(),
+            })
             .collect(),
         records: Vec::new(),
         open: 0,
@@ -94,38 +104,58 @@ impl World {
         }
     }
 
-    /// Ask a workload for its next flow, until it has one, waits or is done.
+    /// Ask a workload for its next flow, unless it has one or is done.
     fn pull(&mut self, index: usize, queue: &mut EventQueue<Event>) {
         let source = &mut self.traffic.sources[index];
         if source.next.is_some() || source.done {
             return;
         }
-        match source.workload.next(queue.now()) {
+        let at = match source.workload.next(queue.now()) {
             Next::Flow(flow) => {
-                let at = flow.at;
                 source.next = Some(flow);
-                self.schedule(at, Class::Arrival, index as u32, queue);
+                flow.at
             }
-            Next::Wait => {}
-            Next::Done => source.done = true,
+            Next::Until(at) => at,
+            Next::Wait => return,
+            Next::Done => {
+                source.done = true;
+                return;
+            }
+        };
+        let place = source.alarms.partition_point(|&alarm| alarm > at);
+        if source.alarms.get(place) != Some(&at) {
+            source.alarms.insert(place, at);
+            self.schedule(at, Class::Arrival, index as u32, queue);
         }
     }
 
+    /// A workload is to be asked, or its next flow arrives.
+    #[inline(never)]
     pub(crate) fn flow_arrival(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         let source = &mut self.traffic.sources[index as usize];
-        let flow = source.next.take().expect("an arrival is scheduled only with its flow");
+        let alarm = source.alarms.pop();
+        debug_assert_eq!(alarm, Some(queue.now()), "every event of a workload is in its list");
+        let now = queue.now();
+        if let Some(flow) = source.next.take_if(|flow| flow.at == now) {
+            self.begin(index, &flow, queue);
+        }
+        self.pull(index as usize, queue);
+    }
+
+    /// A flow arrives: it gets a connection, or waits for one.
+    fn begin(&mut self, index: u32, flow: &Flow, queue: &mut EventQueue<Event>) {
+        let source = &self.traffic.sources[index as usize];
         let policy = source.policy;
-        let record = self.record(&flow);
+        let record = self.record(flow);
         match policy {
             Policy::New => {
                 let slot = self.open_connection(flow.source, flow.destination, flow.class, false);
                 self.start_flow(slot, record, queue);
             }
             Policy::Persistent { per_pair, when_busy, .. } => {
-                self.assign(&flow, record, per_pair, when_busy, queue)
+                self.assign(flow, record, per_pair, when_busy, queue)
             }
         }
-        self.pull(index as usize, queue);
     }
 
     fn record(&mut self, flow: &Flow) -> u32 {
@@ -139,14 +169,19 @@ impl World {
             size: flow.size,
             workload: flow.workload,
             class: flow.class,
+            leg: flow.leg,
             received_at: None,
             acked_at: None,
             address: None,
             delivered: Bytes(0),
             timeouts: 0,
+            timeouts_felt: 0,
             retransmits: 0,
+            starved: None,
         });
-        u32::try_from(self.traffic.records.len() - 1).expect("fewer than 2^32 flows")
+        let number = u32::try_from(self.traffic.records.len() - 1).expect("fewer than 2^32 flows");
+        self.flow_tracer.on_arrival(number, flow.workload);
+        number
     }
 
     /// Give a flow the first idle connection of its pair, or a new one, or let it wait.
@@ -187,46 +222,69 @@ impl World {
     }
 
     fn start_flow(&mut self, slot: u32, record: u32, queue: &mut EventQueue<Event>) {
-        let size = self.traffic.records[record as usize].size;
+        let FlowRecord { size, class, .. } = self.traffic.records[record as usize];
+        // A persistent connection takes the class of each flow that it carries.
+        self.connections.senders[slot as usize].address.class = class;
         self.traffic.records[record as usize].address = Some(self.connections.senders[slot as usize].address);
         let bytes = size.map_or(FOREVER, |size| size.0);
         let sending = &mut self.connections.senders[slot as usize];
         let stats = sending.sender.stats();
         sending.flow = Some(record);
         sending.before = (stats.timeouts, stats.retransmits);
+        sending.gap = Gap::from(queue.now());
+        sending.traced = self.flow_tracer.on_start(record, slot, &sending.sender);
         sending.sender.write(&self.tcp, queue.now(), bytes);
         sending.flow_end = if size.is_some() { sending.sender.written() } else { u64::MAX };
         let (start, end) = (sending.sender.written() - bytes, sending.flow_end);
+        if !sending.persistent {
+            sending.sender.close(&self.tcp);
+        }
         let receiving = &mut self.connections.receivers[slot as usize];
         (receiving.flow, receiving.flow_start, receiving.flow_end) = (Some(record), start, end);
+        receiving.gap = Gap::from(queue.now());
         self.pump(slot, queue);
     }
 
     /// The last byte of a flow has reached its receiver.
+    #[inline(never)]
     pub(crate) fn flow_received(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
         let side = &mut self.connections.receivers[slot as usize];
         let number = side.flow.take().expect("called while a flow is being received");
         let record = &mut self.traffic.records[number as usize];
         record.received_at = Some(queue.now());
         record.delivered = record.size.expect("a flow without end is never complete");
+        // The sender's side is booked when that is done.
+        record.starved = Some(Starved { ack: Duration::ZERO, arrival: side.gap.longest() });
         let index = usize::from(record.workload);
-        self.traffic.sources[index].workload.on_complete(FlowId(number), queue.now());
-        self.pull(index, queue);
+        if let Some(leg) = record.leg {
+            let sending = &self.connections.senders[slot as usize];
+            record.timeouts_felt = sending.sender.stats().timeouts - sending.before.0;
+            self.traffic.sources[index].workload.on_complete(leg, queue.now());
+            self.pull(index, queue);
+        }
     }
 
     /// The sender of a flow has every acknowledgement: the connection is free, or closes.
+    #[inline(never)]
     pub(crate) fn flow_acked(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
         let side = &mut self.connections.senders[slot as usize];
         let number = side.flow.take().expect("called while a flow is being sent");
         let (persistent, address) = (side.persistent, side.address);
+        side.traced = false;
+        let longest = side.gap.longest();
         self.settle(slot, number);
+        self.flow_tracer.on_end(number);
         let record = &mut self.traffic.records[number as usize];
+        record.starved.as_mut().expect("what is acknowledged was received").ack = longest;
         record.acked_at = Some(queue.now());
         self.traffic.open -= 1;
         self.traffic.completed += 1;
         let key = (record.workload, address.source, address.destination);
         self.finished = self.ends_on_completion && self.traffic.is_complete();
         if !persistent {
+            if let Some(card) = self.ictcp.get_mut(address.destination.0 as usize) {
+                card.close(slot);
+            }
             return self.connections.close(slot);
         }
         let pool =
@@ -252,9 +310,11 @@ impl World {
             let Policy::Persistent { per_pair, warm_up: Some(warm_up), .. } = policy else { continue };
             let mut stream = Stream::new(experiment.seed, "warm-up", index as u64);
             let spread = (warm_up.to - warm_up.from).0.max(1);
+            let classes = &experiment.classes[index];
             for (source, destination) in experiment.pairs[index].iter() {
                 for _ in 0..*per_pair {
-                    let connection = self.open_persistent((index as u16, source, destination), 0);
+                    let key = (index as u16, source, destination);
+                    let connection = self.open_persistent(key, classes.before_any_flow(source));
                     let at = warm_up.from + Duration(stream.below(spread));
                     self.traffic.warm_ups.push(WarmUp { at, connection, bytes: warm_up.bytes });
                 }
@@ -264,12 +324,15 @@ impl World {
     }
 
     /// Book what the flows that are still open have done so far.
-    pub(crate) fn settle_open_flows(&mut self) {
+    pub(crate) fn settle_open_flows(&mut self, end: Instant) {
         for slot in 0..self.connections.senders.len() as u32 {
             let Some(number) = self.connections.senders[slot as usize].flow else { continue };
             self.settle(slot, number);
+            let ack = self.connections.senders[slot as usize].gap.until(end);
             let receiver = &self.connections.receivers[slot as usize];
             let record = &mut self.traffic.records[number as usize];
+            let arrival = record.starved.map_or_else(|| receiver.gap.until(end), |starved| starved.arrival);
+            record.starved = Some(Starved { ack, arrival });
             if record.received_at.is_none() {
                 // Bytes that were written before the flow may still be on their way.
                 record.delivered =
@@ -278,6 +341,7 @@ impl World {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn warm_up(&mut self, queue: &mut EventQueue<Event>) {
         while let Some(next) = self.traffic.warm_ups.last().copied() {
             if next.at > queue.now() {

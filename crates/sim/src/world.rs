@@ -4,21 +4,25 @@
 //! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
 //! ([`World::forward`]) or to a host ([`World::arrive`]).
 
-use shallows_core::Instant;
 use shallows_core::event::EventQueue;
-use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
+use shallows_core::packet::{Flags, Header, PacketKind, Segment};
+use shallows_core::{Bytes, Instant};
 use shallows_scenario::Routes;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Arrival;
 use shallows_switch::routing::Ecmp;
-use shallows_transport::{Config, Transmit};
+use shallows_transport::receive_window::ictcp::Ictcp;
+use shallows_transport::{Config, Marks, Transmit};
 
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
+use crate::flow_tracer::FlowTracer;
 use crate::link::{InFlight, Link, Target};
 use crate::packet::{Packet, PacketRef, Packets};
+use crate::probe::Probes;
 use crate::sampler::Sampler;
+use crate::tracer::Tracer;
 use crate::traffic::Traffic;
 
 /// Everything that changes state when an event fires.
@@ -35,8 +39,13 @@ pub(crate) struct World {
     pub(crate) connections: Connections,
     pub(crate) traffic: Traffic,
     pub(crate) datagrams: Datagrams,
+    pub(crate) probes: Probes,
+    pub(crate) tracer: Tracer,
+    pub(crate) flow_tracer: FlowTracer,
     pub(crate) sampler: Sampler,
     pub(crate) tcp: Config,
+    /// By host, where something controls the windows of receivers; else none at all.
+    pub(crate) ictcp: Vec<Ictcp>,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every TCP packet.
     pub(crate) header_bytes: u16,
     pub(crate) ranks: Ranks,
@@ -77,6 +86,7 @@ pub(crate) struct Tally {
 impl shallows_core::event::World for World {
     type Event = Event;
 
+    #[inline]
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         let (class, index) = event.parts(self.ranks);
         match class {
@@ -87,7 +97,10 @@ impl shallows_core::event::World for World {
             Class::WarmUp => self.warm_up(queue),
             Class::Arrival => self.flow_arrival(index, queue),
             Class::Datagram => self.send_datagram(index, queue),
+            Class::Probe => self.send_probe(index, queue),
             Class::Sample => self.sample(queue),
+            Class::Trace => self.trace(index, queue),
+            Class::FlowTrace => self.trace_flows(index, queue),
         }
     }
 
@@ -116,6 +129,9 @@ impl World {
             if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
                 queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
             }
+        }
+        if link.traced {
+            self.tracer.record(queue.now(), index, link, buffer);
         }
         if !self.dropped.is_empty() {
             self.reclaim();
@@ -155,7 +171,7 @@ impl World {
     ) {
         let link = &mut self.links[index as usize];
         let buffer = &mut self.buffers[link.node as usize];
-        match link.port.receive(queue.now(), header, packet, buffer) {
+        match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
             Arrival::Sent(departure) => {
                 self.tally.packet_hops += 1;
                 if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
@@ -168,10 +184,13 @@ impl World {
                     queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index, self.ranks));
                 }
             }
-            Arrival::Dropped { payload } => {
-                self.tally.packets_dropped += 1;
-                self.tally.data_dropped += u64::from(self.packets.discard(payload));
-            }
+            Arrival::Dropped => {}
+        }
+        if link.traced {
+            self.tracer.record(queue.now(), index, link, buffer);
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim();
         }
     }
 
@@ -179,10 +198,14 @@ impl World {
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         self.tally.packets_arrived += 1;
+        if !self.ictcp.is_empty() {
+            self.ictcp[header.destination.0 as usize].on_packet(queue.now(), header.size());
+        }
         match header.kind() {
             PacketKind::Data => self.receive_data(header, packet, queue),
             PacketKind::PureAck => self.receive_ack(packet, queue),
             PacketKind::Datagram => self.datagrams.receive(&header),
+            PacketKind::Probe => self.receive_probe(header, packet, queue),
         }
     }
 
@@ -194,7 +217,14 @@ impl World {
             self.tally.packets_stale += 1;
             return;
         }
-        let acks = side.receiver.on_data(&self.tcp, queue.now(), &packet.segment, header.ecn() == Ecn::Ce);
+        if packet.segment.len > 0 {
+            side.gap.end(queue.now());
+            if let Some(card) = self.ictcp.get_mut(header.destination.0 as usize) {
+                let (bytes, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.echo());
+                side.receiver.resize_window(card.on_data(queue.now(), packet.connection, bytes, echo));
+            }
+        }
+        let acks = side.receiver.on_data(&self.tcp, queue.now(), &packet.segment, Marks::of(&header));
         if side.flow.is_some() && side.receiver.received() >= side.flow_end {
             self.flow_received(packet.connection, queue);
         }
@@ -213,7 +243,11 @@ impl World {
             self.tally.packets_stale += 1;
             return;
         }
+        let before = side.sender.acked();
         side.sender.on_ack(&self.tcp, queue.now(), &packet.segment);
+        if side.sender.acked() > before {
+            side.gap.end(queue.now());
+        }
         if side.flow.is_some() && side.sender.acked() >= side.flow_end {
             return self.flow_acked(slot, queue);
         }
@@ -229,6 +263,12 @@ impl World {
             self.send_segment(slot, transmit, queue);
         }
         self.arm_sender(slot, queue);
+        let side = &self.connections.senders[slot as usize];
+        if side.traced
+            && let Some(flow) = side.flow
+        {
+            self.flow_tracer.record(queue.now(), flow, &side.sender);
+        }
     }
 
     #[inline]
@@ -251,7 +291,7 @@ impl World {
     }
 
     #[inline]
-    fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
+    pub(crate) fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
         self.tally.packets_sent += 1;
         self.tally.data_sent += u64::from(packet.segment.len > 0);
         let packet = self.packets.insert(packet);
@@ -281,6 +321,7 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn sender_timer(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
         let side = &mut self.connections.senders[slot as usize];
         if side.timer_at != queue.now() {
@@ -295,6 +336,7 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn receiver_timer(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
         let side = &mut self.connections.receivers[slot as usize];
         if side.timer_at != queue.now() {
@@ -309,6 +351,7 @@ impl World {
         self.arm_receiver(slot, queue);
     }
 
+    #[inline(never)]
     fn send_datagram(&mut self, source: u32, queue: &mut EventQueue<Event>) {
         let (header, next) = self.datagrams.send(source, queue.now());
         if let Some(header) = header {
@@ -320,11 +363,20 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn sample(&mut self, queue: &mut EventQueue<Event>) {
         let next = self.sampler.sample(queue.now(), &self.links, &self.buffers);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
+    /// Read the ports of a trace that is taken at intervals.
+    #[inline(never)]
+    fn trace(&mut self, index: u32, queue: &mut EventQueue<Event>) {
+        let next = self.tracer.sample(index, queue.now(), &mut self.links, &self.buffers);
+        self.schedule(next, Class::Trace, index, queue);
+    }
+
+    #[cold]
     fn reclaim(&mut self) {
         self.tally.packets_dropped += self.dropped.len() as u64;
         for packet in self.dropped.drain(..) {

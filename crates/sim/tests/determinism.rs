@@ -50,9 +50,9 @@ pattern = { kind = "poisson", rate = "2Gbps" }
 /// Everything that a report writes.
 fn bytes(report: &Report) -> [Vec<u8>; 4] {
     let (mut flows, mut counters, mut queues) = (vec![], vec![], vec![]);
-    report.write_flows(&mut flows).expect("memory can be written to");
-    report.write_counters(&mut counters).expect("memory can be written to");
-    report.write_queues(&mut queues).expect("memory can be written to");
+    report.write_table("flows", &mut flows).expect("memory can be written to");
+    report.write_table("counters", &mut counters).expect("memory can be written to");
+    report.write_table("queues", &mut queues).expect("memory can be written to");
     [flows, counters, queues, report.summary().to_string().into_bytes()]
 }
 

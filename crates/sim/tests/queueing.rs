@@ -11,7 +11,7 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_switch::buffer::{Config, Policy, PrivateRule, SharedBuffer};
-use shallows_switch::port::{Arrival, EgressDrop, Port};
+use shallows_switch::port::{self, Arrival, Port};
 
 const RATE: Rate = Rate::from_gbps(100);
 const MEAN_SIZE: Bytes = Bytes(1_500);
@@ -25,7 +25,8 @@ fn port() -> (Port<u64>, SharedBuffer) {
     let mut buffer =
         SharedBuffer::new(&Config { policy, pools: vec![Bytes(1 << 40)], private_rule: PrivateRule::Exact });
     let queue = buffer.add_queue(0, Bytes(0));
-    (Port::new(RATE, queue, vec![], EgressDrop::Slot), buffer)
+    let stream = |purpose, place| Stream::new(1, purpose, place as u64);
+    (Port::new(RATE, queue, &port::Config::default(), stream), buffer)
 }
 
 /// What a run of one port has shown.
@@ -51,9 +52,8 @@ fn serve(load: f64, packets: u64, mut size: impl FnMut() -> u16) -> Seen {
         seen.waited += transmit_until(now, &mut port, &mut buffer);
         let header = Header::default().with_size(size());
         seen.busy += RATE.transmission_time(header.size());
-        if let Arrival::Dropped { .. } = port.receive(now, header, now.0, &mut buffer) {
-            panic!("the buffer holds everything");
-        }
+        let arrival = port.receive(now, header, now.0, &mut buffer, &mut vec![]);
+        assert!(!matches!(arrival, Arrival::Dropped), "the buffer holds everything");
     }
     seen.last_arrival = now;
     seen.waited += transmit_until(Instant::MAX, &mut port, &mut buffer);

@@ -58,17 +58,28 @@ fn dctcp(flows: u32, k: u32, link_delay: &str) -> f64 {
     found
 }
 
-/// Goodput of one Reno flow through a drop-tail queue of so many packets, over a path that holds 100 packets.
-fn reno(buffer: u32) -> f64 {
+/// Goodput of one flow through a drop-tail queue of so many packets, over a path that holds 100 packets.
+fn drop_tail(congestion: &str, buffer: u32) -> f64 {
     let buffer_spec = format!("{{ kind = 'static-partition', per_port = '{buffer}p' }}");
     // 4 · 29.67 us + 1.32 us = 120 us.
+    let avoidance = if congestion == "cubic" { "byte-counting" } else { "per-ack" };
     let found = goodput(&[
         ("switch.buffer", &buffer_spec),
-        ("tcp.congestion", "reno"),
+        ("tcp.congestion", congestion),
+        ("tcp.avoidance", avoidance),
         ("topology.link_delay", "29.67us"),
     ]);
-    println!("Reno, a buffer of {buffer}: {found:.4}");
+    println!("{congestion}, a buffer of {buffer}: {found:.4}");
     found
+}
+
+fn reno(buffer: u32) -> f64 {
+    drop_tail("reno", buffer)
+}
+
+/// The same with CUBIC, whose congestion avoidance is its own.
+fn cubic(buffer: u32) -> f64 {
+    drop_tail("cubic", buffer)
 }
 
 /// DCTCP (SIGCOMM '10) §3.3: the queue would swing between K + N and K + N − A with A = ½·√(2N(C·RTT + K)). Where that
@@ -127,5 +138,23 @@ fn reno_fills_three_quarters_of_the_link_almost_without_a_buffer() {
     for buffer in [1, 2] {
         let found = reno(buffer);
         assert!((found - 0.75).abs() <= 0.05, "{found}");
+    }
+}
+
+#[test]
+fn cubic_fills_the_link_with_less_than_half_the_buffer_of_reno() {
+    // 0.7 of a window of 1.43 BDPs is one BDP (RFC 9438 §4.6). Round trips are so short that growth is Reno's (§4.3).
+    assert!(cubic(45) >= 0.99);
+    // Reno's window swings from 72.5 to 145: of that swing what lies below 100 is missing, 27.5² / 2 / 72.5 / 100.
+    let found = reno(45);
+    assert!((found - 0.948).abs() < 0.02, "{found}");
+}
+
+#[test]
+fn cubic_fills_seventeen_twentieths_of_the_link_almost_without_a_buffer() {
+    // The window swings between 0.7 of a BDP and one, evenly.
+    for buffer in [1, 2] {
+        let found = cubic(buffer);
+        assert!((found - 0.85).abs() <= 0.05, "{found}");
     }
 }

@@ -128,17 +128,68 @@ fn models_depend_on_no_driver() {
 
 #[test]
 fn every_model_has_a_row_in_the_docs() {
-    // One row per registered name in docs/models.md, with its file and the test that ties it to its source.
     let docs = read(&root().join("docs/models.md"));
-    let models = ["crates/switch/src/aqm", "crates/switch/src/buffer", "crates/transport/src/congestion"];
+    let models = [
+        "crates/switch/src/aqm",
+        "crates/switch/src/buffer",
+        "crates/switch/src/discipline",
+        "crates/switch/src/scheduler",
+        "crates/transport/src/congestion",
+    ];
     let mut problems = Vec::new();
     for folder in models {
         for path in files(&root().join(folder), &["rs"]) {
             let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            if !["mod", "tests", "tcp_window"].contains(&name) && !docs.contains(&short(&path)) {
+            let is_test = short(&path).contains("/tests/");
+            if !["mod", "tests", "testing"].contains(&name) && !is_test && !docs.contains(&short(&path)) {
                 problems.push(format!("docs/models.md has no row for {}", short(&path)));
             }
         }
     }
     complain(&problems);
+}
+
+#[test]
+fn every_name_has_a_row_with_a_test_and_an_example() {
+    let docs = read(&root().join("docs/models.md"));
+    let mut problems = Vec::new();
+    for (what, name) in registered() {
+        let Some(row) = docs.lines().find(|line| first_cell(line).contains(&format!("`{name}`"))) else {
+            problems.push(format!("docs/models.md has no row for the {what} `{name}`"));
+            continue;
+        };
+        let tied = row.split('|').nth(4).unwrap_or_default();
+        let tests: Vec<&str> = tied.split('`').filter(|word| word.ends_with(".rs")).collect();
+        let alone = tied.contains("own tests") || tied.contains("by counting");
+        if tests.is_empty() && !alone {
+            problems.push(format!("docs/models.md names no test for the {what} `{name}`"));
+        }
+        for test in tests.into_iter().filter(|test| test.contains('/') && !root().join(test).exists()) {
+            problems.push(format!("docs/models.md names a test that does not exist: {test}"));
+        }
+        let example = format!("experiments/models/{name}.toml");
+        if !root().join(&example).exists() {
+            problems.push(format!("the {what} `{name}` has no example: {example}"));
+        }
+    }
+    complain(&problems);
+}
+
+/// Every kind of switch mechanism that a scenario can name, from the schema.
+fn registered() -> Vec<(&'static str, String)> {
+    let schema = shallows_scenario::schema();
+    let mut names = Vec::new();
+    for (definition, what) in [("Port", "port"), ("Marker", "marker"), ("Buffer", "buffer")] {
+        let kinds = schema["$defs"][definition].to_string();
+        // Tagged enums write each kind as a constant.
+        let found = kinds.split("\"kind\":{\"const\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let before = names.len();
+        names.extend(found.map(|name| (what, name.to_owned())));
+        assert!(names.len() > before, "the schema lists no {what}: {kinds}");
+    }
+    names
+}
+
+fn first_cell(line: &str) -> &str {
+    line.split('|').nth(1).unwrap_or_default()
 }

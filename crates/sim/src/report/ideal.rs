@@ -75,6 +75,7 @@ mod tests {
             rate: Rate::from_gbps(gbps),
             delay,
             kind: PortKind::Up,
+            port: 0,
             pool: 0,
             private: Bytes(0),
             name: String::new(),

@@ -2,28 +2,44 @@
 
 mod ideal;
 mod parquet;
+mod queries;
 mod statistics;
+mod tables;
 
-use std::io::{self, Write};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Experiment, FctEnd, Network};
+use shallows_scenario::{Experiment, FctEnd, QueryRecord};
+use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::{Counters, DropReason};
 
+pub use self::queries::QueryOutcome;
 use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::{QUANTITIES, Traced};
+use crate::probe::Echo;
 use crate::sampler::{Entity, Row};
+use crate::tracer::TraceRow;
 use crate::world::Tally;
-use parquet::Column;
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
 pub struct Report {
     pub(crate) experiment: Experiment,
     pub(crate) flows: Vec<FlowRecord>,
+    /// By workload, in the order in which they were asked.
+    pub(crate) queries: Vec<Vec<QueryRecord>>,
     /// By link.
     pub(crate) ports: Vec<Counters>,
+    /// By link and queue.
+    pub(crate) queues: Vec<Vec<Counters>>,
+    /// By link and marker: its name and what it has done.
+    pub(crate) markers: Vec<Vec<(&'static str, MarkerCounts)>>,
+    pub(crate) echoes: Vec<Echo>,
+    pub(crate) trace: Vec<TraceRow>,
+    /// By flow.
+    pub(crate) flow_traces: BTreeMap<u32, Traced>,
     pub(crate) samples: Vec<Row>,
     pub(crate) tally: Tally,
     pub(crate) datagram_bytes: Bytes,
@@ -34,6 +50,8 @@ pub struct Report {
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
+    /// Which workload it belongs to, by its place among those that send flows.
+    pub workload: u16,
     /// When it arrived.
     pub arrival: Instant,
     /// Who sent it.
@@ -50,12 +68,21 @@ pub struct FlowOutcome {
     pub timeouts: u32,
     /// Segments sent again.
     pub retransmits: u32,
+    /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent.
+    pub longest_ack_gap: Option<Duration>,
+    /// Longest time without an arrival of data at its receiver.
+    pub longest_arrival_gap: Option<Duration>,
+    /// Class of service (DSCP).
+    pub class: u8,
+    /// Number of the query that it is a part of, among those of its workload.
+    pub query: Option<u32>,
 }
 
 impl Report {
     /// What became of each flow, in order of arrival.
     pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
         self.flows.iter().map(|flow| FlowOutcome {
+            workload: flow.workload,
             arrival: flow.arrival,
             source: flow.source,
             destination: flow.destination,
@@ -64,6 +91,10 @@ impl Report {
             completion_time: flow.completion_time(self.end_of_flows()),
             timeouts: flow.timeouts,
             retransmits: flow.retransmits,
+            longest_ack_gap: flow.starved.map(|starved| starved.ack),
+            longest_arrival_gap: flow.starved.map(|starved| starved.arrival),
+            class: flow.class,
+            query: flow.leg.map(|leg| leg.query),
         })
     }
 
@@ -118,6 +149,9 @@ impl Report {
             "loss_rate": ratio(tally.packets_dropped, tally.packets_sent),
             "loss_rate_data": ratio(tally.data_dropped, tally.data_sent),
             "loss_rate_mean_over_ports": self.mean_loss_over_ports(),
+            "queries": self.describe_queries(),
+            "ping_rtt_us": self.describe_echoes(),
+            "markers": self.describe_markers(),
             "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>(),
             "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits)).sum::<u64>(),
             "engine": {"events": self.events, "packet_hops": tally.packet_hops},
@@ -127,10 +161,12 @@ impl Report {
     /// What a reader of the numbers should know: features that never fired, and losses that mislead.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        let marks = self.ports.iter().any(|port| port.marked > 0);
-        let nodes = &self.experiment.network.nodes;
-        if !marks && nodes.iter().any(|node| !node.markers.is_empty()) {
-            warnings.push("no packet was marked: the markers of this scenario never fired".into());
+        let mut fired = std::collections::BTreeMap::new();
+        for (name, counts) in self.markers.iter().flatten() {
+            *fired.entry(*name).or_insert(0) += counts.marked + counts.incast + counts.dropped;
+        }
+        for (name, _) in fired.iter().filter(|(_, count)| **count == 0) {
+            warnings.push(format!("no \"{name}\" marker chose any packet: they never fired"));
         }
         if self.tally.packets_dropped == 0 {
             warnings
@@ -151,108 +187,90 @@ impl Report {
                 "{unfinished} flows were not complete when the run stopped; they are in no mean"
             ));
         }
+        let open = self.query_outcomes().filter(|query| query.completion_time.is_none()).count();
+        if open > 0 {
+            warnings
+                .push(format!("{open} queries were not complete when the run stopped; they are in no mean"));
+        }
         warnings
     }
 
-    /// Write `flows.parquet`: one row for each flow, in order of arrival.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written.
-    pub fn write_flows(&self, out: impl Write + Send) -> io::Result<()> {
-        let flows = &self.flows;
-        let integers = |field: fn(&FlowRecord) -> i64| Column::Integers(flows.iter().map(field).collect());
-        let times = |end| {
-            let time = |flow: &FlowRecord| flow.completion_time(end).map(|time| time.as_micros_f64());
-            Column::OptionalFloats(flows.iter().map(time).collect())
-        };
-        let fct =
-            |flow: &FlowRecord| flow.completion_time(self.end_of_flows()).map(|time| time.as_micros_f64());
-        let ideal = |flow: &FlowRecord| fct(flow).map(|_| self.ideal(flow).as_micros_f64());
-        let slowdown = |flow: &FlowRecord| fct(flow).map(|us| us / self.ideal(flow).as_micros_f64());
-        let columns = [
-            ("flow", Column::Integers((0..flows.len() as i64).collect())),
-            ("workload", integers(|flow| i64::from(flow.workload))),
-            ("class", integers(|flow| i64::from(flow.class))),
-            ("source", integers(|flow| i64::from(flow.source.0))),
-            ("destination", integers(|flow| i64::from(flow.destination.0))),
-            (
-                "size_bytes",
-                Column::OptionalIntegers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)).collect()),
-            ),
-            ("delivered_bytes", integers(|flow| flow.delivered.0 as i64)),
-            (
-                "arrival_us",
-                Column::Floats(flows.iter().map(|flow| flow.arrival.as_secs_f64() * 1e6).collect()),
-            ),
-            ("fct_us", Column::OptionalFloats(flows.iter().map(fct).collect())),
-            ("fct_receiver_us", times(End::Received)),
-            ("fct_sender_us", times(End::Acked)),
-            ("ideal_us", Column::OptionalFloats(flows.iter().map(ideal).collect())),
-            ("slowdown", Column::OptionalFloats(flows.iter().map(slowdown).collect())),
-            ("timeouts", integers(|flow| i64::from(flow.timeouts))),
-            ("retransmits", integers(|flow| i64::from(flow.retransmits))),
-            ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
-        ];
-        parquet::write(&columns, out)
-    }
-
-    /// Write `counters.parquet`: one row for each port and queue, in order of links.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written.
-    pub fn write_counters(&self, out: impl Write + Send) -> io::Result<()> {
-        let links = &self.experiment.network.links;
-        let counts = |field: fn(&Counters) -> u64| {
-            Column::Integers(self.ports.iter().map(|port| field(port) as i64).collect())
-        };
-        let mut columns = vec![
-            ("port", Column::Text(links.iter().map(|link| link.name.clone()).collect())),
-            ("kind", Column::Text(links.iter().map(|link| link.kind.name().to_owned()).collect())),
-            ("queue", Column::Integers(vec![0; links.len()])),
-            ("received", counts(|port| port.received)),
-            ("enqueued", counts(Counters::enqueued)),
-            ("dequeued", counts(Counters::dequeued)),
-            ("sent", counts(|port| port.sent)),
-            ("sent_bytes", counts(|port| port.sent_bytes.0)),
-            ("marked", counts(|port| port.marked)),
-            ("max_backlog_bytes", counts(|port| port.max_backlog.0)),
-            ("dropped", counts(Counters::dropped_total)),
-            ("dropped_at_dequeue", counts(|port| port.dropped_at_dequeue)),
-        ];
-        let names = ["dropped_queue_limit", "dropped_pool_full", "dropped_not_ect", "dropped_not_ect_ack"];
-        for (name, reason) in names.into_iter().zip(DropReason::ALL) {
-            let dropped = self.ports.iter().map(|port| port.dropped[reason as usize] as i64).collect();
-            columns.push((name, Column::Integers(dropped)));
+    /// Round-trip times of echoes: of all, and by class where there are several. Null without probes.
+    fn describe_echoes(&self) -> Value {
+        let probes = &self.experiment.probes;
+        if probes.is_empty() {
+            return Value::Null;
         }
-        parquet::write(&columns, out)
-    }
-
-    /// Whether queues were sampled.
-    pub fn has_samples(&self) -> bool {
-        self.experiment.sample_queues.is_some()
-    }
-
-    /// Write `queues.parquet`: samples of ports and pools. What stays empty has no row.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written.
-    pub fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
-        let network = &self.experiment.network;
-        let name = |row: &Row| match row.entity {
-            Entity::Port(link) => network.links[link as usize].name.clone(),
-            Entity::Pool(node, pool) => format!("{}.pool{pool}", node_name(network, node)),
+        let describe = |class: Option<u8>| {
+            let asked =
+                self.echoes.iter().filter(|echo| class.is_none_or(|class| self.class_of(echo) == class));
+            let rtts: Vec<f64> = asked.clone().filter_map(|echo| Some(echo.rtt?.as_micros_f64())).collect();
+            let lost = asked.count() - rtts.len();
+            let mut described = statistics::describe(rtts);
+            described["lost"] = json!(lost);
+            described
         };
-        let kind = |row: &Row| if matches!(row.entity, Entity::Port(_)) { "port" } else { "pool" };
-        let columns = [
-            ("time_us", Column::Floats(self.samples.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
-            ("kind", Column::Text(self.samples.iter().map(|row| kind(row).to_owned()).collect())),
-            ("name", Column::Text(self.samples.iter().map(name).collect())),
-            ("bytes", Column::Integers(self.samples.iter().map(|row| row.bytes as i64).collect())),
-        ];
-        parquet::write(&columns, out)
+        let mut table = json!({"all": describe(None)});
+        let classes: std::collections::BTreeSet<u8> = probes.iter().map(|probe| probe.class).collect();
+        for class in classes {
+            table[format!("class{class}")] = describe(Some(class));
+        }
+        table
+    }
+
+    fn class_of(&self, echo: &Echo) -> u8 {
+        self.experiment.probes[echo.probe as usize].class
+    }
+
+    /// By marker, as scenarios call it: the packets that it chose, at all ports together.
+    fn describe_markers(&self) -> Value {
+        let mut table = serde_json::Map::new();
+        for (name, counts) in self.markers.iter().flatten() {
+            let sum = table.entry(*name).or_insert_with(|| json!({"marked": 0, "incast": 0, "dropped": 0}));
+            for (what, count) in
+                [("marked", counts.marked), ("incast", counts.incast), ("dropped", counts.dropped)]
+            {
+                sum[what] = json!(sum[what].as_u64().unwrap_or(0) + count);
+            }
+        }
+        Value::Object(table)
+    }
+
+    /// What the port of this `name` told of `quantity`, of a queue or of the port as a whole: times and values.
+    pub fn trace<'a>(
+        &'a self,
+        name: &str,
+        quantity: &'a str,
+        queue: Option<u32>,
+    ) -> impl Iterator<Item = (Instant, f64)> + 'a {
+        let link = self.link(name).map(|link| link as u32);
+        self.trace
+            .iter()
+            .filter(move |row| Some(row.link) == link && row.quantity == quantity && row.queue == queue)
+            .map(|row| (row.at, row.value))
+    }
+
+    /// What the sender of flow `number` told of `quantity`, such as `cwnd_bytes`: times and values. A value lasts until the
+    /// next one; nothing if the flow was not traced.
+    pub fn flow_trace(&self, number: u32, quantity: &str) -> impl Iterator<Item = (Instant, f64)> + '_ {
+        let place = QUANTITIES.iter().position(|&known| known == quantity);
+        let rows = self.flow_traces.get(&number).into_iter().flat_map(|traced| &traced.rows);
+        rows.filter(move |row| Some(row.quantity) == place).map(|row| (row.at, row.value))
+    }
+
+    /// Round-trip times that probes of `class` have measured.
+    pub fn ping_rtts(&self, class: u8) -> impl Iterator<Item = Duration> + '_ {
+        self.echoes.iter().filter(move |echo| self.class_of(echo) == class).filter_map(|echo| echo.rtt)
+    }
+
+    /// What the markers of the port of this `name` chose, in their order.
+    pub fn marker_counts(&self, name: &str) -> &[(&'static str, MarkerCounts)] {
+        self.link(name).map_or(&[], |link| &self.markers[link])
+    }
+
+    /// What passed each queue of the port of this `name`.
+    pub fn queues(&self, name: &str) -> &[Counters] {
+        self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
     /// Completion time of a complete flow's bytes on its path, alone and without slow start.
@@ -271,7 +289,11 @@ impl Report {
 
     /// Whether a flow counts: it arrived after the warm-up.
     fn counts(&self, flow: &FlowRecord) -> bool {
-        flow.arrival.0 >= self.experiment.warm_up.0
+        self.is_after_warm_up(flow.arrival)
+    }
+
+    fn is_after_warm_up(&self, at: Instant) -> bool {
+        at.0 >= self.experiment.warm_up.0
     }
 
     /// Mean of dropped/received over the switch ports that received something, as BCC's scripts print loss.
@@ -288,10 +310,4 @@ impl Report {
 
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// The name of a node, which is the first half of the name of any link that leaves it.
-fn node_name(network: &Network, node: u32) -> &str {
-    let link = network.links.iter().find(|link| link.from.0 == node).expect("every node has a link");
-    link.name.split("->").next().unwrap_or(&link.name)
 }

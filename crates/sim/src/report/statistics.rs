@@ -12,7 +12,7 @@ pub(super) fn describe(mut values: Vec<f64>) -> Value {
     // Summed in order of size, so that the mean does not depend on the order of completion.
     values.sort_by(f64::total_cmp);
     let n = values.len();
-    let percentile = |p: usize| values[(p * n).div_ceil(100) - 1];
+    let percentile = |p: usize| nearest_rank(&values, 10 * p);
     json!({
         "count": n,
         "mean": values.iter().sum::<f64>() / n as f64,
@@ -21,6 +21,11 @@ pub(super) fn describe(mut values: Vec<f64>) -> Value {
         "p99": percentile(99),
         "max": values[n - 1],
     })
+}
+
+/// The ⌈p·n⌉-th smallest of *n* sorted values, where *p* is in thousandths.
+pub(super) fn nearest_rank(sorted: &[f64], per_mille: usize) -> f64 {
+    sorted[(per_mille * sorted.len()).div_ceil(1_000) - 1]
 }
 
 /// Describe `(size, value)` pairs over all sizes and by bin; bin *i* holds sizes in `(edges[i-1], edges[i]]`.

@@ -1,0 +1,215 @@
+//! Traces of chosen flows: what their senders keep, at intervals or whenever it changes.
+//!
+//! How many flows will come is not known before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm
+//! R): the k-th flow takes a place with probability n/k, and what was recorded of the flow that had it is forgotten.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shallows_core::event::EventQueue;
+use shallows_core::random::Stream;
+use shallows_core::{Duration, Instant};
+use shallows_scenario::{Experiment, FlowChoice};
+use shallows_transport::{Phase, Sender};
+
+use crate::event::{Class, Event};
+use crate::world::World;
+
+/// What is told of a sender, in this order.
+pub(crate) const QUANTITIES: [&str; 7] =
+    ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
+
+/// The traces so far. A reading that has not changed leaves no row.
+#[derive(Debug)]
+pub(crate) struct FlowTracer {
+    traces: Vec<Trace>,
+    /// By number of the flow.
+    pub(crate) flows: BTreeMap<u32, Traced>,
+}
+
+#[derive(Debug)]
+struct Trace {
+    choice: FlowChoice,
+    every: Option<Duration>,
+    stream: Stream,
+    /// Flows that a sample could choose.
+    candidates: u64,
+    /// The sample.
+    chosen: Vec<u32>,
+    /// Flows that are being sent, of a trace that is taken at intervals.
+    active: BTreeSet<u32>,
+}
+
+/// What was recorded of one flow.
+#[derive(Debug)]
+pub(crate) struct Traced {
+    trace: usize,
+    slot: u32,
+    /// What its connection had written before.
+    before: u64,
+    last: [f64; QUANTITIES.len()],
+    pub(crate) rows: Vec<FlowRow>,
+}
+
+/// One reading of one flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowRow {
+    pub(crate) at: Instant,
+    /// Place in [`QUANTITIES`].
+    pub(crate) quantity: usize,
+    pub(crate) value: f64,
+}
+
+impl FlowTracer {
+    /// The traces that `experiment` asks for.
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        let trace = |(number, trace): (usize, &shallows_scenario::FlowTrace)| Trace {
+            choice: trace.choice.clone(),
+            every: trace.every,
+            stream: Stream::new(experiment.seed, "flow-traces", number as u64),
+            candidates: 0,
+            chosen: Vec::new(),
+            active: BTreeSet::new(),
+        };
+        Self {
+            traces: experiment.flow_traces.iter().enumerate().map(trace).collect(),
+            flows: BTreeMap::new(),
+        }
+    }
+
+    /// The traces that are taken at intervals, by number.
+    pub(crate) fn at_intervals(&self) -> impl Iterator<Item = u32> + use<> {
+        let every: Vec<bool> = self.traces.iter().map(|trace| trace.every.is_some()).collect();
+        (0..every.len() as u32).filter(move |&number| every[number as usize])
+    }
+
+    /// A flow has arrived: it belongs to the first trace that chooses it.
+    pub(crate) fn on_arrival(&mut self, flow: u32, workload: u16) {
+        for number in 0..self.traces.len() {
+            let (chosen, forgotten) = self.traces[number].chooses(flow, workload);
+            if let Some(forgotten) = forgotten {
+                self.flows.remove(&forgotten);
+                self.traces[number].active.remove(&forgotten);
+            }
+            if chosen {
+                let last = [f64::NAN; QUANTITIES.len()];
+                self.flows.insert(flow, Traced { trace: number, slot: 0, before: 0, last, rows: Vec::new() });
+                return;
+            }
+        }
+    }
+
+    /// A flow begins to be sent on the connection in `slot`. Says whether every change of its sender is to be recorded.
+    pub(crate) fn on_start(&mut self, flow: u32, slot: u32, sender: &Sender) -> bool {
+        let Some(traced) = self.flows.get_mut(&flow) else { return false };
+        (traced.slot, traced.before) = (slot, sender.written());
+        let trace = &mut self.traces[traced.trace];
+        if trace.every.is_some() {
+            trace.active.insert(flow);
+        }
+        trace.every.is_none()
+    }
+
+    /// A flow has been sent.
+    pub(crate) fn on_end(&mut self, flow: u32) {
+        if let Some(traced) = self.flows.get(&flow) {
+            self.traces[traced.trace].active.remove(&flow);
+        }
+    }
+
+    /// Read the sender of a flow.
+    #[cold]
+    pub(crate) fn record(&mut self, now: Instant, flow: u32, sender: &Sender) {
+        let Some(traced) = self.flows.get_mut(&flow) else { return };
+        for (quantity, value) in readings(sender, traced.before).into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            if traced.last[quantity] != value {
+                traced.last[quantity] = value;
+                traced.rows.push(FlowRow { at: now, quantity, value });
+            }
+        }
+    }
+}
+
+impl Trace {
+    /// Whether it chooses this flow, and which one it forgets for it.
+    fn chooses(&mut self, flow: u32, workload: u16) -> (bool, Option<u32>) {
+        match &self.choice {
+            FlowChoice::Numbers(flows) => (flows.binary_search(&flow).is_ok(), None),
+            FlowChoice::Workload(chosen) => (*chosen == workload, None),
+            FlowChoice::Sample { workload: Some(chosen), .. } if *chosen != workload => (false, None),
+            FlowChoice::Sample { count, .. } => {
+                self.candidates += 1;
+                if self.chosen.len() < *count as usize {
+                    self.chosen.push(flow);
+                    return (true, None);
+                }
+                let place = self.stream.below(self.candidates) as usize;
+                match self.chosen.get_mut(place) {
+                    Some(held) => (true, Some(std::mem::replace(held, flow))),
+                    None => (false, None),
+                }
+            }
+        }
+    }
+}
+
+/// In the order of [`QUANTITIES`]; none for what there is not, or not yet.
+fn readings(sender: &Sender, before: u64) -> [Option<f64>; QUANTITIES.len()] {
+    let ssthresh = sender.ssthresh().0;
+    [
+        Some(sender.cwnd().0 as f64),
+        // RFC 5681 §3.1: arbitrarily high at first.
+        (ssthresh != u64::MAX).then_some(ssthresh as f64),
+        sender.alpha(),
+        sender.srtt().map(|srtt| srtt.as_micros_f64()),
+        Some(sender.pipe().0 as f64),
+        Some(match sender.phase() {
+            Phase::Open => 0.0,
+            Phase::Recovery => 1.0,
+            Phase::Timeout => 2.0,
+            Phase::Braking => 3.0,
+        }),
+        Some(sender.acked().saturating_sub(before) as f64),
+    ]
+}
+
+impl World {
+    /// Read the senders of a trace that is taken at intervals.
+    pub(crate) fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
+        let trace = &self.flow_tracer.traces[number as usize];
+        let every = trace.every.expect("only traces with an interval are scheduled");
+        for flow in trace.active.iter().copied().collect::<Vec<_>>() {
+            let slot = self.flow_tracer.flows[&flow].slot;
+            let sender = &self.connections.senders[slot as usize].sender;
+            self.flow_tracer.record(queue.now(), flow, sender);
+        }
+        self.schedule(queue.now() + every, Class::FlowTrace, number, queue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flow_is_as_likely_to_be_sampled_as_any_other() {
+        // 2 of 10 flows, 5,000 times: each is chosen 1,000 times, standard deviation 28.3; five of them are 141.
+        let mut counts = [0u32; 10];
+        for entity in 0..5_000 {
+            let mut trace = Trace {
+                choice: FlowChoice::Sample { count: 2, workload: None },
+                every: None,
+                stream: Stream::new(1, "flow-traces", entity),
+                candidates: 0,
+                chosen: Vec::new(),
+                active: BTreeSet::new(),
+            };
+            (0..10).for_each(|flow| {
+                trace.chooses(flow, 0);
+            });
+            assert_eq!(trace.chosen.len(), 2);
+            trace.chosen.iter().for_each(|&flow| counts[flow as usize] += 1);
+        }
+        assert!(counts.iter().all(|&count| count.abs_diff(1_000) < 141), "{counts:?}");
+    }
+}

@@ -1,0 +1,187 @@
+//! What is done about incast: Pulser's brake at the senders (its Fig. 6), ICTCP's windows at the receiver.
+
+mod common;
+
+const MSS: f64 = 1_448.0;
+
+/// Pulser (ANCS '19) Fig. 6: a long flow at 10 Gb/s with an RTT of 80 us, and 24 senders that begin at 120 us what takes
+/// them until about 300 us: 24 · 8 KB = 192 KB, 160 us of the link. As in the paper all links are alike; the long flow's
+/// own card marks, so that its window is DCTCP's and not all that fits the card.
+const FIG_6: &str = r#"
+stop.at = "7ms"
+
+[topology]
+kind = "star"
+hosts = 26
+rate = "10Gbps"
+link_delay = "20us"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+markers = [{ kind = "threshold", k = "65p" }, { kind = "ein", high_water = "65p" }]
+
+[host]
+nic.markers = [{ kind = "threshold", k = "65p" }]
+
+[tcp]
+congestion = { kind = "pulser", dctcp = { initial_alpha = 0.0 } }
+delayed_ack = { segments = 1 }
+initial_window = 10
+
+[measure]
+flow_traces = [{ workload = 0 }]
+traces = [{ ports = ["switch0->host25"] }]
+
+[[workload]]
+kind = "long-lived"
+senders = "0"
+receivers = 25
+
+[[workload]]
+kind = "incast"
+senders = "1..25"
+receivers = 25
+size = "8KB"
+start = "5120us"
+"#;
+
+/// When the incast begins, in microseconds.
+const BEGINS: f64 = 5_120.0;
+
+/// What became of the long flow: times in microseconds, windows in segments.
+#[derive(Debug)]
+struct Reaction {
+    before: f64,
+    /// When cwnd was first at four segments or less, and at how many; when the brake was let go.
+    braked: Option<(f64, f64)>,
+    restored: Option<(f64, f64)>,
+    /// SRTT when the incast began.
+    srtt: f64,
+    /// Least and last window from then on.
+    least: f64,
+    last: f64,
+    /// When the switch ceased to notify.
+    ends: f64,
+}
+
+fn reaction(congestion: &str) -> Reaction {
+    let report = common::run(FIG_6, &[("tcp.congestion", congestion)]);
+    let long = report.flows().position(|flow| flow.size.is_none()).expect("there is a long flow") as u32;
+    let rows = |quantity: &'static str| -> Vec<(f64, f64)> {
+        report.flow_trace(long, quantity).map(|(at, value)| (at.as_secs_f64() * 1e6, value)).collect()
+    };
+    let cwnd: Vec<_> = rows("cwnd_bytes").into_iter().map(|(at, value)| (at, value / MSS)).collect();
+    let state = rows("state");
+    let before =
+        |rows: &[(f64, f64)]| rows.iter().rfind(|row| row.0 <= BEGINS).expect("it was read before").1;
+    let after: Vec<_> = cwnd.iter().copied().filter(|row| row.0 > BEGINS).collect();
+    let notified = report.trace("switch0->host25", "incast", None);
+    let braking = state.iter().find(|row| row.0 > BEGINS && row.1 == 3.0).map(|row| row.0);
+    let found = Reaction {
+        before: before(&cwnd),
+        braked: after.iter().find(|row| row.1 <= 4.0).copied(),
+        restored: braking.and_then(|begin| after.iter().find(|row| row.0 > begin && row.1 > 4.0).copied()),
+        srtt: before(&rows("srtt_us")),
+        least: after.iter().map(|row| row.1).fold(f64::MAX, f64::min),
+        last: after.last().expect("it goes on").1,
+        ends: notified.filter(|row| row.1 == 0.0).last().expect("it is over").0.as_secs_f64() * 1e6,
+    };
+    println!("{congestion}: {found:.1?}");
+    found
+}
+
+#[test]
+fn pulser_brakes_within_a_round_trip_of_an_incast_and_returns_when_it_ends() {
+    let found = reaction("{ kind = 'pulser', dctcp = { initial_alpha = 0.0 } }");
+    let braked = found.braked.expect("it brakes");
+    assert!(found.before > 100.0 && braked.1 == 4.0, "{found:?}");
+    assert!(braked.0 - BEGINS <= found.srtt, "{found:?}");
+    // Marks go on to cut it.
+    assert!(found.least > 3.0, "{found:?}");
+    // An acknowledgement takes 40 us back, and one without the notification follows the last one with it at once.
+    let restored = found.restored.expect("it lets go");
+    assert!((0.0..found.srtt).contains(&(restored.0 - found.ends)), "{found:?}");
+    assert_eq!(restored.1, found.before, "{found:?}");
+    assert!(found.last > found.before, "and it grows again: {found:?}");
+}
+
+#[test]
+fn dctcp_gives_way_to_an_incast_little_by_little() {
+    // What is marked is a small part of so large a window: one cut by α/2, not before the incast is nearly over.
+    let found = reaction("{ kind = 'dctcp', initial_alpha = 0.0 }");
+    assert!(found.braked.is_none() && found.restored.is_none(), "{found:?}");
+    assert!(found.least > 0.8 * found.before, "{found:?}");
+}
+
+/// 8 senders of 256 KB each at once, 20 times, to one port of 1 Gb/s that holds 30 packets; an RTT of 100 us.
+const INCAST: &str = r#"
+[topology]
+kind = "star"
+hosts = 9
+rate = "1Gbps"
+link_delay = "22us"
+
+[switch]
+buffer = { kind = "static-partition", per_port = "30p" }
+
+[tcp]
+congestion = "reno"
+rto = { min = "10ms", initial = "10ms" }
+delayed_ack = { segments = 2, timeout = "1ms" }
+
+[[workload]]
+kind = "incast"
+senders = "0..8"
+receivers = 8
+size = "256KB"
+repeats = 20
+period = "100ms"
+"#;
+
+/// Timeouts, packets dropped, and when the last flow of the slowest round ended, in milliseconds.
+fn incast(receiver: &str) -> (u32, u64, f64) {
+    let report = common::run(INCAST, &[("tcp.receiver", receiver)]);
+    let timeouts = report.flows().map(|flow| flow.timeouts).sum();
+    let dropped = report.port("switch0->host8").expect("the receiver's").dropped_total();
+    let longest =
+        report.flows().map(|flow| flow.completion_time.expect("each ends")).max().expect("there are flows");
+    println!("{receiver}: {timeouts} timeouts, {dropped} dropped, {:.2} ms", longest.as_micros_f64() / 1e3);
+    (timeouts, dropped, longest.as_micros_f64() / 1e3)
+}
+
+#[test]
+fn ictcp_spares_an_incast_of_eight_the_timeouts_of_fixed_windows() {
+    let (timeouts, dropped, longest) = incast("fixed");
+    assert!(timeouts > 20 && dropped > 0 && longest > 25.0);
+    // 8 · 256 KB in segments of 1,448 bytes take 1 Gb/s 17.0 ms; windows of two segments fill it from the first round trip on.
+    let (timeouts, dropped, longest) = incast("ictcp");
+    assert_eq!((timeouts, dropped), (0, 0));
+    assert!((17.0..17.5).contains(&longest), "{longest}");
+}
+
+#[test]
+fn one_connection_under_ictcp_grows_to_what_its_link_carries() {
+    // 90 % of the link may be used, and a window grows as long as a segment more fits: at C·RTT = 8.3 packets it ends between
+    // 90 % less one segment, 78 %, and the whole. Ten megabytes make its growth in the first milliseconds small.
+    let sets = [
+        ("tcp.receiver", "ictcp"),
+        ("workload.0.senders", "0"),
+        ("workload.0.repeats", "1"),
+        ("workload.0.size", "10MB"),
+    ];
+    let report = common::run(INCAST, &sets);
+    let time = report.flows().next().expect("there is one").completion_time.expect("it ends").as_secs_f64();
+    let share = 10e6 * 8.0 / time / (1e9 * MSS / 1_500.0);
+    println!("share {share:.3}");
+    assert!((0.78..1.0).contains(&share), "{share}");
+}
+
+#[test]
+fn ictcp_controls_persistent_connections_and_those_that_open_with_a_handshake() {
+    // 100 ms lie between the rounds: a window is kept over them, and doubles again.
+    for sets in [[("workload.0.connections", "'persistent'")], [("tcp.handshake", "true")]] {
+        let report = common::run(INCAST, &[&sets[..], &[("tcp.receiver", "ictcp")]].concat());
+        assert_eq!(report.flows().filter(|flow| flow.completion_time.is_some()).count(), 160);
+        assert_eq!(report.flows().map(|flow| flow.timeouts).sum::<u32>(), 0, "{sets:?}");
+    }
+}
