@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test bench clean
+.PHONY: build demo test bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,6 +17,8 @@ build: $(VENV)/.built
 demo: build
 	@$(BIN)/shallows demo --full
 
+# Random tests draw the same cases here each time; `cargo test` alone draws others.
+test: export PROPTEST_RNG_SEED ?= 1
 test: $(VENV)/.built $(VENV)/.dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -29,7 +31,15 @@ test: $(VENV)/.built $(VENV)/.dev
 
 bench: build
 	$(BIN)/python benches/peers.py
-	$(BIN)/python benches/micro.py
+	$(BIN)/python benches/micro.py --ports
+	$(BIN)/python benches/disciplines.py
+
+# docs/mutants.md. Hours; part of it with MUTANTS="-f red.rs" or MUTANTS="--sharding round-robin --shard 0/25".
+mutants:
+	@command -v cargo-mutants >/dev/null || { echo "missing: cargo-mutants. Get it with: cargo install cargo-mutants --locked"; exit 1; }
+	RUST_BACKTRACE=0 PROPTEST_MAX_SHRINK_ITERS=0 PROPTEST_DISABLE_FAILURE_PERSISTENCE=1 \
+		CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0 \
+		cargo mutants -p shallows-switch --minimum-test-timeout 25 -o target $(MUTANTS)
 
 clean:
 	rm -rf $(VENV) target

@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
-"""Instructions per operation of the hot paths, counted by Callgrind.
+"""Instructions per operation of the hot paths, and through every kind of port, counted by Callgrind.
 
-Usage: benches/micro.py [--baseline FILE] [--json FILE]
+Usage: benches/micro.py [--baseline FILE] [--json FILE] [--ports]
 
 Each operation runs N and 2 N times under `valgrind --tool=callgrind`; the difference over N is what one
 costs, free of
 start-up. Counts are repeatable for one binary, so two versions can be compared to the instruction.
+With `--ports` one packet through each kind of port is counted and timed beside one queue that drops at its
+tail.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 OPERATIONS = {
@@ -26,7 +31,37 @@ OPERATIONS = {
     "ecn-port": "the same with an ECN threshold",
     "sender": "one segment sent, received and acknowledged",
 }
+# One packet through a port with eight flows, four packets waiting.
+PORTS = {
+    "disciplines": [
+        "strict-priority",
+        "wrr",
+        "dwrr",
+        "wfq",
+        "wfq-self-clocked",
+        "hcf",
+        "hashed-drr",
+        "sfq",
+        "shaper",
+    ],
+    "markers": [
+        "threshold",
+        "red",
+        "red-averaged",
+        "red-classic",
+        "mq-ecn",
+        "ein",
+        "ein-as-released",
+        "tcn",
+        "codel",
+    ],
+    "buffers": ["static-partition", "complete-sharing", "abm"],
+}
+# What each is compared with; mq-ecn stands at a port of dwrr, all others at one of one queue.
+BASES = {"mq-ecn": "dwrr"}
 COUNT = 100_000
+# Packets for the time: some tenths of a second.
+TIMED = 3_000_000
 
 
 def instructions(binary: Path, operation: str, count: int) -> int:
@@ -47,6 +82,41 @@ def instructions(binary: Path, operation: str, count: int) -> int:
     return int(found.group(1))
 
 
+def per_operation(binary: Path, operation: str, count: int) -> float:
+    """Return the instructions of one operation."""
+    return (instructions(binary, operation, 2 * count) - instructions(binary, operation, count)) / count
+
+
+def nanoseconds(binary: Path, operation: str) -> float:
+    """Return the time of one operation: the least of three runs, less one that does nothing."""
+
+    def least(count: int) -> float:
+        times = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            subprocess.run([str(binary), operation, str(count)], capture_output=True, check=True)
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    return (least(TIMED) - least(0)) / TIMED * 1e9
+
+
+def count_ports(binary: Path, count: int) -> dict[str, dict[str, float]]:
+    """Count and time one packet through each kind of port, print a table, and return it."""
+    names = ["fifo", *(name for group in PORTS.values() for name in group)]
+    found = {
+        name: {"instructions": per_operation(binary, name, count), "ns": nanoseconds(binary, name)}
+        for name in names
+    }
+    print(f"\n{'one packet through':20}{'instructions':>13}{'adds':>7}{'ns':>8}{'adds':>7}")
+    for name, row in found.items():
+        base = found[BASES.get(name, "fifo")]
+        more, slower = (row[key] - base[key] for key in ("instructions", "ns"))
+        print(f"{name:20}{row['instructions']:13.0f}{more:7.0f}{row['ns']:8.1f}{slower:7.1f}")
+    print("added to a port of one queue that drops at its tail; mq-ecn to one of dwrr")
+    return found
+
+
 def main() -> int:
     """Count, print, and compare with a baseline if one is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -55,24 +125,30 @@ def main() -> int:
         "--json", type=Path, default=ROOT / "target/bench/micro.json", help="where to write the counts"
     )
     parser.add_argument("--count", type=int, default=COUNT, help="repetitions N of each operation")
+    parser.add_argument("--ports", action="store_true", help="every discipline, marker and buffer policy too")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         print("micro-benchmarks not run: valgrind is missing (apt-get install valgrind)", file=sys.stderr)
         return 0
     subprocess.run(
-        ["cargo", "build", "--release", "-q", "-p", "shallows-sim", "--example", "micro"],
+        [
+            *("cargo", "build", "--release", "-q", "-p", "shallows-sim", "--example", "micro"),
+            *(("--example", "ports") if options.ports else ()),
+        ],
         cwd=ROOT,
         check=True,
     )
-    binary = ROOT / "target/release/examples/micro"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    binary = target / "release/examples/micro"
     before = json.loads(options.baseline.read_text()) if options.baseline else {}
-    counts = {}
+    counts: dict[str, Any] = {}
     print(f"{'operation':12} {'instructions':>12} {'baseline':>10}  what")
     for operation, meaning in OPERATIONS.items():
-        once = instructions(binary, operation, options.count)
-        counts[operation] = (instructions(binary, operation, 2 * options.count) - once) / options.count
+        counts[operation] = per_operation(binary, operation, options.count)
         baseline = f"{before[operation]:10.1f}" if operation in before else f"{'':10}"
         print(f"{operation:12} {counts[operation]:12.1f} {baseline}  {meaning}")
+    if options.ports:
+        counts["ports"] = count_ports(binary.with_name("ports"), options.count)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(counts, indent=2) + "\n")
     return 0

@@ -38,6 +38,8 @@ def run(
     screen = console(stderr=as_json)
     screen.print(f"[bold]{experiment.name}[/bold]  seed {experiment.seed}  {experiment.hash[:12]}")
     print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
+    for note in experiment.notes():
+        screen.print(note, soft_wrap=True, highlight=False)
     print_warnings(experiment.warnings(), screen)
     with RunStatus(experiment.name) as status:
         finished = execute(source, experiment, folder, status.update)
@@ -54,6 +56,9 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
     summary = finished.summary
     print_table(tables.completion(summary), screen)
     print_table(tables.network(summary), screen)
+    for table in (tables.queries(summary), tables.markers(summary), tables.pings(summary)):
+        if table:
+            print_table(table, screen)
     screen.print()
     print_warnings([warning for warning in summary["warnings"] if warning not in (before or set())], screen)
     screen.print(tables.engine(summary), style="dim")

@@ -32,6 +32,9 @@ def write_run(run: Run, folder: Path) -> Path:
         tables.completion(summary),
         tables.network(summary),
     ]
+    shown += [table for table in (tables.markers(summary), tables.pings(summary)) if table]
+    asked = tables.queries(summary)
+    shown += [asked] if asked else []
     charts = [("Completion times: share of flows that took no longer", _completion_chart(run))]
     charts += [("Queues over time", _queue_chart(run.queues))] if run.queues is not None else []
     page = _render(
@@ -41,6 +44,7 @@ def write_run(run: Run, folder: Path) -> Path:
         warnings=summary["warnings"],
         tables=shown,
         charts=[(title, drawn) for title, drawn in charts if drawn],
+        notes=summary["notes"],
         engine=tables.engine(summary),
         commands=[_command("run", environment)],
         scenario=(run.path / "scenario.toml").read_text(encoding="utf-8"),
@@ -200,5 +204,12 @@ def _render(**content: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    empty: dict[str, Any] = {"text": "", "engine": "", "links": [], "resolved": "", "label": label()}
+    empty: dict[str, Any] = {
+        "text": "",
+        "engine": "",
+        "notes": [],
+        "links": [],
+        "resolved": "",
+        "label": label(),
+    }
     return environment.get_template("report.html.j2").render(empty | content)

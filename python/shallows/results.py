@@ -74,9 +74,37 @@ class Run:
         return self._table("counters.parquet")
 
     @cached_property
+    def queries(self) -> "pl.DataFrame | None":
+        """One row for each query, block or round, if the scenario has a workload that asks."""
+        return self._optional_table("queries.parquet")
+
+    @cached_property
     def queues(self) -> "pl.DataFrame | None":
         """Samples of ports and pools, if the scenario asks for them with `measure.sample_queues`."""
-        return self._table("queues.parquet") if (self.path / "queues.parquet").exists() else None
+        return self._optional_table("queues.parquet")
+
+    @cached_property
+    def markers(self) -> "pl.DataFrame | None":
+        """One row for each marker of each port, with the packets that it chose; none without markers."""
+        return self._optional_table("markers.parquet")
+
+    @cached_property
+    def traces(self) -> "pl.DataFrame | None":
+        """Each change of the state of traced ports, if the scenario asks for it with `measure.traces`."""
+        return self._optional_table("traces.parquet")
+
+    @cached_property
+    def flow_traces(self) -> "pl.DataFrame | None":
+        """Each change of what traced senders keep, if the scenario asks for it with `measure.flow_traces`."""
+        return self._optional_table("flow_traces.parquet")
+
+    @cached_property
+    def pings(self) -> "pl.DataFrame | None":
+        """One row for each echo request, if the scenario has a workload of kind `ping`."""
+        return self._optional_table("pings.parquet")
+
+    def _optional_table(self, name: str) -> "pl.DataFrame | None":
+        return self._table(name) if (self.path / name).exists() else None
 
     def _document(self, name: str) -> dict[str, Any]:
         try:

@@ -107,10 +107,8 @@ def execute(
         try:
             (path / "scenario.toml").write_text(source.text, encoding="utf-8")
             (path / "resolved.json").write_text(experiment.resolved() + "\n", encoding="utf-8")
-            results.write_flows(str(path / "flows.parquet"))
-            results.write_counters(str(path / "counters.parquet"))
-            if results.has_samples():
-                results.write_queues(str(path / "queues.parquet"))
+            for name in results.tables():
+                results.write_table(name, str(path / f"{name}.parquet"))
             _write(path / "env.json", _environment(source, experiment))
             _write(path / "summary.json", summary)
             pages.write_run(Run(path), path)
@@ -148,6 +146,7 @@ def _simulate(
     engine["packet_hops_per_s"] = round(engine["packet_hops"] / wall)
     engine["peak_rss_mb"] = round(_peak_memory_mb(), 1)
     summary["marking_curves"] = json.loads(experiment.marking_curves())
+    summary["notes"] = experiment.notes()
     summary["warnings"] = experiment.warnings() + results.warnings()
     return summary, results
 

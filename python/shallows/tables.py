@@ -41,7 +41,7 @@ def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curve
         ["  in µs", *(_range(curve, "us", digits) for curve in curves)],
         ["  in BDP", *(_range(curve, "bdp", digits) for curve in curves)],
     ]
-    if any(curve["kind"] == "red" for curve in curves):
+    if any(curve["pmax"] < 1 for curve in curves):
         rows.append(["  probability up to", *(percent(curve["pmax"]) for curve in curves)])
     for busy in sorted({limit["busy_ports"] for curve in curves for limit in curve["limits"]}):
         rows.append([f"limit, {busy} busy", *(_limit(curve, busy) for curve in curves)])
@@ -111,6 +111,61 @@ def bins(summary: dict[str, Any]) -> list[str]:
         return named.index(name) if name in named else len(named) + max(edges) + (name[0] == "a")
 
     return sorted(summary["fct_us"], key=place)
+
+
+def markers(summary: dict[str, Any]) -> Table | None:
+    """What each kind of marker chose, all ports together; nothing where one marker is all there is."""
+    counts = summary.get("markers") or {}
+    if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
+        return None
+    rows = [
+        [name, *(f"{chosen[what]:,}" for what in ("marked", "incast", "dropped"))]
+        for name, chosen in counts.items()
+    ]
+    note = "A packet that several markers choose counts for each of them."
+    return Table("Packets chosen by markers", ["marker", "CE", "incast bit", "dropped"], rows, note=note)
+
+
+def queries(summary: dict[str, Any]) -> Table | None:
+    """Completion times of queries by workload; nothing where none are asked."""
+    measured = summary.get("queries")
+    if not measured:
+        return None
+    rows = []
+    for name, described in measured.items():
+        numbers = [described[key] for key in ("mean", "p50", "p95", "p99", "p999")]
+        shares = [percent(described[key]) for key in ("with_timeout", "quality")]
+        label = name.replace("workload", "workload ")
+        counted = f"{described['count']:,}"
+        rows.append([label, counted, *map(digits, numbers), *shares, digits(described["goodput_gbps"])])
+    columns = [
+        "queries",
+        "count",
+        "mean µs",
+        "p50 µs",
+        "p95 µs",
+        "p99 µs",
+        "p99.9 µs",
+        "timed out",
+        "quality",
+        "Gb/s",
+    ]
+    note = "Timed out: share of queries with a timeout. Gb/s: what a query got over its time, on average."
+    return Table("Queries", columns, rows, note=note)
+
+
+def pings(summary: dict[str, Any]) -> Table | None:
+    """Round-trip times of echoes by class of service; nothing without a workload of kind `ping`."""
+    measured = summary.get("ping_rtt_us")
+    if not measured:
+        return None
+    rows = []
+    for name, times in measured.items():
+        numbers = [times.get(key) for key in ("mean", "p50", "p95", "p99", "max")]
+        label = name.replace("class", "class ")
+        rows.append([label, f"{times['count']:,}", *map(digits, numbers), f"{times['lost']:,}"])
+    columns = ["echoes", "count", "mean µs", "p50 µs", "p95 µs", "p99 µs", "max µs", "no reply"]
+    return Table("Round-trip times of pings", columns, rows)
 
 
 def network(summary: dict[str, Any]) -> Table:

@@ -38,6 +38,34 @@ senders = "1..5"
 receivers = "0..1"
 """
 
+# Three queries to each of three workers, and a block from two.
+QUERIES = """
+name = "queries"
+
+[topology]
+kind = "graph"
+hosts = ["client", "worker-{0..3}"]
+switches = ["tor"]
+rate = "10Gbps"
+links = [{ between = ["client", "tor"] }, { between = ["worker-*", "tor"] }]
+
+[switch]
+buffer = { kind = "dynamic-threshold", alpha = 1.0, pool = "1MB" }
+
+[[workload]]
+kind = "partition-aggregate"
+clients = "client"
+size = "2KB"
+queries = 3
+arrivals = { kind = "periodic", period = "1ms" }
+
+[[workload]]
+kind = "block-transfer"
+clients = "client"
+servers = "worker-0, worker-1"
+block = "100KB"
+"""
+
 # Flows that never end: minutes of work.
 ENDLESS = """
 name = "endless"

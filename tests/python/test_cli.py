@@ -30,6 +30,7 @@ def test_a_run_prints_tables_and_leaves_a_complete_folder(
         "flows.parquet",
         "queues.parquet",
         "counters.parquet",
+        "markers.parquet",
         "summary.json",
         "report.html",
     }

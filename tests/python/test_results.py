@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import shallows as sh
-from shallows import demo, figures, folder, running
+from shallows import demo, figures, folder, running, tables
 from shallows.about import build
-from shared import SMALL
+from shared import QUERIES, SMALL
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(scenario: Path, tmp_path: Path) -> None:
@@ -32,6 +32,28 @@ def test_tables_and_summary_agree(scenario: Path, tmp_path: Path) -> None:
     assert run.counters["sent"].sum() == run.summary["engine"]["packet_hops"]
     assert run.queues is not None
     assert set(run.queues["kind"].unique()) <= {"port", "pool"}
+
+
+def test_queries_have_a_table_and_a_place_in_the_summary(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(QUERIES, encoding="utf-8")
+    run = sh.run(scenario, out=tmp_path / "run")
+    assert run.queries is not None
+    assert run.queries["workload"].to_list() == [0, 0, 0, 1]
+    assert run.queries["bytes"].to_list() == [6_000, 6_000, 6_000, 100_000]
+    # Requests and answers of three workers, three times; two parts of a block.
+    assert run.flows["query"].to_list().count(0) == 6 + 2
+    mean = run.summary["queries"]["workload0"]["mean"]
+    assert run.queries["completion_us"][:3].mean() == pytest.approx(mean, rel=1e-12)
+    table = tables.queries(run.summary)
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["all", "workload 0", "workload 1"]
+    assert "Queries" in (run.path / "report.html").read_text(encoding="utf-8")
+
+
+def test_runs_without_queries_have_no_table_of_them(scenario: Path, tmp_path: Path) -> None:
+    run = sh.run(scenario, out=tmp_path / "run")
+    assert run.queries is None
+    assert tables.queries(run.summary) is None
 
 
 def test_a_change_of_any_setting_changes_the_hash(scenario: Path, tmp_path: Path) -> None:

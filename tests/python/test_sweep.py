@@ -72,8 +72,8 @@ def test_one_and_two_workers_give_the_same_bytes(shell: Shell, sweep: Path, tmp_
     for jobs in ["1", "2"]:
         done = shell("sweep", sweep, "--jobs", jobs, "--out", f"with{jobs}")
         assert done.returncode == 0, done.stderr
-    # Four files of each of eight points: flows, queues, counters, settings, and the scenario.
-    assert len(contents(tmp_path / "with1")) == 8 * 5
+    # Of each of eight points: flows, queues, counters, settings, scenario; of four, the markers.
+    assert len(contents(tmp_path / "with1")) == 8 * 5 + 4
     assert contents(tmp_path / "with1") == contents(tmp_path / "with2")
     assert results(tmp_path / "with1") == results(tmp_path / "with2")
 
