@@ -326,7 +326,8 @@ fn dctcp_over_10_ms_has_the_throughput_of_ns3_and_the_alpha_of_the_analysis() {
     // ns-3: 48 to 49 Mb/s after 5.6 s. 50 · 1,448/1,502 = 48.2.
     let (least, most) = throughputs(&report, 5.6, 15.0);
     assert!(least >= 48.0 && most <= 49.0, "{least} to {most}");
-    // ns-3's alpha is between 0.06 and 0.085, half of what the analysis says (docs/fidelity.md). W* = 45.8 packets: the
+    // ns-3's alpha is between 0.06 and 0.085 with byte queue limits below its marker, and 0.128 on average without, which is
+    // what a switch port is (docs/fidelity.md). W* = 45.8 packets: the
     // fluid says 0.21. Three rounds do not win anything back: the marks are one on their way, byte counting counts one
     // whole window first, and of 3.5 packets the last half takes a round.
     let (found, expected) = (mean_alpha(&report, 7.0, 15.0), alpha_in_theory(ns3_window(10.0), 3.0));
@@ -348,10 +349,12 @@ fn dctcp_over_80_ms_climbs_as_in_ns3() {
     // Alpha above 0.1 until 7.5 s, and below 0.01 from 11 to 30 s.
     assert!(alpha_between(&report, 5.1, 7.5).0 > 0.1);
     assert!(alpha_between(&report, 11.0, 30.0).1 < 0.01);
-    // Later between 0.015 and 0.025 in ns-3; the fluid says √(2/337) = 0.077, which pauses make less.
+    // Later between 0.015 and 0.025 in ns-3 with byte queue limits, and 0.057 on average without; the fluid says
+    // √(2/337) = 0.077, which pauses make less.
     let (found, fluid) = (mean_alpha(&report, 34.0, 45.0), alpha_in_theory(ns3_window(80.0), 0.0));
     println!("alpha {found:.3}, fluid {fluid:.3}");
-    assert!((0.6 * fluid..fluid).contains(&found), "{found}, fluid {fluid}");
+    assert!((found / 0.057 - 1.0).abs() < 0.05, "{found}, ns-3 0.057");
+    assert!(found < fluid, "{found}, fluid {fluid}");
 }
 
 #[test]
