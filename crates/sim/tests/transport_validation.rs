@@ -87,26 +87,32 @@ fn renos_window_swings_between_what_fits_and_half_of_it() {
     assert!((period / expected - 1.0).abs() < 0.05, "{period} s, expected {expected}");
 }
 
-/// Share of the link that one flow uses over a path of 500 packets, with a threshold of one; 4 · 149.67 + 1.32 = 600 us.
-fn almost_unbuffered(congestion: &str) -> f64 {
+/// Share of the link that one flow uses over a path of 500 packets, where a switch does this; 4 · 149.67 + 1.32 = 600 us.
+fn almost_unbuffered(congestion: &str, switch: (&str, &str)) -> f64 {
     let report = common::run(
         SCENARIO,
-        &[
-            ("tcp.congestion", congestion),
-            ("switch.markers", "[{ kind = 'threshold', k = '1p' }]"),
-            ("topology.link_delay", "149.67us"),
-            ("stop.at", "2s"),
-        ],
+        &[("tcp.congestion", congestion), switch, ("topology.link_delay", "149.67us"), ("stop.at", "2s")],
     );
     let found = throughput(&report, 0, 1.0, 2.0) / (10e9 * MSS / 1_500.0);
     println!("{congestion}: {found:.4}");
     found
 }
 
+/// It marks what finds more than one packet.
+const MARKED: (&str, &str) = ("switch.markers", "[{ kind = 'threshold', k = '1p' }]");
+
+#[test]
+fn reno_keeps_three_quarters_of_the_link_without_a_buffer() {
+    // The same sawtooth, cut by drops: the two packets that a growing window sends at once fit, no more.
+    let buffer = ("switch.buffer", "{ kind = 'static-partition', per_port = '2p' }");
+    let found = almost_unbuffered("'reno'", buffer);
+    assert!((found - 0.75).abs() <= 0.03, "{found}");
+}
+
 #[test]
 fn ecn_star_keeps_three_quarters_of_the_link_with_almost_no_buffer() {
     // The window swings evenly between half a BDP and one.
-    let found = almost_unbuffered("'ecn-star'");
+    let found = almost_unbuffered("'ecn-star'", MARKED);
     assert!((found - 0.75).abs() <= 0.03, "{found}");
 }
 
@@ -115,7 +121,7 @@ fn dctcp_keeps_more_than_the_bound_with_almost_no_buffer() {
     // 94 % (SIGMETRICS '11) is the worst of all numbers of flows in the fluid model. For one flow over 500 packets the
     // sawtooth of SIGCOMM '10 §3.3 has A = ½·√(2(500 + 1)) = 15.8 packets, of which 15.8 − 2 are missing at the bottom:
     // 13.8²/(2·15.8)/500 = 1.2 %.
-    let found = almost_unbuffered("'dctcp'");
+    let found = almost_unbuffered("'dctcp'", MARKED);
     assert!((found - 0.988).abs() <= 0.01, "{found}");
 }
 
