@@ -63,7 +63,7 @@ def fct(runs: Runs) -> "Figure":
     with style.panels(len(sizes) + 1, 2, 0.95, sharex=True) as (figure, plots):
         for row, size in enumerate(sizes):
             both = [points(_completion(size, statistic)) for statistic in ("mean", "p99")]
-            unit = style.time_unit(max(map(_largest, both)))
+            unit = style.time_unit(value for drawn in both for value in _values(drawn))
             for plot, drawn in zip(plots[2 * row : 2 * row + 2], both, strict=True):
                 _draw(plot, drawn, unit.size)
             plots[2 * row].set_ylabel(f"{size.replace('_', ' ')} flows:\nFCT ({unit.name})")
@@ -119,9 +119,10 @@ def incast(runs: Runs) -> "Figure":
 
         _draw(goodput, points("goodput_gbps"))
         times = points("p99")
-        unit = style.time_unit(_largest(times))
+        unit = style.time_unit(_values(times))
         _draw(tail, times, unit.size)
         _draw(timed_out, points("with_timeout", 100))
+        timed_out.set_yscale("linear")
         goodput.set(ylabel="goodput\n(Gb/s)")
         tail.set(ylabel=f"99th pct.\ntime ({unit.name})")
         timed_out.set(ylabel="with timeout\n(%)", xlabel="servers", ylim=(-4, 108), yticks=[0, 50, 100])
@@ -197,5 +198,5 @@ def _draw(plot: "Axes", points: Points, unit: float = 1, *, zero: bool = False) 
     style.scale(plot, "y", drawn, zero=zero)
 
 
-def _largest(points: Points) -> float:
-    return max((value for line in points.values() for values in line.values() for value in values), default=0)
+def _values(points: Points) -> list[float]:
+    return [value for line in points.values() for values in line.values() for value in values]

@@ -88,7 +88,7 @@ def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
         for plot, (name, drawn) in zip(plots, sizes.items(), strict=True):
             unit = style.Unit("", 1)
             if column == "fct_us":
-                unit = style.time_unit(max(values[-1] for values in drawn.values() if len(values)))
+                unit = style.time_unit(value for values in drawn.values() for value in values)
             _draw_cdf(plot, {line: _ranks(values / unit.size) for line, values in drawn.items()})
             plot.set_ylabel(f"share of\n{name.replace('_', ' ')} flows")
             plot.set_xlabel(f"completion time ({unit.name})" if unit.name else "")
@@ -172,7 +172,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     Examples
     --------
     >>> import shallows as sh
-    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "10us"}, out=folder / "queue-cdf")
+    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "queue-cdf")
     >>> sh.figures.queue_cdf(run).axes[0].get_xlabel()
     'backlog (KB)'
     """
@@ -186,7 +186,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
             for port, steps in backlogs(run, chosen).items():
                 key = ", ".join(filter(None, [name, port if ports or not name else ""]))
                 found.setdefault(key, []).append(steps)
-    unit = style.size_unit(max(steps.values.max() for line in found.values() for steps in line))
+    unit = style.size_unit([max(steps.values.max() for line in found.values() for steps in line)])
     curves = {}
     for name, line in found.items():
         # Seeds one after the other, as if they were one run.
@@ -234,7 +234,7 @@ def ping(runs: Runs) -> "Figure":
             found[", ".join(filter(None, parts))] = echoes.filter(pl.col("class") == number)["rtt_us"].sort()
     if not found:
         raise ShallowsError("no echo of these runs came back", "let them run for longer: stop.at")
-    unit = style.time_unit(max(values[-1] for values in found.values()))
+    unit = style.time_unit(value for values in found.values() for value in values)
     with style.panels(1, 1, 1.5) as (figure, (plot,)):
         _draw_cdf(plot, {name: _ranks(values / unit.size) for name, values in found.items()})
         plot.set(xlabel=f"round-trip time ({unit.name})", ylabel="share of echoes")
@@ -275,7 +275,7 @@ def starvation(runs: Runs) -> "Figure":
     together = np.concatenate(list(gaps.values()))
     if not len(together):
         raise ShallowsError("no flow of these runs sent anything", "let them run for longer: stop.at")
-    unit = style.time_unit(together.max())
+    unit = style.time_unit(together.tolist())
     low, high = together.min() / unit.size, together.max() / unit.size
     spans_decades = low > 0 and high > 10 * low
     bins = np.geomspace(low, high, GAP_BINS + 1) if spans_decades else np.linspace(0, high, GAP_BINS + 1)
@@ -345,7 +345,8 @@ def _draw_cdf(plot: "Axes", curves: dict[str, Curve], *, linear: bool = False) -
     for index, (name, (values, shares)) in enumerate(curves.items()):
         # From zero upwards at the first value, as a distribution rises.
         places, heights = [*values[:1], *values], [0.0, *shares]
-        plot.plot(places, heights, label=name, drawstyle="steps-post", **style.look(index, points=5))
+        line = style.look(index) | {"markevery": style.marks(index, 5)}
+        plot.plot(places, heights, label=name, drawstyle="steps-post", **line)
         drawn += values
     if linear:
         plot.set_xlim(0, max(drawn) * 1.03 or 1)

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
-from shallows.results import Run, axis_name, describe
+from shallows.results import Run, describe
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,11 +59,8 @@ def _value(text: str) -> Any:
 def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
     """Runs by what distinguishes them from the others, other than their seed and these axes."""
     several = len({run.summary["name"] for run in runs}) > 1
-    places: dict[str, set[str]] = {}
-    for run in runs:
-        for axis in {*places, *labels(run)}:
-            places.setdefault(axis, set()).add(str(labels(run).get(axis)))
-    telling = {axis for axis, values in places.items() if len(values) > 1} - {"seed", *without}
+    axes = {axis for run in runs for axis in labels(run)} - {"seed", *without}
+    telling = {axis for axis in axes if len({str(labels(run).get(axis)) for run in runs}) > 1}
     found: dict[str, list[Run]] = {}
     for run in runs:
         kept = {axis: value for axis, value in labels(run).items() if axis in telling}
@@ -99,7 +96,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
 
 def _on(run: Run, axis: str) -> list[str]:
     """The run's place on an axis, as text."""
-    return [str(value) for key, value in labels(run).items() if axis in {key, axis_name(key)}]
+    return [str(value) for key, value in labels(run).items() if axis in {key, key.rsplit(".", 1)[-1]}]
 
 
 def ports_of(run: Run) -> dict[str, str]:
@@ -116,9 +113,7 @@ def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[
     for pattern in wanted:
         found = [name for name in names if fnmatchcase(name, pattern) or kinds.get(name) == pattern]
         if not found:
-            raise ShallowsError(
-                f"{run.path} has no port {pattern!r} to draw", _listed("its ports are", names)
-            )
+            raise ShallowsError(f"{run.path} has no port {pattern!r}", _listed("to draw there are", names))
         chosen |= dict.fromkeys(found)
     return list(chosen)
 

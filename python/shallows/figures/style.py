@@ -47,16 +47,8 @@ def panels(
         yield figure, [plot for row in grid for plot in row]
 
 
-def look(index: int, points: int | None = None) -> dict[str, Any]:
-    """Colour, marker and dashes of the line with this index: readable in grey, and told apart beyond eight.
-
-    Parameters
-    ----------
-    index
-        Place of the line among those of its panel.
-    points
-        For lines with many points: how many of them to mark.
-    """
+def look(index: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the line with this index: readable in grey, also beyond eight lines."""
     import matplotlib
 
     cycle = matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()
@@ -66,10 +58,12 @@ def look(index: int, points: int | None = None) -> dict[str, Any]:
     # The second time around, each marker meets another dash.
     chosen["linestyle"] = cycle["linestyle"][(place + again) % number]
     # Open markers, later lines below: points that coincide stay visible.
-    chosen |= {"markerfacecolor": "white", "zorder": 3 - 0.05 * index}
-    if points:
-        chosen["markevery"] = (0.3 * ((index % 4) + 0.5) / (4 * points), 1 / points)
-    return chosen
+    return chosen | {"markerfacecolor": "white", "zorder": 3 - 0.05 * index}
+
+
+def marks(index: int, number: int) -> tuple[float, float]:
+    """Where a line with many points has so many markers, evenly along it, beside those of other lines."""
+    return (0.3 * (index % 4 + 0.5) / (4 * number), 1 / number)
 
 
 @dataclass(frozen=True)
@@ -80,27 +74,44 @@ class Unit:
     size: float
 
 
-def time_unit(longest_us: float) -> Unit:
-    """The unit in which this many microseconds, the most of an axis, are read best.
+def time_unit(values: Iterable[float]) -> Unit:
+    """The unit in which an axis with these microseconds is read best.
 
-    >>> time_unit(20_000.0), time_unit(2e6).name, time_unit(150.0).name
-    (Unit(name='ms', size=1000.0), 's', 'µs')
+    >>> time_unit([0.0, 20_000.0])
+    Unit(name='ms', size=1000.0)
+    >>> time_unit([150.0]).name, time_unit([80.0, 10_000_000.0]).name
+    ('µs', 'ms')
     """
-    return _fitting(longest_us, [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)])
+    return _fitting(values, [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)])
 
 
-def size_unit(largest: float) -> Unit:
-    """The unit in which this many bytes, the most of an axis, are read best.
+def size_unit(values: Iterable[float]) -> Unit:
+    """The unit in which an axis with these bytes is read best.
 
-    >>> size_unit(720_000).name, size_unit(3e6).name
+    >>> size_unit([720_000]).name, size_unit([0, 3e6]).name
     ('KB', 'MB')
     """
-    return _fitting(largest, [("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9)])
+    return _fitting(values, [("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9)])
 
 
-def _fitting(largest: float, units: Sequence[tuple[str, float]]) -> Unit:
-    fitting = [unit for unit in units if largest >= unit[1]] or units[1:2]
+def _fitting(values: Iterable[float], units: Sequence[tuple[str, float]]) -> Unit:
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    # Of a logarithmic axis the middle counts, of a linear one the end.
+    typical = math.sqrt(low * high) if high > 100 * low else high
+    fitting = [unit for unit in units if typical >= unit[1]] or units[:1]
     return Unit(*fitting[-1])
+
+
+def time_axis(plot: "Axes", end_us: float) -> Unit:
+    """Make the horizontal axis one of time from the beginning of the run, and return its unit."""
+    from matplotlib.ticker import MaxNLocator
+
+    unit = time_unit([end_us])
+    plot.set(xlabel=f"time ({unit.name})", xlim=(0, end_us / unit.size))
+    plot.xaxis.set_major_locator(MaxNLocator(5))
+    plot.xaxis.set_major_formatter(_plain_numbers())
+    return unit
 
 
 def scale(plot: "Axes", which: str, values: Iterable[float], *, zero: bool = False) -> None:
@@ -158,13 +169,15 @@ def _plain_numbers() -> "Formatter":
     return FuncFormatter(lambda value, _: digits(value))
 
 
-def add_legend(figure: "Figure", plot: "Axes") -> None:
-    """A legend above all panels, where it covers nothing; none for a single line."""
-    handles, names = plot.get_legend_handles_labels()
-    if len(names) > 1:
+def add_legend(figure: "Figure", *plots: "Axes") -> None:
+    """A legend of these panels' lines above all panels, where it covers nothing; none for a single line."""
+    lines = {
+        name: handle for plot in plots for handle, name in zip(*plot.get_legend_handles_labels(), strict=True)
+    }
+    if len(lines) > 1:
         # As many columns as fit: a column is as wide as the longest name and its line.
-        columns = max(1, min(len(names), LEGEND_CHARACTERS // (max(map(len, names)) + 8)))
-        figure.legend(handles, names, loc="outside upper center", ncols=columns)
+        columns = max(1, min(len(lines), LEGEND_CHARACTERS // (max(map(len, lines)) + 8)))
+        figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=columns)
 
 
 def name_panel(plot: "Axes", text: str) -> None:

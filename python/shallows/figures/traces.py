@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOST_LINES = 6
 """Lines of a panel that can be followed, unless more are asked for."""
 
+MARKS = 6
+"""Markers of a line over time."""
+
 GOODPUT_SLICES = 50
 """Parts of the run over which goodput is averaged."""
 
@@ -43,25 +46,24 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     Examples
     --------
     >>> import shallows as sh
-    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "10us"}, out=folder / "queue")
+    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "queue")
     >>> sh.figures.queue(run, ports=["switch0->host0"]).axes[0].get_ylabel()
     'backlog (KB)'
     """
     shown = _panels(as_list(runs), ports)
     end = max(steps.times[-1] for _, _, steps in shown)
-    time = style.time_unit(end)
     with style.panels(len(shown), 1, 0.85, sharex=True) as (figure, plots):
+        time = style.time_axis(plots[-1], end)
         for plot, (label, is_pool, steps) in zip(plots, shown, strict=True):
             # Ports share a scale, and pools: what is higher in the figure was longer.
             top = max(other.values.max() for _, kind, other in shown if kind == is_pool)
-            unit, thin = style.size_unit(top), steps.thinned()
+            unit, thin = style.size_unit([top]), steps.thinned()
             times, values = thin.times / time.size, thin.values / unit.size
             plot.fill_between(times, values, step="post", color="0.85", linewidth=0)
             plot.plot(times, values, drawstyle="steps-post", marker="none", linewidth=0.7)
             style.scale(plot, "y", [top / unit.size])
             plot.set_ylabel(f"{'pool' if is_pool else 'backlog'} ({unit.name})")
             style.name_panel(plot, label)
-        plots[-1].set(xlabel=f"time ({time.name})", xlim=(0, end / time.size))
         figure.align_ylabels()
     return figure
 
@@ -171,7 +173,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     Examples
     --------
     >>> import shallows as sh
-    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "10us"}, out=folder / "heat-map")
+    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "heat-map")
     >>> sh.figures.heat_map(run, ports=["host[1-4]->*"]).axes[0].get_xlabel()
     'time (ms)'
     """
@@ -187,9 +189,10 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         field = np.array([steps.highest(edges) for steps in rows.values()])
         maps.append((label, list(rows), field, float(edges[-1])))
     top = max(field.max() for _, _, field, _ in maps) or 1.0
-    unit, time = style.size_unit(top), style.time_unit(max(end for *_, end in maps))
+    unit = style.size_unit([top])
     tallest = max(len(names) for _, names, _, _ in maps)
-    with style.panels(len(maps), 1, min(max(0.7, 0.11 * tallest), 4.5), sharex=True) as (figure, plots):
+    with style.panels(len(maps), 1, min(0.3 + 0.12 * tallest, 4.5), sharex=True) as (figure, plots):
+        time = style.time_axis(plots[-1], max(end for *_, end in maps))
         for plot, (label, names, field, end) in zip(plots, maps, strict=True):
             extent = (0, end / time.size, len(names) - 0.5, -0.5)
             image = plot.imshow(
@@ -203,8 +206,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
             )
             _name_rows(plot, names)
             style.name_panel(plot, label)
-        plots[-1].set_xlabel(f"time ({time.name})")
-        bar = figure.colorbar(image, ax=plots, location="top", aspect=40, pad=0.02)
+        bar = figure.colorbar(image, ax=plots, location="top", aspect=40, pad=0.06)
         bar.set_label(f"backlog ({unit.name})")
     return figure
 
@@ -212,7 +214,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
 def _name_rows(plot: "Axes", names: Sequence[str]) -> None:
     """Names of ports beside their rows; of many, as many as can be read."""
     step = -(-len(names) // 36)
-    plot.set_yticks(range(0, len(names), step), names[::step], fontsize=6 if len(names) > 8 else 7)
+    plot.set_yticks(range(0, len(names), step), names[::step], fontsize=6)
     plot.tick_params(axis="y", length=0)
     plot.grid(visible=False)
 
@@ -256,7 +258,7 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
             lines[f"flow {flow}"] = Steps(steps.times[begin:], steps.values[begin:]).thinned()
         shown.append((label, lines, _end(run)))
     top = max(steps.values.max() for _, lines, _ in shown for steps in lines.values())
-    return _draw_over_time(shown, "cwnd", style.size_unit(top))
+    return _draw_over_time(shown, "cwnd", style.size_unit([top]))
 
 
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
@@ -348,20 +350,23 @@ def _draw_over_time(
 ) -> "Figure":
     """A panel for each entry: its name, its lines, and the end of its time axis."""
     end = max(last for _, _, last in shown)
-    time = style.time_unit(end)
     with style.panels(len(shown), 1, 1.25, sharex=True, sharey=True) as (figure, plots):
+        time = style.time_axis(plots[-1], end)
         names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
-        fullest = max(range(len(shown)), key=lambda place: len(shown[place][1]))
-        drawn: list[float] = []
+    with style.panels(len(shown), 1, 1.25, sharex=True) as (figure, plots):
+        time = style.time_axis(plots[-1], end)
         for plot, (label, lines, _) in zip(plots, shown, strict=True):
             for name, steps in lines.items():
-                look = style.look(names.index(name), points=6) | {"linewidth": 1.0, "markersize": 3.5}
-                values = steps.values / unit.size
-                plot.plot(steps.times / time.size, values, label=name, drawstyle="steps-post", **look)
-                drawn += [float(values.max())]
+                place = names.index(name)
+                look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
+                # Evenly in time: along a line that goes up and down there would be too many.
+                at = [end * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
+                marked = sorted({int(i) for i in steps.times.searchsorted(at) if 0 < i < len(steps.times)})
+                times, values = steps.times / time.size, steps.values / unit.size
+                plot.plot(times, values, label=name, drawstyle="steps-post", markevery=marked, **look)
+            # Each panel has a scale of its own: schemes differ by orders of magnitude.
+            style.scale(plot, "y", [max(steps.values.max() for steps in lines.values()) / unit.size])
             plot.set_ylabel(f"{what} ({unit.name})")
             style.name_panel(plot, label)
-        style.scale(plots[-1], "y", [max(drawn)])
-        plots[-1].set(xlabel=f"time ({time.name})", xlim=(0, end / time.size))
-        style.add_legend(figure, plots[fullest])
+        style.add_legend(figure, *plots)
     return figure
