@@ -13,11 +13,12 @@ Scenario files say what to run; the engine, written in Rust, runs them; this pac
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shallows import figures
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.results import Run
     from shallows.running import example, run
 
-__all__ = ["DefectError", "Run", "ScenarioError", "ShallowsError", "example", "run"]
+__all__ = ["DefectError", "Run", "ScenarioError", "ShallowsError", "example", "figures", "run"]
 
 _HOMES = {
     "DefectError": "shallows.errors",
@@ -25,6 +26,7 @@ _HOMES = {
     "ScenarioError": "shallows.errors",
     "ShallowsError": "shallows.errors",
     "example": "shallows.running",
+    "figures": "shallows.figures",
     "run": "shallows.running",
 }
 
@@ -35,4 +37,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'shallows' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    return home if home.__name__.endswith(f".{name}") else getattr(home, name)

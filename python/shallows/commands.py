@@ -136,13 +136,27 @@ def report(folders: list[str]) -> int:
     return OK
 
 
-def plot(figure: str, folders: list[str], out: str) -> int:
-    """`shallows plot`."""
-    from shallows import figures
+def plot(
+    name: str,
+    folders: list[str],
+    out: str,
+    formats: list[str],
+    where: list[tuple[str, str]],
+    choices: dict[str, list[Any]],
+) -> int:
+    """`shallows plot`; `choices` are the ports or flows to draw, for figures that can choose."""
+    from inspect import signature
 
-    draw = {"fct": figures.fct}[figure]
+    from shallows import figures
+    from shallows.figures.inputs import choose_runs
+
+    draw = getattr(figures, name.replace("-", "_"))
+    for option in choices:
+        if option not in signature(draw).parameters:
+            raise ShallowsError(f"{name} has no {option} to choose", "leave the option out")
+    figure = draw(choose_runs(find_runs(folders), where), **choices)
     check_writable(Path(out))
-    for path in figures.save(draw(find_runs(folders)), Path(out) / figure):
+    for path in figures.save(figure, Path(out) / name, formats):
         print(path)
     return OK
 
