@@ -14,8 +14,10 @@ import pytest
 
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.local import run_here
+from shallows.points import plan
 from shallows.running import Source
-from shallows.sweep import plan, run_points
+from shallows.sweeps import run_points
 from shared import SHALLOWS, SMALL, Shell
 
 SWEEP = """
@@ -117,7 +119,7 @@ def test_a_point_that_fails_stops_no_other(sweep: Path, tmp_path: Path) -> None:
     _, points = plan(Source.read(sweep), tmp_path / "out")
     # As if its scenario could not be loaded on the machine where it runs.
     points[1].source = replace(points[1].source, text="name = 3")
-    outcomes = run_points(points, 2, lambda *_: None)
+    outcomes = run_points(points, run_here, lambda *_: None)
     assert [outcome.run is None for outcome in outcomes] == [False, True] + [False] * 6
     assert "workload is not a list" in str(outcomes[1].error)
 
@@ -128,7 +130,7 @@ def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, 
     points = points[:2]
     points[0].source = Source(str(endless), endless.read_text())
     end_it = Killer(points[0].folder)
-    outcomes = run_points(points, 2, end_it)
+    outcomes = run_points(points, run_here, end_it)
     assert outcomes[0].error == "its process ended with code -9 (out of memory, or killed)"
     assert outcomes[1].run is not None
 
