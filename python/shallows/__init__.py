@@ -17,17 +17,30 @@ if TYPE_CHECKING:
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.results import Run
     from shallows.running import example, run
+    from shallows.sweeps import Sweep, sweep
 
-__all__ = ["DefectError", "Run", "ScenarioError", "ShallowsError", "example", "figures", "run"]
+__all__ = [
+    "DefectError",
+    "Run",
+    "ScenarioError",
+    "ShallowsError",
+    "Sweep",
+    "example",
+    "figures",
+    "run",
+    "sweep",
+]
 
 _HOMES = {
     "DefectError": "shallows.errors",
     "Run": "shallows.results",
     "ScenarioError": "shallows.errors",
     "ShallowsError": "shallows.errors",
+    "Sweep": "shallows.sweeps",
     "example": "shallows.running",
     "figures": "shallows.figures",
     "run": "shallows.running",
+    "sweep": "shallows.sweeps",
 }
 
 

@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
-    _add_sweep(commands)
+    _add_sweeps(commands)
     _add_report(commands)
     _add_plot(commands)
     _add_small(commands)
@@ -144,20 +144,50 @@ def _run(options: argparse.Namespace) -> int:
     )
 
 
-def _add_sweep(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "sweep", _sweep, "run every point of a scenario's [sweep] table, each once")
+    _add_points(parser)
+    parser.add_argument("--engine", choices=["local", "ray"], default="local", help="where points run")
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="of a Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
+    )
+    _add_json(parser)
+    parser = _add(commands, "plan", _plan, "print the points of a sweep with the time and memory they need")
+    _add_points(parser)
+    _add_json(parser)
+    parser = _add(commands, "merge", _merge, "gather the points that shards of a sweep have run")
+    _add_scenario(parser)
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of a shard")
+    parser.add_argument("--out", metavar="DIR", help="folder for all points' folders; default: runs/NAME")
+
+
+def _add_points(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     parser.add_argument(
         "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
     )
     parser.add_argument("--out", metavar="DIR", help="folder for the points' folders; default: runs/NAME")
-    _add_json(parser)
+    parser.add_argument("--shard", metavar="I/N", help="only every N-th point, beginning with the I-th")
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from shallows.commands import sweep
+    from shallows.sweep_commands import sweep
 
-    return sweep(options.scenario, tuple(options.overrides), options.jobs, options.out, options.json)
+    return sweep(options)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from shallows.sweep_commands import show_plan
+
+    return show_plan(options)
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from shallows.sweep_commands import merge
+
+    return merge(options)
 
 
 def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

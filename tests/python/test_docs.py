@@ -11,8 +11,8 @@ import pytest
 
 import shallows
 from shallows.cli import FIGURES, _parser
+from shallows.points import plan
 from shallows.running import Source
-from shallows.sweep import plan
 
 ROOT = Path(__file__).parents[2]
 
