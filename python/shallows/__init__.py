@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.results import Run
     from shallows.running import example, run
+    from shallows.scenario import Scenario
     from shallows.sweeps import Sweep, sweep
 
 __all__ = [
     "DefectError",
     "Run",
+    "Scenario",
     "ScenarioError",
     "ShallowsError",
     "Sweep",
@@ -34,6 +36,7 @@ __all__ = [
 _HOMES = {
     "DefectError": "shallows.errors",
     "Run": "shallows.results",
+    "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
     "ShallowsError": "shallows.errors",
     "Sweep": "shallows.sweeps",

@@ -222,7 +222,11 @@ def run(
     0
     """
     pairs = tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
-    source = Source.read(scenario, pairs, seed)
+    return run_source(Source.read(scenario, pairs, seed), out)
+
+
+def run_source(source: Source, out: str | Path | None) -> Run:
+    """Run it, unless its folder holds this very run."""
     experiment = source.load()
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
     clean_up(folder)

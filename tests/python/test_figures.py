@@ -18,8 +18,8 @@ import shallows as sh
 from shallows import cli, figures
 from shallows.figures import inputs, style
 from shallows.figures.steps import SLICES, Steps
+from shallows.points import plan
 from shallows.running import Source, execute
-from shallows.sweep import plan
 
 GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
 
