@@ -474,6 +474,14 @@ def test_unknown_ports_flows_and_values_are_answered_with_the_known(
         figures.ping([])
 
 
+def test_a_trace_that_no_flow_met_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    changes = {"measure.flow_traces": [{"flows": [3]}], "stop.at": "100ms"}
+    run = sh.run(GALLERY / "convergence.toml", changes, out=tmp_path / "run")
+    for draw in (figures.cwnd, figures.goodput):
+        with pytest.raises(sh.ShallowsError, match=r"no flow of .* was traced"):
+            draw(run)
+
+
 def test_runs_of_different_kinds_do_not_share_a_figure(
     heavy: list[sh.Run], blocks: list[sh.Run], tmp_path: Path
 ) -> None:

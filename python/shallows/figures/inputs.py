@@ -121,6 +121,8 @@ def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[
 def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[int]:
     """Flows to draw: those wanted, or all that were traced."""
     known: list[int] = traced.unique().sort().to_list()
+    if not known:
+        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
     for flow in wanted:
         if flow not in known:
             raise ShallowsError(f"{run.path} has no trace of flow {flow}", _listed("traced are", known))
