@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
-from typing import Any
+from typing import IO, Any
 
 
 class Child:
@@ -23,9 +23,13 @@ class Child:
         A function at the top of a module. What it hands to `send` is received here.
     arguments
         What it gets, pickled.
+    output
+        A file for what it prints; where ours goes if not given.
     """
 
-    def __init__(self, function: Callable[..., None], *arguments: object) -> None:
+    def __init__(
+        self, function: Callable[..., None], *arguments: object, output: IO[bytes] | None = None
+    ) -> None:
         self.pipe, theirs = Pipe()
         code = f"from shallows.child import serve; serve({theirs.fileno()})"
         # It imports what we can import, also where a path was added by hand.
@@ -34,6 +38,8 @@ class Child:
             [sys.executable, "-c", code],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
             env=environment,
         )
         theirs.close()
@@ -53,10 +59,16 @@ class Child:
         self.pipe.close()
         return self.process.wait()
 
-    def stop(self) -> None:
-        """End it; what it was writing goes."""
-        self.process.terminate()
-        self.end()
+    def stop(self, patience_s: float = 0.0) -> None:
+        """End it; what it was writing goes. With patience it has so long to find that nobody listens."""
+        self.pipe.close()
+        if patience_s:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience_s)
+            self.process.kill()
+        else:
+            self.process.terminate()
+        self.process.wait()
 
 
 def serve(pipe_number: int) -> None:

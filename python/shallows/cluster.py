@@ -1,7 +1,7 @@
 """The engine of a sweep that uses a Ray cluster: a task for each point.
 
-Machines of a cluster may share no files. A task is sent the scenario and the files that it names, and sends the
-finished folder back; only the machine that asked writes into the sweep's folder, as a local sweep does.
+Machines of a cluster may share no files. A task is sent the scenario and the files that it names, and sends
+the finished folder back; only the machine that asked writes into the sweep's folder, as a local sweep does.
 
 Ray's driver is a process of its own: Ray ends its driver when the cluster dies.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 from shallows.about import build
 from shallows.child import Child
-from shallows.errors import ShallowsError
+from shallows.errors import ScenarioError, ShallowsError
 from shallows.folder import RunFolder
 from shallows.local import LOOK_S, State, cores
 from shallows.points import Point
@@ -32,6 +32,9 @@ RETRIES = 5
 """How often a point is begun again whose worker or machine was lost. One that fails by itself is not."""
 
 REPORT_EVERY_S = 1.0
+"""Wall time between two notes of how far a task is."""
+
+KNOCK_S = 10.0
 
 Send = Callable[[tuple[str, Any]], None]
 
@@ -55,7 +58,10 @@ def run_on_ray(
     if not points:
         return
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    driver = Child(drive, dict(points), jobs, address)
+    # Ray prints much, and to where results go.
+    log = tempfile.NamedTemporaryFile(prefix="shallows-ray-", suffix=".log", delete=False)  # noqa: SIM115
+    with log:
+        driver = Child(drive, dict(points), jobs, address, output=log)
     running: dict[int, dict[str, Any]] = {}
     left = set(points)
     try:
@@ -73,10 +79,13 @@ def run_on_ray(
             running = {index: progress for index, progress in running.items() if index in left}
             yield running, ended
     except EOFError:
-        what = "Ray on this machine" if address == "local" else f"the Ray cluster at {address}"
-        raise ConnectionError(f"{what} was lost (its driver ended with code {driver.end()})") from None
+        message = f"the Ray cluster at {address} was lost: its driver ended with code {driver.end()}"
+        raise ConnectionError(f"{message}; {log.name} has what Ray said") from None
+    else:
+        Path(log.name).unlink()
     finally:
-        driver.stop()
+        # Ray complains of a signal at length.
+        driver.stop(patience_s=20)
 
 
 def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) -> None:
@@ -89,6 +98,7 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
     if address == "local":
         started = {"num_cpus": jobs or cores(), "include_dashboard": False}
     try:
+        _knock(address)
         ray.init(address=address, configure_logging=False, log_to_driver=False, **started)
     except (OSError, RuntimeError, ValueError) as error:  # whichever: versions and modes differ
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -97,16 +107,21 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
     board = ray.remote(num_cpus=0)(Board).options(scheduling_strategy=here).remote()
     task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(run_far)
-    waiting, tasks = list(points), {}
+    waiting = list(points)
+    tasks: dict[Any, int] = {}
     try:
         while waiting or tasks:
             while waiting and len(tasks) < (jobs or len(points)):
                 index = waiting.pop(0)
                 point = points[index]
-                packed = _pack_inputs(point.source)
-                name = f"point-{index + 1}"
-                tasks[task.options(name=name).remote(board, index, point.source, point.hash, packed)] = index
-            done, _ = ray.wait(list(tasks), timeout=LOOK_S)
+                try:
+                    inputs = _pack_inputs(point.source)
+                except (OSError, ScenarioError) as error:  # changed since it was planned
+                    send(("ended", {index: str(error)}))
+                    continue
+                named = task.options(name=f"point-{index + 1}")
+                tasks[named.remote(board, index, point.source, point.hash, inputs)] = index
+            done, _ = ray.wait(list(tasks), timeout=LOOK_S) if tasks else ([], [])
             for reference in done:
                 index = tasks.pop(reference)
                 send(("ended", {index: _receive(ray, reference, points[index].folder)}))
@@ -114,12 +129,17 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
                 seen = ray.get(board.read.remote(), timeout=LOOK_S)
                 mine = set(tasks.values())
                 send(("running", {index: seen[index] for index in seen if index in mine}))
-    except (ConnectionError, ray.exceptions.RaySystemError) as error:
-        if isinstance(error, BrokenPipeError | ConnectionResetError):
-            raise
-        send(("lost", f"the Ray cluster at {address} was lost: {error}"))
+    except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError) as error:
+        send(("lost", f"the Ray cluster at {address} was lost: {str(error).splitlines()[0]}"))
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` if nobody listens at HOST:PORT; Ray would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal() and "//" not in host:
+        socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
 class Board:
@@ -170,7 +190,8 @@ def _pack_inputs(source: Source) -> dict[str, bytes]:
     """Files that a scenario names by a path relative to its own: their contents, by that path."""
     base = Path(source.file).resolve().parent
     paths = _paths(json.loads(source.load().resolved()))
-    return {path: (base / path).read_bytes() for path in paths if not Path(path).is_absolute()}
+    named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]
+    return {path: (base / path).read_bytes() for path in named}
 
 
 def _paths(resolved: object) -> set[str]:
@@ -204,13 +225,13 @@ def _pack(folder: Path) -> bytes:
 def _receive(ray: Any, reference: Any, final: Path) -> str | None:
     """Write the folder of a task that has ended; says what went wrong, if anything."""
     try:
-        error, packed = ray.get(reference)
-    except ray.exceptions.RaySystemError:
+        failure, packed = ray.get(reference)
+    except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError):
         raise
-    except ray.exceptions.RayError as error:
-        return f"its task was lost {RETRIES + 1} times: {str(error).splitlines()[0]}"
-    if error:
-        return str(error)
+    except ray.exceptions.RayError as lost:
+        return f"its task was lost {RETRIES + 1} times: {str(lost).splitlines()[0]}"
+    if failure:
+        return str(failure)
     try:
         with RunFolder(final) as folder:
             with tarfile.open(fileobj=io.BytesIO(packed)) as archive:

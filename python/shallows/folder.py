@@ -176,15 +176,20 @@ class RunFolder:
         _remove(old)
 
 
-def clean_up(final: Path) -> None:
-    """Remove what killed processes left of this folder, and bring back a run that they had moved aside."""
-    left = re.compile(re.escape(f".{final.name}.") + r"([0-9]+)\.(partial|replaced)")
+def clean_up(*finals: Path) -> None:
+    """Remove what killed processes left of these, and bring back a run that they had moved aside.
+
+    All are in one folder.
+    """
+    left = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
+    named = {final.name: final for final in finals}
     with contextlib.suppress(OSError):
-        for path in sorted(final.parent.iterdir()):
+        for path in sorted(finals[0].parent.iterdir()):
             found = left.fullmatch(path.name)
-            if not found or _is_alive(int(found[1])):
+            if not found or found[1] not in named or _is_alive(int(found[2])):
                 continue
-            if found[2] == "replaced" and not (final.exists() or final.is_symlink()):
+            final = named[found[1]]
+            if found[3] == "replaced" and not (final.exists() or final.is_symlink()):
                 path.rename(final)
             else:
                 _remove(path)

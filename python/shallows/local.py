@@ -39,7 +39,7 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
 
 
 State = tuple[dict[int, dict[str, Any]], dict[int, str | None]]
-"""Progress of each point that runs, by its number; and of each that has ended what went wrong, if anything."""
+"""Progress of each point that runs, by its number; what went wrong, if anything, with each that ended."""
 
 
 def cores() -> int:

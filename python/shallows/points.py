@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.folder import holds, write_whole
+from shallows.folder import clean_up, holds, write_whole
 from shallows.results import Run, describe
 from shallows.running import Source, default_folder, is_reusable, toml_value
 
@@ -162,8 +162,10 @@ def _refuse_duplicates(points: list[Point]) -> None:
 def write_index(parent: Path, points: Sequence[Point]) -> None:
     """Write `sweep.json`: each point's labels and folder, finished or not.
 
-    It says nothing that depends on what has run where, so that shards may write it over each other.
+    It says nothing that depends on what has run where, so that shards may write it over each other. What
+    killed sweeps have left of the folders goes.
     """
+    clean_up(*(point.folder for point in points))
     described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
     write_whole(parent / INDEX, json.dumps({"points": described}, indent=2, ensure_ascii=False) + "\n")
 

@@ -8,7 +8,6 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,46 +17,7 @@ from shallows.local import run_here
 from shallows.points import plan
 from shallows.running import Source
 from shallows.sweeps import run_points
-from shared import SHALLOWS, SMALL, Shell
-
-SWEEP = """
-[sweep]
-axes = { "workload.0.load" = [0.3, 0.6], seed = [1, 2] }
-[[sweep.scheme]]
-name = "dctcp"
-set = {}
-[[sweep.scheme]]
-name = "reno"
-set = { "tcp.congestion" = "reno", "switch.markers" = [] }
-"""
-
-
-@pytest.fixture
-def sweep(tmp_path: Path) -> Path:
-    """Eight small points in a file."""
-    path = tmp_path / "sweep.toml"
-    path.write_text(SMALL + SWEEP)
-    return path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """What must be the same whenever and wherever a point runs."""
-    return {
-        f"{path.parent.name}/{path.name}": path.read_bytes()
-        for path in folder.glob("*/*")
-        if path.suffix == ".parquet" or path.name in {"resolved.json", "scenario.toml"}
-    }
-
-
-def results(folder: Path) -> dict[str, Any]:
-    """Each point's summary without what the machine adds to it."""
-    found = {}
-    for path in folder.glob("*/summary.json"):
-        summary = json.loads(path.read_text())
-        for key in ["wall_s", "packet_hops_per_s", "peak_rss_mb"]:
-            del summary["engine"][key]
-        found[path.parent.name] = summary
-    return found
+from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results
 
 
 def test_points_are_the_product_of_schemes_and_axes(sweep: Path) -> None:
