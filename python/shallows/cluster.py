@@ -63,29 +63,32 @@ def run_on_ray(
     with log:
         driver = Child(drive, dict(points), jobs, address, output=log)
     running: dict[int, dict[str, Any]] = {}
-    left = set(points)
+    left, keep_log = set(points), False
     try:
         while left:
             wait([driver.pipe], timeout=LOOK_S)
             ended: dict[int, str | None] = {}
-            for kind, content in driver.receive():
-                if kind == "lost":
-                    raise ConnectionError(content)
-                if kind == "running":
-                    running = content
-                else:
-                    ended |= content
+            lost = None
+            try:
+                for kind, content in driver.receive():
+                    if kind == "lost":
+                        lost = content
+                    elif kind == "running":
+                        running = content
+                    else:
+                        ended |= content
+            except EOFError:
+                lost = lost or f"the Ray cluster at {address} was lost; {log.name} has what Ray said"
+                keep_log = True
             left -= ended.keys()
             running = {index: progress for index, progress in running.items() if index in left}
             yield running, ended
-    except EOFError:
-        message = f"the Ray cluster at {address} was lost: its driver ended with code {driver.end()}"
-        raise ConnectionError(f"{message}; {log.name} has what Ray said") from None
-    else:
-        Path(log.name).unlink()
+            if lost and left:
+                raise ConnectionError(lost)
     finally:
-        # Ray complains of a signal at length.
-        driver.stop(patience_s=20)
+        driver.stop(patience_s=20)  # Ray shuts down in its own time
+        if not (keep_log and left):
+            Path(log.name).unlink()
 
 
 def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) -> None:
