@@ -32,6 +32,11 @@ def test_commands_of_the_readme_are_understood(command: str, monkeypatch: pytest
         Source.read(options.scenario, tuple(options.overrides)).load()
 
 
+@pytest.mark.parametrize("command", commands("docs/sweeps.md"))
+def test_commands_that_run_sweeps_are_understood(command: str) -> None:
+    assert _parser().parse_args(shlex.split(command)[1:]).command
+
+
 def test_there_are_commands_in_the_readme() -> None:
     assert len(commands("README.md")) >= 5
 
@@ -60,5 +65,5 @@ def test_examples_in_docstrings_print_what_they_say(name: str, tmp_path: Path) -
 
 def test_the_public_functions_have_examples() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for public in (shallows.run, shallows.Run, shallows.example):
+    for public in (shallows.run, shallows.Run, shallows.example, shallows.sweep):
         assert any(test.examples for test in finder.find(public, public.__name__))
