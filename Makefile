@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test bench mutants clean
+.PHONY: build demo test ray bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,6 +28,9 @@ test: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
+
+# For the tests of sweeps on a cluster, which are otherwise listed as not run.
+ray: $(VENV)/.ray
 
 bench: build
 	$(BIN)/python benches/peers.py
@@ -60,6 +63,10 @@ $(VENV)/.python: requirements.txt requirements-build.txt
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.python
 	$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.ray: requirements-ray.txt $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements-ray.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)

@@ -32,6 +32,9 @@ RETRIES = 5
 """How often a point is begun again whose worker or machine was lost. One that fails by itself is not."""
 
 REPORT_EVERY_S = 1.0
+"""Wall time between two notes of how far a task is."""
+
+KNOCK_S = 10.0
 
 Send = Callable[[tuple[str, Any]], None]
 
@@ -60,29 +63,32 @@ def run_on_ray(
     with log:
         driver = Child(drive, dict(points), jobs, address, output=log)
     running: dict[int, dict[str, Any]] = {}
-    left = set(points)
+    left, keep_log = set(points), False
     try:
         while left:
             wait([driver.pipe], timeout=LOOK_S)
             ended: dict[int, str | None] = {}
-            for kind, content in driver.receive():
-                if kind == "lost":
-                    raise ConnectionError(content)
-                if kind == "running":
-                    running = content
-                else:
-                    ended |= content
+            lost = None
+            try:
+                for kind, content in driver.receive():
+                    if kind == "lost":
+                        lost = content
+                    elif kind == "running":
+                        running = content
+                    else:
+                        ended |= content
+            except EOFError:
+                lost = lost or f"the Ray cluster at {address} was lost; {log.name} has what Ray said"
+                keep_log = True
             left -= ended.keys()
             running = {index: progress for index, progress in running.items() if index in left}
             yield running, ended
-    except EOFError:
-        message = f"the Ray cluster at {address} was lost: its driver ended with code {driver.end()}"
-        raise ConnectionError(f"{message}; {log.name} has what Ray said") from None
-    else:
-        Path(log.name).unlink()
+            if lost and left:
+                raise ConnectionError(lost)
     finally:
-        # Ray complains of a signal at length.
-        driver.stop(patience_s=20)
+        driver.stop(patience_s=20)  # Ray shuts down in its own time
+        if not (keep_log and left):
+            Path(log.name).unlink()
 
 
 def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) -> None:
@@ -95,6 +101,7 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
     if address == "local":
         started = {"num_cpus": jobs or cores(), "include_dashboard": False}
     try:
+        _knock(address)
         ray.init(address=address, configure_logging=False, log_to_driver=False, **started)
     except (OSError, RuntimeError, ValueError) as error:  # whichever: versions and modes differ
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -129,6 +136,13 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
         send(("lost", f"the Ray cluster at {address} was lost: {str(error).splitlines()[0]}"))
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` if nobody listens at HOST:PORT; Ray would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal() and "//" not in host:
+        socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
 class Board:

@@ -73,7 +73,8 @@ def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> 
     left = {index: point for index, point in enumerate(points) if index not in outcomes}
 
     def kept() -> str:
-        return f"{len(outcomes)} of {len(points)} points are kept; the same command goes on from there"
+        finished = sum(point.has_results for point in points)
+        return f"{finished} of {len(points)} points are kept; the same command goes on from there"
 
     try:
         with closing(engine(left)) as states:

@@ -32,6 +32,11 @@ def test_commands_of_the_documents_are_understood(command: str, monkeypatch: pyt
         Source.read(options.scenario, tuple(options.overrides)).load()
 
 
+@pytest.mark.parametrize("command", commands("docs/sweeps.md"))
+def test_commands_that_run_sweeps_are_understood(command: str) -> None:
+    assert _parser().parse_args(shlex.split(command)[1:]).command
+
+
 def test_there_are_commands_in_the_readme() -> None:
     assert len(commands("README.md")) >= 5
 
@@ -71,5 +76,5 @@ def test_examples_in_docstrings_print_what_they_say(name: str, tmp_path: Path) -
 def test_the_public_functions_have_examples() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
     drawing = [getattr(shallows.figures, name.replace("-", "_")) for name in FIGURES]
-    for public in (shallows.run, shallows.Run, shallows.example, *drawing):
+    for public in (shallows.run, shallows.Run, shallows.example, shallows.sweep, shallows.Scenario, *drawing):
         assert any(test.examples for test in finder.find(public, public.__name__))

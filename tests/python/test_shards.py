@@ -82,9 +82,7 @@ def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, t
     old = {"hash": environment["hash"], "version": "0.0.9"}
     (run.path / "env.json").write_text(json.dumps(old))
     assert not folder.holds(run.path, environment["hash"])
-    with pytest.raises(
-        ShallowsError, match=r"old was written by another version of Shallows, 0\.0\.9"
-    ) as seen:
+    with pytest.raises(ShallowsError, match=r"old was written by another version .*, 0\.0\.9") as seen:
         sh.Run(run.path)
     assert "run its scenario again" in seen.value.remedy
     # And it is replaced, not taken for something that is not ours.
