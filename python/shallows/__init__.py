@@ -13,17 +13,29 @@ Scenario files say what to run; the engine, written in Rust, runs them; this pac
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shallows.comparison import Comparison, compare
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.results import Run
     from shallows.running import example, run
 
-__all__ = ["DefectError", "Run", "ScenarioError", "ShallowsError", "example", "run"]
+__all__ = [
+    "Comparison",
+    "DefectError",
+    "Run",
+    "ScenarioError",
+    "ShallowsError",
+    "compare",
+    "example",
+    "run",
+]
 
 _HOMES = {
+    "Comparison": "shallows.comparison",
     "DefectError": "shallows.errors",
     "Run": "shallows.results",
     "ScenarioError": "shallows.errors",
     "ShallowsError": "shallows.errors",
+    "compare": "shallows.comparison",
     "example": "shallows.running",
     "run": "shallows.running",
 }
