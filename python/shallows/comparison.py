@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shallows import samples
 from shallows.errors import ShallowsError
 from shallows.folder import finished_hash
+from shallows.quantity import percent
 from shallows.results import Run, describe
 from shallows.samples import Sample
 from shallows.sweep import inside_sweep
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 Labels = dict[str, Any]
+
+
+MAIN = {
+    "fct_us.all.mean",
+    "fct_us.large.mean",
+    "slowdown.all.mean",
+    "slowdown.all.p99",
+    "query_us.all.mean",
+    "query_us.all.p99",
+    "goodput_gbps",
+    "loss_rate",
+    "timeouts_per_flow",
+}
+"""Beside a tail of completion times."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,11 @@ class Row:
     groups: str
     """Between what the spread was measured: `5 seeds`, `21 blocks of 3 seeds`."""
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether the change has a limit on one side at least."""
+        return self.low is not None or self.high is not None
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -60,6 +80,12 @@ class Comparison:
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
     """What a reader of the verdicts should know."""
+
+    def main(self) -> list[Row]:
+        """The rows that are looked at first: of each size of flows what papers show of it."""
+        named = {row.metric for row in self.rows}
+        tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
+        return [row for row in self.rows if row.metric in MAIN or row.metric == tail]
 
     @property
     def table(self) -> "pl.DataFrame":
@@ -205,6 +231,7 @@ class _Comparer:
         self.found, self.baseline, self.others = found, baseline, others
         self.confidence, self.cool_down = confidence, cool_down
         self.notes: dict[str, None] = {}
+        self.pairs = self.same_work = 0
 
     def compare(self) -> Comparison:
         """All verdicts, point by point."""
@@ -223,6 +250,7 @@ class _Comparer:
                     rows += self._compare_point(point, runs, other, read)
                 else:
                     self._note(f"{other} has no run at {point}: left out")
+        self._note_work()
         self._note_builds()
         self._note_chance(rows)
         return Comparison(self.baseline, self.confidence, self.cool_down, rows, list(self.notes))
@@ -246,6 +274,8 @@ class _Comparer:
         pairs = []
         for seed in seeds:
             pair = runs[seed], theirs[seed]
+            for key in ("measure.warm_up", "measure.fct", "measure.bins"):
+                _refuse_if_different(pair, key)
             for run in pair:
                 if run.path not in read:
                     read[run.path] = samples.read(run, self.cool_down)
@@ -256,13 +286,12 @@ class _Comparer:
         return [self._row(metric, point, other, pairs) for metric in _metrics(pairs)]
 
     def _check_work(self, runs: tuple[Run, Run], sides: Sequence[Sample], place: str) -> None:
-        scenarios = [run.scenario for run in runs]
-        for key in ("measure.warm_up", "measure.fct", "measure.bins"):
-            _refuse_if_different(runs, scenarios, key)
+        self.pairs += 1
         if sides[0].met_the_same(sides[1]):
+            self.same_work += 1
             return
         for key in ("workload", "stop"):
-            _refuse_if_different(runs, scenarios, key)
+            _refuse_if_different(runs, key)
         self._note(
             f"{place}: not the same flows as {self.baseline}'s, though the workload is the same "
             "(a closed loop, or another topology): taken for independent"
@@ -292,6 +321,14 @@ class _Comparer:
             result.groups,
         )
 
+    def _note_work(self) -> None:
+        same = "all" if self.same_work == self.pairs else f"{self.same_work}"
+        self._note(
+            f"{same} of the {self.pairs} pairs of runs met the same flows at the same times; left out: flows "
+            f"of the warm-up, and of the last {percent(self.cool_down)} of the time in which flows arrive; "
+            "goodput and loss are of whole runs"
+        )
+
     def _note_builds(self) -> None:
         builds = {
             run.environment.get("source_hash")
@@ -303,7 +340,7 @@ class _Comparer:
             self._note(f"{len(builds)} builds of the engine made these runs: a difference may be theirs")
 
     def _note_chance(self, rows: list[Row]) -> None:
-        judged = sum(row.low is not None or row.high is not None for row in rows)
+        judged = sum(row.has_interval for row in rows)
         expected = judged * (1 - self.confidence)
         if expected >= 0.5:
             self._note(
@@ -321,8 +358,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _refuse_if_different(runs: tuple[Run, Run], scenarios: list[Any], key: str) -> None:
-    found: list[Any] = scenarios
+def _refuse_if_different(runs: tuple[Run, Run], key: str) -> None:
+    found: list[Any] = [run.scenario for run in runs]
     for part in key.split("."):
         for run, scenario in zip(runs, found, strict=True):
             if isinstance(scenario, dict) and part in scenario:

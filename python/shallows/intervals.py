@@ -100,13 +100,22 @@ def percentile_change(
 
     The limits are the outermost ratios that a test does not reject. Were the true ratio r, the baseline's
     values times r would have the same percentile as the other's; so both sides would have the same share
-    above that of all of them together, but for what varies between the pairs.
+    above that of all of them together, but for what varies between the pairs. Where the pairs agree closely
+    and few flows are near the percentile, that is too narrow; where groups are short or the distribution has
+    a gap, Student's interval of the pairs' own ratios is. The wider of the two counts, on each side.
 
     All observations are positive.
     """
-    tails = _Tails(baseline, other, rank, confidence)
+    import numpy as np
+
     ratio = math.log(nearest_rank(other, rank) / nearest_rank(baseline, rank))
-    return _change(ratio, tails.reach(ratio, -1), tails.reach(ratio, 1))
+    own = [
+        math.log(nearest_rank([mine], rank) / nearest_rank([theirs], rank))
+        for theirs, mine in zip(baseline, other, strict=True)
+    ]
+    half = _half_width(np.array(own), confidence, around=ratio)
+    tails = _Tails(baseline, other, rank, confidence)
+    return _change(ratio, max(half, tails.reach(ratio, -1)), max(half, tails.reach(ratio, 1)))
 
 
 class _Tails:
@@ -188,9 +197,10 @@ def means(groups: "Groups") -> "NDArray[np.float64]":
     return np.array([group.mean() for group in groups])
 
 
-def _half_width(values: "NDArray[np.float64]", confidence: float) -> float:
-    """Student's interval: half its width for the mean of independent values."""
-    deviation = float(values.std(ddof=1))
+def _half_width(values: "NDArray[np.float64]", confidence: float, around: float | None = None) -> float:
+    """Student's interval: half its width, for the mean of independent values or another centre."""
+    centre = values.mean() if around is None else around
+    deviation = math.sqrt(float(((values - centre) ** 2).sum()) / (values.size - 1))
     return student_t((1 + confidence) / 2, values.size - 1) * deviation / math.sqrt(values.size)
 
 

@@ -36,7 +36,8 @@ QUERIES = {
 }
 """Likewise of queries.parquet."""
 
-SUMMARY = ("simulated_s", "goodput_gbps", "loss_rate")
+SUMMARY = {"fct_us": dict, "simulated_s": int | float, "goodput_gbps": int | float, "loss_rate": int | float}
+"""Likewise of summary.json."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def read(run: Run, cool_down: float) -> Sample:
         If its files are not what this version writes.
     """
     run = Run(run.path)
-    if missing := [key for key in SUMMARY if not isinstance(run.summary.get(key), int | float)]:
+    if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
         raise _outdated(run, "summary.json", missing[0])
     end_us = 1e6 * float(run.summary["simulated_s"])
     flows = _columns(run, "flows.parquet", run.flows, FLOWS)

@@ -32,6 +32,9 @@ FEWEST_BEYOND = 20
 
 RANK = 0.99
 
+INCLUDES_ZERO = "the interval holds 0"
+"""Why most changes cannot be told: they may as well be none."""
+
 Verdict = Literal["better", "worse", "cannot tell"]
 Pairs = Sequence[tuple[Sample, Sample]]
 """The baseline's and the other scheme's sample of each seed."""
@@ -62,6 +65,14 @@ class Metric:
     def is_relative(self) -> bool:
         """Whether two values are compared by their ratio: not where zero is a usual value."""
         return self.name not in {"loss_rate", "timeouts_per_flow"}
+
+    @property
+    def title(self) -> str:
+        """What it is called in tables and figures."""
+        what, _, rest = self.name.partition(".")
+        name = {"fct_us": "FCT", "query_us": "query time", "goodput_gbps": "goodput", "loss_rate": "loss"}
+        which = [] if what == "query_us" else [part.replace("_", " ") for part in rest.split(".")[:-1]]
+        return " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
 
     @property
     def is_better_high(self) -> bool:
@@ -179,7 +190,7 @@ def _decide(metric: Metric, known: Judgement, change: Interval, incomplete: list
     if change.low == change.high == 0:
         return replace(known, reason="the same in every run")
     if change.low <= 0 <= change.high:
-        return replace(known, reason="the interval holds 0")
+        return replace(known, reason=INCLUDES_ZERO)
     is_better = (change.low > 0) == metric.is_better_high
     if count := incomplete[1 if is_better else 0]:
         whose = "its" if is_better else "the baseline's"
