@@ -243,6 +243,8 @@ class _Comparer:
                     f"{self.baseline} and {other} have no point in common: {_list(mine)}; {_list(theirs)}",
                     "compare runs of the same axes and values",
                 )
+            for point in sorted(theirs.keys() - mine.keys()):
+                self._note(f"{self.baseline} has no run at {point}: left out")
         for point, runs in mine.items():
             read: dict[Path, Sample] = {}
             for other in self.others:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from shallows.comparison import Comparison, Row
-from shallows.quantity import digits, percent
+from shallows.quantity import digits, percent, signed
 from shallows.results import describe
 from shallows.tables import NOTHING, Table
 from shallows.verdicts import INCLUDES_ZERO, Metric
@@ -54,14 +54,9 @@ def _changes(metric: Metric, changes: Sequence[float | None]) -> list[str]:
     if not metric.is_relative:
         points = metric.name == "loss_rate"
         return [
-            "?" if each is None else _signed(100 * each if points else each) + (" points" if points else "")
+            "?" if each is None else signed(100 * each if points else each) + (" points" if points else "")
             for each in changes
         ]
     if any(change > 1 for change in known):
         return ["?" if each is None else f"×{digits(1 + each, 4)}" for each in changes]
-    return ["?" if each is None else f"{_signed(100 * each)} %" for each in changes]
-
-
-def _signed(number: float) -> str:
-    sign = "+" if number > 0 else "−" if number < 0 else ""
-    return sign + digits(abs(number))
+    return ["?" if each is None else f"{signed(100 * each)} %" for each in changes]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.comparison import Comparison, Row
 from shallows.errors import ShallowsError
 from shallows.figures import STYLE
-from shallows.quantity import digits, percent
+from shallows.quantity import digits, percent, signed
 from shallows.results import describe
 from shallows.verdicts import Metric
 
@@ -112,7 +112,7 @@ def _label_ratios(plot: "Axes", low: float, high: float) -> None:
         places = [
             1 + percents / 100 for percents in MaxNLocator(5).tick_values(100 * (low - 1), 100 * (high - 1))
         ]
-        plot.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{100 * (ratio - 1):+.3g} %"))
+        plot.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{signed(100 * (ratio - 1))} %"))
     else:
         subs = (1.0, 2.0, 5.0) if high / low < SMALL**3 else (1.0,)
         places = list(LogLocator(subs=subs).tick_values(low, high))

@@ -108,7 +108,8 @@ def _flow_series(run: Run, flows: "pl.DataFrame", end_us: float, cool_down: floa
     # Flows without end have no completion time.
     sized = flows.filter(flows["size_bytes"].is_not_null())
     measured = _measured(sized, "arrival_us", "fct_us", end_us, cool_down)
-    measured = measured.with_columns(slowdown=measured["time"] / measured["ideal_us"])
+    # The ideal time is known of complete flows only. No flow is faster, so that one is a lower limit.
+    measured = measured.with_columns(slowdown=(measured["time"] / measured["ideal_us"]).fill_null(1.0))
     series = {}
     for name, chosen in _by_size(run, measured).items():
         series[f"fct_us.{name}"] = _series(chosen, "time")

@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 import shallows as sh
 from shallows import forest, intervals
 from shallows.comparison import Row
 from shallows.running import Source
+from shallows.samples import Sample, Series
 from shallows.sweep import plan, run_points, write_index
+from shallows.verdicts import Metric, judge
 from shared import QUERIES, SMALL, Shell
 
 SCHEMES = """
@@ -140,25 +143,51 @@ def test_the_same_results_cannot_be_told_apart(sweep: Path) -> None:
     ]
 
 
-def test_no_verdict_rests_on_flows_that_are_not_complete(sweep: Path) -> None:
-    for path in folders(sweep, "10 us"):
-        flows = pl.read_parquet(path / "flows.parquet")
-        none = pl.when(pl.col("flow") == 3).then(None)
-        flows.with_columns(
-            none.otherwise(pl.col(name)).alias(name) for name in ("fct_us", "slowdown")
-        ).write_parquet(path / "flows.parquet")
-    compared = sh.compare(sweep, baseline="reno")
-    mean = row(compared, "fct_us.all.mean", "10 us")
-    assert (mean.verdict, mean.reason) in {
-        ("cannot tell", "5 of its flows are not complete"),
-        ("cannot tell", "the interval holds 0"),
+def test_no_verdict_rests_on_flows_that_are_not_complete(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SMALL.replace("flows = 60", "flows = 200"), encoding="utf-8")
+    schemes: dict[str, dict[str, object]] = {
+        "dctcp": {},
+        "reno": {"tcp.congestion": "reno", "switch.markers": []},
     }
-    assert any("5 flows are not complete" in note for note in compared.notes)
-    # That it is slower may be told all the same.
-    longer = row(sh.compare(sweep, baseline="10.3 us"), "fct_us.all.mean", "10 us")
-    assert longer.value is not None
-    assert longer.baseline_value is not None
-    assert longer.value > longer.baseline_value
+    # Runs that stop while flows are under way; only reno's wait for timeouts of a second.
+    whole = [
+        [
+            sh.run(scenario, changes | {"stop.at": "90ms"}, seed, tmp_path / f"{name}{seed}")
+            for seed in range(1, 6)
+        ]
+        for name, changes in schemes.items()
+    ]
+    compared = sh.compare(*whole, names=list(schemes))
+    left = sum(run.flows["fct_us"].null_count() for run in whole[1])
+    assert any("reno: " in note and "flows are not complete" in note for note in compared.notes)
+    back = sh.compare(*whole, names=list(schemes), baseline="reno")
+    for comparison in (compared, back):
+        judged = [each for each in comparison.rows if each.metric.startswith(("fct_us.all", "slowdown.all"))]
+        assert left > 0
+        assert "better" not in {each.verdict for each in judged if each.scheme == "reno"}
+        assert not [each for each in judged if each.value is None or not np.isfinite(each.value)]
+
+
+def test_a_lower_limit_supports_a_verdict_in_one_direction_only() -> None:
+    random = np.random.default_rng(1)
+    quick = [random.exponential(1.0, 500) for _ in range(5)]
+    times = {True: [3 * each for each in quick], False: [each / 3 for each in quick]}
+
+    def verdict(*, slower: bool) -> tuple[str, str]:
+        pairs = [
+            (sample(theirs, incomplete=0), sample(mine, incomplete=2))
+            for theirs, mine in zip(quick, times[slower], strict=True)
+        ]
+        judged = judge(Metric("fct_us.all.mean"), pairs, 0.95)
+        return judged.verdict, judged.reason
+
+    assert verdict(slower=True) == ("worse", "")
+    assert verdict(slower=False) == ("cannot tell", "10 of its flows are not complete")
+
+
+def sample(values: NDArray[np.float64], incomplete: int) -> Sample:
+    """What a run has to say of completion times alone."""
+    return Sample({"fct_us.all": Series(values, incomplete)}, {}, ())
 
 
 def test_queries_are_compared(tmp_path: Path) -> None:

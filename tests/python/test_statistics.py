@@ -58,7 +58,7 @@ def test_a_change_of_percentiles_is_found_and_held() -> None:
     pairs = [pair(seed, common=True) for seed in range(100, 160)]
     changes = [intervals.percentile_change(*each) for each in pairs]
     assert np.mean([holds(change, CHANGE) for change in changes]) >= 0.85
-    assert np.mean([change.high < 0 for change in changes]) > 0.6
+    assert np.mean([change.high < 0 for change in changes]) > 0.5
 
 
 def test_percentiles_hold_the_truth_at_a_gap() -> None:
