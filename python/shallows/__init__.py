@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shallows import figures
+    from shallows.comparison import Comparison, compare
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.results import Run
     from shallows.running import example, run
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from shallows.sweeps import Sweep, sweep
 
 __all__ = [
+    "Comparison",
     "DefectError",
     "Run",
     "Scenario",
     "ScenarioError",
     "ShallowsError",
     "Sweep",
+    "compare",
     "example",
     "figures",
     "run",
@@ -34,12 +37,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Comparison": "shallows.comparison",
     "DefectError": "shallows.errors",
     "Run": "shallows.results",
     "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
     "ShallowsError": "shallows.errors",
     "Sweep": "shallows.sweeps",
+    "compare": "shallows.comparison",
     "example": "shallows.running",
     "figures": "shallows.figures",
     "run": "shallows.running",

@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_sweeps(commands)
     _add_report(commands)
     _add_plot(commands)
+    _add_compare(commands)
     _add_small(commands)
     return parser
 
@@ -266,6 +267,43 @@ def _plot(options: argparse.Namespace) -> int:
     choices = {name: chosen for name in ("ports", "flows") if (chosen := getattr(options, name))}
     formats = options.formats or ["pdf", "png"]
     return plot(options.figure, options.folders, options.out, formats, options.where, choices)
+
+
+def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "compare", _compare, "say which scheme is better, as far as the seeds of its runs can tell"
+    )
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="a folder of runs for each scheme, or that of one sweep"
+    )
+    parser.add_argument("--baseline", metavar="NAME", help="the scheme to compare with; default: the first")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="P", help="of the intervals; default: 0.95"
+    )
+    parser.add_argument(
+        "--cool-down",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="of the time in which flows arrive: those at its end are left out; default: 0.05",
+    )
+    parser.add_argument("--all", action="store_true", help="every metric, not only the main ones")
+    parser.add_argument("--out", metavar="DIR", help="folder for compare.json and the figure; default: none")
+    _add_json(parser)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from shallows.commands import compare
+
+    return compare(
+        options.folders,
+        options.baseline,
+        options.confidence,
+        options.cool_down,
+        options.all,
+        options.out,
+        options.json,
+    )
 
 
 def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

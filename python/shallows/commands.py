@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from shallows import pages, tables
 from shallows.cli import OK
 from shallows.console import RunStatus, console, print_table, print_warnings
 from shallows.errors import ShallowsError
-from shallows.folder import check_writable, clean_up, finished_hash, refuse_existing
+from shallows.folder import check_writable, clean_up, finished_hash, refuse_existing, write_whole
 from shallows.points import inside_sweep
 from shallows.results import Run
 from shallows.running import Source, default_folder, execute
@@ -97,6 +99,40 @@ def plot(
     check_writable(Path(out))
     for path in figures.save(figure, Path(out) / name, formats):
         print(path)
+    return OK
+
+
+def compare(
+    folders: list[str],
+    baseline: str | None,
+    confidence: float,
+    cool_down: float,
+    everything: bool,
+    out: str | None,
+    as_json: bool,
+) -> int:
+    """`shallows compare`."""
+    from shallows import comparison, comparison_tables
+
+    if out is not None:
+        check_writable(Path(out))
+    found = comparison.compare(*folders, baseline=baseline, confidence=confidence, cool_down=cool_down)
+    document = json.dumps(found.document(), ensure_ascii=False, indent=None if as_json else 2)
+    screen = console(stderr=as_json)
+    if as_json:
+        print(document)
+    else:
+        for table in comparison_tables.verdicts(found, everything=everything):
+            print_table(table, screen)
+        screen.print()
+    for note in found.notes:
+        screen.print(Text.assemble(("note: ", "bold"), note))
+    if out is not None:
+        from shallows import figures, forest
+
+        drawn = figures.save(forest.draw(found), Path(out) / "compare")
+        for path in (write_whole(Path(out) / "compare.json", document + "\n"), *drawn):
+            screen.print(str(path), soft_wrap=True)
     return OK
 
 

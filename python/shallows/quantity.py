@@ -82,6 +82,17 @@ def percent(ratio: float | None) -> str:
     return "–" if ratio is None else f"{digits(ratio * 100)} %"
 
 
+def signed(number: float) -> str:
+    """A difference.
+
+    >>> signed(12.34), signed(-0.5), signed(1e-9)
+    ('+12.3', '−0.5', '0')
+    """
+    if abs(number) < 1e-6:
+        return "0"
+    return ("+" if number > 0 else "−") + digits(abs(number))
+
+
 def duration(seconds: float) -> str:
     """Wall time.
 

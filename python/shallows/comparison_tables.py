@@ -1,0 +1,62 @@
+"""A comparison as tables, for the terminal."""
+
+from collections.abc import Sequence
+
+from shallows.comparison import Comparison, Row
+from shallows.quantity import digits, percent, signed
+from shallows.results import describe
+from shallows.tables import NOTHING, Table
+from shallows.verdicts import INCLUDES_ZERO, Metric
+
+
+def verdicts(comparison: Comparison, *, everything: bool = False) -> list[Table]:
+    """A table for each scheme and point: each metric with the interval of its change."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in comparison.rows if everything else comparison.main():
+        groups.setdefault((row.scheme, describe(row.point)), []).append(row)
+    interval = f"{percent(comparison.confidence)} interval"
+    tables = []
+    for (scheme, point), rows in groups.items():
+        reasons = list(dict.fromkeys(row.reason for row in rows if row.reason not in {"", INCLUDES_ZERO}))
+        tables.append(
+            Table(
+                f"{scheme} against {comparison.baseline}" + (f", {point}" if point else ""),
+                ["", "verdict", comparison.baseline, scheme, "change", interval],
+                [_verdict_row(row, reasons) for row in rows],
+                names=2,
+                note="; ".join(f"[{place}] {reason}" for place, reason in enumerate(reasons, 1)),
+            )
+        )
+    return tables
+
+
+def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
+    metric = Metric(row.metric)
+    mark = f" [{reasons.index(row.reason) + 1}]" if row.reason in reasons else ""
+    unit = " µs" if "_us." in row.metric else " Gb/s" if row.metric == "goodput_gbps" else ""
+    show = percent if row.metric == "loss_rate" else digits
+    limits = [row.low, row.high]
+    change = _changes(metric, [row.change, *limits])
+    between = f"{change[1]} to {change[2]}" if row.has_interval else NOTHING
+    return [
+        metric.title + unit,
+        row.verdict + mark,
+        show(row.baseline_value),
+        show(row.value),
+        change[0],
+        between,
+    ]
+
+
+def _changes(metric: Metric, changes: Sequence[float | None]) -> list[str]:
+    """A change and its limits in one way: percent, or factors where it may be more than twofold."""
+    known = [change for change in changes if change is not None]
+    if not metric.is_relative:
+        points = metric.name == "loss_rate"
+        return [
+            "?" if each is None else signed(100 * each if points else each) + (" points" if points else "")
+            for each in changes
+        ]
+    if any(change > 1 for change in known):
+        return ["?" if each is None else f"×{digits(1 + each, 4)}" for each in changes]
+    return ["?" if each is None else f"{signed(100 * each)} %" for each in changes]
