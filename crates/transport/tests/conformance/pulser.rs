@@ -5,7 +5,7 @@ use shallows_core::packet::{Ecn, Flags, Header, HostId, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::congestion::pulser::{Config, Restore, Signal};
-use shallows_transport::{Config as Transport, DelayedAck, Marks};
+use shallows_transport::{Config as Transport, DelayedAck, Marks, Phase};
 
 const INCAST: Flags = Flags::INCAST_ECHO;
 
@@ -28,8 +28,9 @@ fn the_signal_drops_the_window_and_its_end_restores_it() {
     let mut script = started(config());
     script.ack(MSS, &[]);
     assert_eq!(script.cwnd(), 11 * MSS);
+    assert_eq!(script.sender.phase(), Phase::Open);
     assert_eq!(script.ack_with(2 * MSS, INCAST), []);
-    assert_eq!(script.cwnd(), 4 * MSS);
+    assert_eq!((script.cwnd(), script.sender.phase()), (4 * MSS, Phase::Braking));
     // Saved once: the second notification does not save the four.
     script.ack_with(3 * MSS, INCAST);
     assert_eq!(script.cwnd(), 4 * MSS);

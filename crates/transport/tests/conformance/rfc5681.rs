@@ -4,7 +4,7 @@ use crate::script::{Listening, MSS, RTT, Scripted, ack, reno, without_sack};
 use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase};
-use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, RestartAfterIdle};
+use shallows_transport::{Config, DelayedAck, Marks, Method, Phase, Receiver, RestartAfterIdle};
 
 /// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
 ///
@@ -54,6 +54,10 @@ fn slow_start_with_appropriate_byte_counting_adds_two() {
     let mut script = Scripted::started(Config { slow_start_limit: 2, ..reno() }, 100 * MSS);
     script.ack(4 * MSS, &[]);
     assert_eq!(script.cwnd(), 12 * MSS);
+    // A segment is missing, and no loss is found: nothing else holds.
+    script.ack(4 * MSS, &[(5 * MSS, 6 * MSS)]);
+    script.ack(6 * MSS, &[(7 * MSS, 8 * MSS)]);
+    assert_eq!(script.cwnd(), 14 * MSS);
 }
 
 #[test]
@@ -188,11 +192,21 @@ fn a_timeout_leaves_one_segment_and_a_second_one_leaves_ssthresh_alone() {
     let config = Config { loss_base: LossBase::Cwnd, ..reno() };
     let mut script = Scripted::started(config, 100 * MSS);
     assert_eq!(script.time_out(), [0]);
-    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
+    assert_eq!((script.cwnd(), script.ssthresh(), script.sender.phase()), (MSS, 5 * MSS, Phase::Timeout));
     // §3.1: held constant when the same segment times out again, although half of cwnd is now less.
     assert_eq!(script.time_out(), [0]);
     assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
     assert_eq!(script.sender.stats().timeouts, 2);
+}
+
+#[test]
+fn a_timeout_leaves_half_of_what_is_in_flight_and_not_of_all_that_was_sent() {
+    // Eq. 4. Six are acknowledged, the ten after them are lost.
+    let mut script = Scripted::started(reno(), 16 * MSS);
+    (1..=6).for_each(|number| drop(script.ack(number * MSS, &[])));
+    assert_eq!(script.sender.sent(), 16 * MSS);
+    script.time_out();
+    assert_eq!(script.ssthresh(), 5 * MSS);
 }
 
 #[test]
@@ -231,8 +245,11 @@ fn the_window_starts_over_after_an_idle_timeout() {
     // §4.1; the timer's minimum is one second.
     for (idle, restart, cwnd) in [
         (Duration::from_millis(1_001), RestartAfterIdle::Reduce, 10 * MSS),
-        (Duration::from_millis(999), RestartAfterIdle::Reduce, 20 * MSS),
+        (Duration::from_millis(1_000), RestartAfterIdle::Reduce, 20 * MSS),
         (Duration::from_millis(1_001), RestartAfterIdle::Off, 20 * MSS),
+        // SRTT + G: ten samples of 100 us have brought four RTTVAR below a millisecond.
+        (Duration::from_micros(1_100), RestartAfterIdle::Reset, 20 * MSS),
+        (Duration::from_micros(1_101), RestartAfterIdle::Reset, 10 * MSS),
     ] {
         let mut script = Scripted::started(Config { restart_after_idle: restart, ..reno() }, 10 * MSS);
         for index in 1..=10 {

@@ -4,7 +4,7 @@
 
 use crate::script::{MSS, Scripted, reno};
 use shallows_core::Bytes;
-use shallows_transport::{Config, SackAfterTimeout};
+use shallows_transport::{Config, Phase, SackAfterTimeout};
 
 /// A sender that has sent `window` segments and has more to send.
 fn sent(window: u64) -> Scripted {
@@ -29,11 +29,13 @@ fn the_third_duplicate_begins_recovery() {
     let mut script = sent(10);
     ack(&mut script, 0, &[(1, 2)]);
     ack(&mut script, 0, &[(1, 3)]);
+    assert_eq!(script.sender.phase(), Phase::Open);
     assert!(!script.sender.in_fast_recovery());
     // §5 step 1 and steps 4.1 to 4.4: ssthresh = cwnd = 10 / 2. Outstanding are segments 0 to 11, three of them
     // SACKed: with segment 0 lost and sent again, pipe = (12 − 1 − 3) + 1 = 9 > cwnd.
     assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
     assert!(script.sender.in_fast_recovery());
+    assert_eq!(script.sender.phase(), Phase::Recovery);
     assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (5 * MSS, 5 * MSS, 9 * MSS));
     assert_eq!(script.sender.stats().fast_recoveries, 1);
 }
