@@ -113,6 +113,33 @@ fn a_loss_halves_the_saved_window_and_keeps_the_brake() {
 }
 
 #[test]
+fn a_loss_leaves_two_segments_of_the_saved_window() {
+    // RFC 5681 Eq. 4 for what was saved: of three segments not one and a half.
+    let config = Transport {
+        initial_window: Bytes(3 * MSS),
+        ..pulser(Config { safe_window: Bytes(MSS), ..config() })
+    };
+    let mut script = Scripted::started(config, 100 * MSS);
+    let slivers = [(MSS, MSS + 1), (MSS + 500, MSS + 501), (2 * MSS, 2 * MSS + 1)];
+    script.receive(Segment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(0, &slivers) });
+    assert!(script.sender.in_fast_recovery());
+    assert_eq!(script.cwnd(), MSS);
+    let sent = script.sender.sent();
+    script.ack(sent, &[]);
+    assert_eq!(script.cwnd(), 2 * MSS);
+}
+
+#[test]
+fn alpha_is_that_of_dctcp() {
+    let dctcp = dctcp::Config { initial_alpha: 0.5, ..dctcp::Config::default() };
+    let mut script = started(Config { dctcp, ..config() });
+    assert_eq!(script.alpha(), 0.5);
+    // A window without marks, with the brake on: 15/16 of it are left.
+    script.ack_with(MSS, INCAST);
+    assert_eq!(script.alpha(), 0.5 * 15.0 / 16.0);
+}
+
+#[test]
 fn idleness_forgets_the_saved_window() {
     let config = Transport {
         initial_window: Bytes(5 * MSS),

@@ -209,6 +209,7 @@ fn both_directions_carry_timestamps_where_receivers_measure() {
         assert_eq!(answer.value(), echoed);
         let mut script = Scripted::started(config, 100 * MSS);
         script.sender.on_ack(&script.config, script.now, &answer);
-        assert_eq!(script.transmits()[0].segment.echo(), echoed);
+        let data = script.transmits()[0].segment;
+        assert_eq!((data.timestamp, data.echo()), (script.now, echoed));
     }
 }
