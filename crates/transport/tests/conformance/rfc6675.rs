@@ -162,6 +162,8 @@ fn new_data_goes_before_holes_that_may_not_be_lost() {
     assert_eq!((script.cwnd(), script.pipe()), (7 * MSS, 7 * MSS));
     assert_eq!(script.sender.sent(), 17 * MSS);
     assert_eq!(ack(&mut script, 0, &[(12, 14), (1, 11)]), [17, 18]);
+    // Nor is the hole lost when it is the next that is expected: pipe = 8 − 2, and one more may go.
+    assert_eq!(ack(&mut script, 11, &[(12, 14)]), [19]);
 }
 
 #[test]
@@ -358,6 +360,10 @@ fn acknowledgements_that_make_no_sense_are_ignored() {
     // Nor is a block that begins where the acknowledgement ends of any meaning.
     for above in 1..=5 {
         assert_eq!(ack(&mut script, 0, &[(0, above)]), []);
+    }
+    // Nor one without bytes.
+    for at in 1..=5 {
+        assert_eq!(ack(&mut script, 0, &[(at, at)]), []);
     }
     assert_eq!((script.sender.acked(), script.pipe()), (0, 10 * MSS));
 }
