@@ -23,8 +23,8 @@ test: $(VENV)/.built $(VENV)/.dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --quiet
-	$(BIN)/ruff format --check python tests/python benches experiments
-	$(BIN)/ruff check python tests/python benches experiments
+	$(BIN)/ruff format --check python tests/python benches experiments notebooks
+	$(BIN)/ruff check python tests/python benches experiments notebooks
 	$(BIN)/mypy
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest

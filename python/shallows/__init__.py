@@ -13,19 +13,37 @@ Scenario files say what to run; the engine, written in Rust, runs them; this pac
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shallows import figures
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.results import Run
     from shallows.running import example, run
+    from shallows.scenario import Scenario
+    from shallows.sweeps import Sweep, sweep
 
-__all__ = ["DefectError", "Run", "ScenarioError", "ShallowsError", "example", "run"]
+__all__ = [
+    "DefectError",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "ShallowsError",
+    "Sweep",
+    "example",
+    "figures",
+    "run",
+    "sweep",
+]
 
 _HOMES = {
     "DefectError": "shallows.errors",
     "Run": "shallows.results",
+    "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
     "ShallowsError": "shallows.errors",
+    "Sweep": "shallows.sweeps",
     "example": "shallows.running",
+    "figures": "shallows.figures",
     "run": "shallows.running",
+    "sweep": "shallows.sweeps",
 }
 
 
@@ -35,4 +53,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'shallows' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    return home if home.__name__.endswith(f".{name}") else getattr(home, name)

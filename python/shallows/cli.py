@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
-    _add_sweep(commands)
+    _add_sweeps(commands)
     _add_report(commands)
     _add_plot(commands)
     _add_small(commands)
@@ -144,20 +144,50 @@ def _run(options: argparse.Namespace) -> int:
     )
 
 
-def _add_sweep(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "sweep", _sweep, "run every point of a scenario's [sweep] table, each once")
+    _add_points(parser)
+    parser.add_argument("--engine", choices=["local", "ray"], default="local", help="where points run")
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="of a Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
+    )
+    _add_json(parser)
+    parser = _add(commands, "plan", _plan, "print the points of a sweep with the time and memory they need")
+    _add_points(parser)
+    _add_json(parser)
+    parser = _add(commands, "merge", _merge, "gather the points that shards of a sweep have run")
+    _add_scenario(parser)
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of a shard")
+    parser.add_argument("--out", metavar="DIR", help="folder for all points' folders; default: runs/NAME")
+
+
+def _add_points(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     parser.add_argument(
         "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
     )
     parser.add_argument("--out", metavar="DIR", help="folder for the points' folders; default: runs/NAME")
-    _add_json(parser)
+    parser.add_argument("--shard", metavar="I/N", help="only every N-th point, beginning with the I-th")
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from shallows.commands import sweep
+    from shallows.sweep_commands import sweep
 
-    return sweep(options.scenario, tuple(options.overrides), options.jobs, options.out, options.json)
+    return sweep(options)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from shallows.sweep_commands import show_plan
+
+    return show_plan(options)
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from shallows.sweep_commands import merge
+
+    return merge(options)
 
 
 def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -173,19 +203,69 @@ def _report(options: argparse.Namespace) -> int:
     return report(options.folders)
 
 
+FIGURES = {
+    "fct": "completion times by size of flow, losses and timeouts, against load",
+    "fct-cdf": "distribution of completion times by size of flow",
+    "slowdown": "slowdown against size of flow: median and 99th percentile",
+    "slowdown-cdf": "distribution of slowdowns by size of flow",
+    "incast": "goodput and time of queries against the number of servers",
+    "queue": "backlog of ports and pools over time",
+    "queue-cdf": "distribution of backlogs",
+    "heat-map": "backlog of all ports over time",
+    "cwnd": "congestion windows over time",
+    "goodput": "goodput of flows or classes over time",
+    "starvation": "histogram of the longest times without acknowledgement",
+    "ping": "distribution of the round-trip times of pings",
+}
+"""Names of figures, each that of a function of `shallows.figures`, and what they show."""
+
+
 def _add_plot(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "plot", _plot, "draw a figure of finished runs, as PDF and PNG")
-    parser.add_argument(
-        "figure", choices=["fct"], metavar="FIGURE", help="fct: completion times and loss against load"
-    )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    lines = [f"  {name:14}{text}" for name, text in FIGURES.items()]
+    parser.epilog = "\n".join(["figures:", *lines, "", "docs/figures.md shows each of them."])
+    parser.add_argument("figure", choices=FIGURES, metavar="FIGURE", help="what to draw, see below")
     parser.add_argument("folders", nargs="+", metavar="DIR", help="a run's folder, or one that holds runs")
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the figure; default: here")
+    parser.add_argument(
+        "--format",
+        dest="formats",
+        action="append",
+        choices=["pdf", "svg", "png"],
+        help="may be repeated; default: pdf and png",
+    )
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        type=_override,
+        metavar="AXIS=VALUE",
+        help="of a sweep, only these runs, such as load=0.8 or scheme=DCTCP; may be repeated",
+    )
+    parser.add_argument(
+        "--port",
+        dest="ports",
+        action="append",
+        metavar="NAME",
+        help="a port or pool, a pattern such as 'switch0->*', or a kind such as to-host; may be repeated",
+    )
+    parser.add_argument(
+        "--flow",
+        dest="flows",
+        action="append",
+        type=_natural,
+        metavar="N",
+        help="a flow by its number; may be repeated",
+    )
 
 
 def _plot(options: argparse.Namespace) -> int:
     from shallows.commands import plot
 
-    return plot(options.figure, options.folders, options.out)
+    choices = {name: chosen for name in ("ports", "flows") if (chosen := getattr(options, name))}
+    formats = options.formats or ["pdf", "png"]
+    return plot(options.figure, options.folders, options.out, formats, options.where, choices)
 
 
 def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

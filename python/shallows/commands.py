@@ -1,20 +1,17 @@
-"""What `run`, `sweep`, `report` and `plot` do, after the command line is understood."""
+"""What `run`, `report` and `plot` do, after the command line is understood."""
 
 import json
-import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows import pages, tables
-from shallows.cli import FAILED, OK
-from shallows.console import RunStatus, Status, bar, console, print_table, print_warnings
+from shallows.cli import OK
+from shallows.console import RunStatus, console, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, clean_up, finished_hash, refuse_existing
-from shallows.quantity import duration
-from shallows.results import Run, describe
+from shallows.points import inside_sweep
+from shallows.results import Run
 from shallows.running import Source, default_folder, execute
-from shallows.sweep import Outcome, inside_sweep, plan, run_points, write_index
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,64 +61,6 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
     screen.print(tables.engine(summary), style="dim")
 
 
-def sweep(
-    scenario: str, overrides: "tuple[tuple[str, str], ...]", jobs: int | None, out: str | None, as_json: bool
-) -> int:
-    """`shallows sweep`."""
-    source = Source.read(scenario, overrides)
-    screen = console(stderr=as_json)
-    parent, outcomes = run_sweep(source, Path(out) if out else None, jobs, screen)
-    document = write_index(parent, outcomes)
-    if as_json:
-        print(json.dumps(document, ensure_ascii=False))
-    done = [outcome.run for outcome in outcomes if outcome.run]
-    if done:
-        if not as_json:
-            print_table(tables.points(done), screen)
-        page = pages.write_sweep(done, parent)
-        screen.print(f"report: {page}", soft_wrap=True)
-    return OK if len(done) == len(outcomes) else FAILED
-
-
-def run_sweep(
-    source: Source, out: Path | None, jobs: int | None, screen: "Console"
-) -> tuple[Path, list[Outcome]]:
-    """Plan and run a sweep with a live view, and say which points failed."""
-    parent, points = plan(source, out)
-    reused = sum(point.is_finished for point in points)
-    screen.print(f"[bold]{parent.name}[/bold]  {len(points)} points, {reused} of them finished before")
-    check_writable(parent)
-    with SweepStatus(len(points)) as status:
-        outcomes = run_points(points, jobs, status.update)
-    for outcome in outcomes:
-        if outcome.error:
-            labels = describe(outcome.point.source.labels)
-            print(f"failed: {labels}: {outcome.error}", file=sys.stderr)
-    return parent, outcomes
-
-
-class SweepStatus(Status):
-    """Progress of a sweep."""
-
-    def __init__(self, points: int) -> None:
-        super().__init__()
-        self.points = points
-        self.start = time.monotonic()
-
-    def update(self, running: dict[int, dict[str, Any]], outcomes: list[Outcome]) -> None:
-        """Show how far the sweep is: points that are done, and those that run."""
-        elapsed = time.monotonic() - self.start
-        failed = sum(outcome.run is None for outcome in outcomes)
-        reused = sum(outcome.reused for outcome in outcomes)
-        ran = len(outcomes) - reused + sum(progress["fraction"] for progress in running.values())
-        left = duration(elapsed * (self.points - reused - ran) / ran) + " left" if ran > 0.05 else "starting"
-        line = f"{len(outcomes)} of {self.points} points done"
-        line += f", {failed} failed" if failed else ""
-        line += f", {len(running)} running, {left}"
-        bars = [f"  {bar(progress['fraction'], 16)} point {index + 1}" for index, progress in running.items()]
-        self.show("\n".join([f"{bar((reused + ran) / self.points)} {line}", *bars]), line)
-
-
 def report(folders: list[str]) -> int:
     """`shallows report`."""
     screen = console()
@@ -136,13 +75,27 @@ def report(folders: list[str]) -> int:
     return OK
 
 
-def plot(figure: str, folders: list[str], out: str) -> int:
-    """`shallows plot`."""
-    from shallows import figures
+def plot(
+    name: str,
+    folders: list[str],
+    out: str,
+    formats: list[str],
+    where: list[tuple[str, str]],
+    choices: dict[str, list[Any]],
+) -> int:
+    """`shallows plot`; `choices` are the ports or flows to draw, for figures that can choose."""
+    from inspect import signature
 
-    draw = {"fct": figures.fct}[figure]
+    from shallows import figures
+    from shallows.figures.inputs import choose_runs
+
+    draw = getattr(figures, name.replace("-", "_"))
+    for option in choices:
+        if option not in signature(draw).parameters:
+            raise ShallowsError(f"{name} has no {option} to choose", "leave the option out")
+    figure = draw(choose_runs(find_runs(folders), where), **choices)
     check_writable(Path(out))
-    for path in figures.save(draw(find_runs(folders)), Path(out) / figure):
+    for path in figures.save(figure, Path(out) / name, formats):
         print(path)
     return OK
 

@@ -9,14 +9,15 @@ from rich.markup import escape
 
 from shallows import figures, pages, tables
 from shallows.cli import FAILED, OK
-from shallows.commands import run_sweep
 from shallows.console import console, print_table
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable
+from shallows.points import plan
 from shallows.quantity import digits, duration, percent
 from shallows.results import Run
 from shallows.running import Source, example
-from shallows.sweep import write_index
+from shallows.sweep_commands import run_sweep
+from shallows.sweeps import choose_engine
 
 BCC_F2 = Path("experiments/demo/bcc-f2.toml")
 
@@ -40,8 +41,8 @@ def demo(*, full: bool, out: str) -> int:
     screen.print(chosen.question)
     start = time.monotonic()
     source = Source.read(chosen.scenario)
-    parent, outcomes = run_sweep(source, parent, None, screen)
-    write_index(parent, outcomes)
+    parent, points = plan(source, parent)
+    outcomes = run_sweep(parent, points, choose_engine(), screen)
     runs = [outcome.run for outcome in outcomes if outcome.run]
     if len(runs) < len(outcomes):
         return FAILED

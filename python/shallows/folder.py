@@ -26,15 +26,39 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
     return f"{plain[:80]}-{content_hash[:12]}-s{seed}"
 
 
+FORMAT = 1
+"""Of run folders: grows when readers of this version could not read those of the one before."""
+
+
 def finished_hash(folder: Path) -> str | None:
     """Content hash of the finished run in this folder; nothing if there is none."""
+    found = _environment(folder).get("hash")
+    return found if isinstance(found, str) else None
+
+
+def holds(folder: Path, content_hash: str) -> bool:
+    """Whether the finished run of this hash is in this folder, written as this version does."""
+    return finished_hash(folder) == content_hash and _environment(folder).get("format") == FORMAT
+
+
+def check_format(folder: Path) -> None:
+    """Raise if a finished run was written by a version whose folders are not like ours."""
+    environment = _environment(folder)
+    if environment.get("format") != FORMAT:
+        raise ShallowsError(
+            f"{folder} was written by another version of Shallows, {environment.get('version', 'unknown')}",
+            "run its scenario again, or read it with that version",
+        )
+
+
+def _environment(folder: Path) -> dict[str, Any]:
+    """What `env.json` of a finished run says; nothing if there is no such run."""
     try:
-        environment: dict[str, Any] = json.loads((folder / "env.json").read_text(encoding="utf-8"))
+        environment = json.loads((folder / "env.json").read_text(encoding="utf-8"))
         present = (folder / "summary.json").is_file()
     except (OSError, ValueError):
-        return None
-    found = environment.get("hash")
-    return found if present and isinstance(found, str) else None
+        return {}
+    return environment if present and isinstance(environment, dict) else {}
 
 
 def refuse_existing(folder: Path, content_hash: str, *, force: bool = False) -> None:
@@ -90,6 +114,7 @@ def _unwritable(folder: Path, error: OSError) -> ShallowsError:
 def write_whole(path: Path, text: str) -> Path:
     """Write a text file so that it is complete or as it was before."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    clean_up(path)
     try:
         partial.write_text(text, encoding="utf-8")
         partial.rename(path)
@@ -151,22 +176,27 @@ class RunFolder:
         _remove(old)
 
 
-def clean_up(final: Path) -> None:
-    """Remove what killed processes left of this folder, and bring back a run that they had moved aside."""
-    left = re.compile(re.escape(f".{final.name}.") + r"([0-9]+)\.(partial|replaced)")
+def clean_up(*finals: Path) -> None:
+    """Remove what killed processes left of these, and bring back a run that they had moved aside.
+
+    All are in one folder.
+    """
+    left = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
+    named = {final.name: final for final in finals}
     with contextlib.suppress(OSError):
-        for path in sorted(final.parent.iterdir()):
+        for path in sorted(finals[0].parent.iterdir()):
             found = left.fullmatch(path.name)
-            if not found or _is_alive(int(found[1])):
+            if not found or found[1] not in named or _is_alive(int(found[2])):
                 continue
-            if found[2] == "replaced" and not (final.exists() or final.is_symlink()):
+            final = named[found[1]]
+            if found[3] == "replaced" and not (final.exists() or final.is_symlink()):
                 path.rename(final)
             else:
                 _remove(path)
 
 
 def _remove(path: Path) -> None:
-    if path.is_symlink():
+    if path.is_symlink() or path.is_file():
         path.unlink()
     else:
         shutil.rmtree(path, ignore_errors=True)

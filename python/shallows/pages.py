@@ -93,7 +93,6 @@ def _sweep_charts(runs: Sequence[Run]) -> list[tuple[str, str]]:
     out = io.BytesIO()
     with plt.style.context(figures.STYLE):
         drawn.savefig(out, format="svg", metadata={"Date": None})
-    plt.close(drawn)
     # As an image, so that identifiers of several figures cannot collide, and nothing in it can run.
     data = base64.b64encode(out.getvalue()).decode()
     return [

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
-from shallows.folder import finished_hash
+from shallows.folder import check_format, finished_hash
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +38,7 @@ class Run:
                 f"{self.path} holds no finished run",
                 "name a folder that `shallows run` or `sweep` has written",
             )
+        check_format(self.path)
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"

@@ -13,7 +13,7 @@ from typing import Any
 from shallows import _core
 from shallows.about import build
 from shallows.errors import DefectError, ShallowsError
-from shallows.folder import RunFolder, clean_up, finished_hash, run_name
+from shallows.folder import FORMAT, RunFolder, clean_up, finished_hash, holds, run_name
 from shallows.results import Run
 
 STEP_MS = 100
@@ -51,10 +51,10 @@ class Source:
             ) from None
         return cls(str(path), text, overrides, seed)
 
-    def load(self) -> _core.Experiment:
-        """Parse and check it."""
-        base = str(Path(self.file).resolve().parent)
-        return _core.load(self.text, self.file, base, list(self.overrides), self.seed)
+    def load(self, base: Path | None = None) -> _core.Experiment:
+        """Parse and check it; files that it names are looked for in `base`, by default its own folder."""
+        base = base or Path(self.file).resolve().parent
+        return _core.load(self.text, self.file, str(base), list(self.overrides), self.seed)
 
 
 def toml_value(value: object) -> str:
@@ -92,7 +92,7 @@ def is_reusable(folder: Path, experiment: _core.Experiment) -> bool:
 
     A build with local changes reuses nothing: only a commit says what made the results.
     """
-    return not build()["dirty"] and finished_hash(folder) == experiment.hash
+    return not build()["dirty"] and holds(folder, experiment.hash)
 
 
 def execute(
@@ -144,14 +144,21 @@ def _simulate(
     engine = summary["engine"]
     engine["wall_s"] = round(wall, 4)
     engine["packet_hops_per_s"] = round(engine["packet_hops"] / wall)
-    engine["peak_rss_mb"] = round(_peak_memory_mb(), 1)
+    engine["peak_rss_mb"] = round(peak_memory_mb(), 1)
     summary["marking_curves"] = json.loads(experiment.marking_curves())
     summary["notes"] = experiment.notes()
     summary["warnings"] = experiment.warnings() + results.warnings()
     return summary, results
 
 
-def _peak_memory_mb() -> float:
+def peak_memory_mb() -> float:
+    """The most memory that this process has used."""
+    try:
+        # Linux's getrusage counts what was there before exec: the memory of the process that started us.
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    except (OSError, LookupError):
+        pass
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # getrusage(2): KiB on Linux, bytes on macOS.
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
@@ -159,6 +166,7 @@ def _peak_memory_mb() -> float:
 
 def _environment(source: Source, experiment: _core.Experiment) -> dict[str, Any]:
     return {
+        "format": FORMAT,
         "hash": experiment.hash,
         "seed": experiment.seed,
         "file": source.file,
@@ -214,7 +222,11 @@ def run(
     0
     """
     pairs = tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
-    source = Source.read(scenario, pairs, seed)
+    return run_source(Source.read(scenario, pairs, seed), out)
+
+
+def run_source(source: Source, out: str | Path | None) -> Run:
+    """Run it, unless its folder holds this very run."""
     experiment = source.load()
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
     clean_up(folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shared import ENDLESS, SHALLOWS, SMALL, Shell
+from shared import ENDLESS, MANY, SHALLOWS, SIZES, SMALL, SWEEP, TINY, Shell
 
 # In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,6 +25,24 @@ def endless(tmp_path: Path) -> Path:
     """A scenario that runs for minutes, in a file."""
     path = tmp_path / "endless.toml"
     path.write_text(ENDLESS)
+    return path
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """Eight small points in a file."""
+    path = tmp_path / "sweep.toml"
+    path.write_text(SMALL + SWEEP)
+    return path
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Three schemes, six loads and three seeds in a file, with flow sizes from another."""
+    (tmp_path / "sizes.cdf").write_text(SIZES)
+    path = tmp_path / "scenarios" / "tiny.toml"
+    path.parent.mkdir()
+    path.write_text(TINY + MANY)
     return path
 
 

@@ -1,10 +1,12 @@
 """Scenarios and names that several test files use."""
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SHALLOWS = str(Path(sys.executable).with_name("shallows"))
 
@@ -88,7 +90,60 @@ senders = "1..3"
 receivers = "0..1"
 """
 
+# Eight points.
+SWEEP = """
+[sweep]
+axes = { "workload.0.load" = [0.3, 0.6], seed = [1, 2] }
+[[sweep.scheme]]
+name = "dctcp"
+set = {}
+[[sweep.scheme]]
+name = "reno"
+set = { "tcp.congestion" = "reno", "switch.markers" = [] }
+"""
+
+# A CDF file and fifty-four points, of a few packets each.
+SIZES = "1000 0.5\n20000 1\n"
+TINY = (
+    SMALL.replace('name = "small"', 'name = "tiny"')
+    .replace("flows = 60", "flows = 20")
+    .replace('"web-search"', '"../sizes.cdf"')
+)
+MANY = """
+[sweep]
+axes = { "workload.0.load" = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7], seed = [1, 2, 3] }
+[[sweep.scheme]]
+name = "dctcp"
+set = {}
+[[sweep.scheme]]
+name = "low"
+set = { "switch.markers.0.k" = "15KB" }
+[[sweep.scheme]]
+name = "reno"
+set = { "tcp.congestion" = "reno", "switch.markers" = [] }
+"""
+
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What must be the same whenever and wherever a point runs."""
+    return {
+        f"{path.parent.name}/{path.name}": path.read_bytes()
+        for path in folder.glob("*/*")
+        if path.suffix == ".parquet" or path.name in {"resolved.json", "scenario.toml"}
+    }
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """Each point's summary without what the machine adds to it."""
+    found = {}
+    for path in folder.glob("*/summary.json"):
+        summary = json.loads(path.read_text())
+        for key in ["wall_s", "packet_hops_per_s", "peak_rss_mb"]:
+            del summary["engine"][key]
+        found[path.parent.name] = summary
+    return found
 
 
 def wait_until(condition: Callable[[], bool], timeout: float = 30.0) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import shallows
-from shallows.cli import _parser
+from shallows.cli import FIGURES, _parser
+from shallows.points import plan
 from shallows.running import Source
-from shallows.sweep import plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,8 +24,8 @@ def commands(document: str) -> list[str]:
     return [line for line in lines if line.startswith("shallows ")]
 
 
-@pytest.mark.parametrize("command", commands("README.md"))
-def test_commands_of_the_readme_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", commands("README.md") + commands("docs/figures.md"))
+def test_commands_of_the_documents_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     options = _parser().parse_args(shlex.split(command)[1:])
     if "scenario" in options:
@@ -34,6 +34,16 @@ def test_commands_of_the_readme_are_understood(command: str, monkeypatch: pytest
 
 def test_there_are_commands_in_the_readme() -> None:
     assert len(commands("README.md")) >= 5
+
+
+def test_every_figure_has_a_command_and_a_small_picture_in_the_gallery() -> None:
+    text = (ROOT / "docs/figures.md").read_text(encoding="utf-8")
+    drawn = [line.split()[2] for line in commands("docs/figures.md") if line.startswith("shallows plot ")]
+    assert sorted(drawn) == sorted(FIGURES)
+    for name in FIGURES:
+        picture = ROOT / "docs" / "images" / "figures" / f"{name}.png"
+        assert f"(images/figures/{name}.png)" in text
+        assert picture.stat().st_size <= 60_000
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("experiments/*/*.toml")), ids=lambda path: path.stem)
@@ -47,7 +57,7 @@ def test_every_scenario_of_the_experiments_can_run(path: Path, tmp_path: Path) -
 
 def modules() -> list[str]:
     """Every module of the package, and the package itself."""
-    inside = pkgutil.iter_modules(shallows.__path__, "shallows.")
+    inside = pkgutil.walk_packages(shallows.__path__, "shallows.")
     return ["shallows", *(module.name for module in inside if module.name != "shallows._core")]
 
 
@@ -60,5 +70,6 @@ def test_examples_in_docstrings_print_what_they_say(name: str, tmp_path: Path) -
 
 def test_the_public_functions_have_examples() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for public in (shallows.run, shallows.Run, shallows.example):
+    drawing = [getattr(shallows.figures, name.replace("-", "_")) for name in FIGURES]
+    for public in (shallows.run, shallows.Run, shallows.example, *drawing):
         assert any(test.examples for test in finder.find(public, public.__name__))

@@ -1,4 +1,4 @@
-"""Runs through Python: folders, tables, reports, figures."""
+"""Runs through Python: folders, tables, reports."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import shallows as sh
-from shallows import demo, figures, folder, running, tables
+from shallows import demo, folder, running, tables
 from shallows.about import build
 from shared import QUERIES, SMALL
 
@@ -205,34 +205,6 @@ def thresholds(tmp_path: Path) -> list[sh.Run]:
         (path / "summary.json").write_text(json.dumps(summary(load, *numbers)))
         runs.append(sh.Run(path))
     return runs
-
-
-def test_the_figure_draws_what_the_summaries_say(thresholds: list[sh.Run], tmp_path: Path) -> None:
-    figure = figures.fct(thresholds)
-    large, small, loss = figure.axes
-    lines = {str(line.get_label()): list(line.get_xydata().tolist()) for line in large.get_lines()}  # type: ignore[union-attr]
-    assert lines["high"] == [[40.0, 0.9], [90.0, 1.8]]
-    assert [line.get_ydata()[1] for line in small.get_lines()] == [5.0, 0.12, 6.0]  # type: ignore[index]
-    assert [line.get_ydata()[1] for line in loss.get_lines()] == [0.4, 0.0, 2.0]  # type: ignore[index]
-    # Readable in black and white: no two lines share a marker or a line style.
-    assert len({line.get_marker() for line in large.get_lines()}) == 3
-    assert len({line.get_linestyle() for line in large.get_lines()}) == 3
-    paths = figures.save(figure, tmp_path / "fct")
-    assert [path.read_bytes()[:4] for path in paths] == [b"%PDF", b"\x89PNG"]
-    # Publishers refuse Type 3 fonts.
-    assert b"/Type3" not in paths[0].read_bytes()
-
-
-def test_sizes_of_flows_that_no_run_has_get_no_panel(thresholds: list[sh.Run]) -> None:
-    for run in thresholds:
-        run.summary["fct_us"].pop("large")
-    figure = figures.fct(thresholds)
-    assert [axes.get_ylabel().split(chr(10))[0] for axes in figure.axes] == ["small flows:", "packets"]
-
-
-def test_a_figure_without_an_axis_is_refused(thresholds: list[sh.Run]) -> None:
-    with pytest.raises(sh.ShallowsError, match="differ in no number"):
-        figures.fct(thresholds[:1])
 
 
 def test_the_demo_says_what_its_numbers_say(thresholds: list[sh.Run]) -> None:

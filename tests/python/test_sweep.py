@@ -8,54 +8,16 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.local import run_here
+from shallows.points import plan
 from shallows.running import Source
-from shallows.sweep import plan, run_points
-from shared import SHALLOWS, SMALL, Shell
-
-SWEEP = """
-[sweep]
-axes = { "workload.0.load" = [0.3, 0.6], seed = [1, 2] }
-[[sweep.scheme]]
-name = "dctcp"
-set = {}
-[[sweep.scheme]]
-name = "reno"
-set = { "tcp.congestion" = "reno", "switch.markers" = [] }
-"""
-
-
-@pytest.fixture
-def sweep(tmp_path: Path) -> Path:
-    """Eight small points in a file."""
-    path = tmp_path / "sweep.toml"
-    path.write_text(SMALL + SWEEP)
-    return path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """What must be the same whenever and wherever a point runs."""
-    return {
-        f"{path.parent.name}/{path.name}": path.read_bytes()
-        for path in folder.glob("*/*")
-        if path.suffix == ".parquet" or path.name in {"resolved.json", "scenario.toml"}
-    }
-
-
-def results(folder: Path) -> dict[str, Any]:
-    """Each point's summary without what the machine adds to it."""
-    found = {}
-    for path in folder.glob("*/summary.json"):
-        summary = json.loads(path.read_text())
-        for key in ["wall_s", "packet_hops_per_s", "peak_rss_mb"]:
-            del summary["engine"][key]
-        found[path.parent.name] = summary
-    return found
+from shallows.sweeps import run_points
+from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results
 
 
 def test_points_are_the_product_of_schemes_and_axes(sweep: Path) -> None:
@@ -117,7 +79,7 @@ def test_a_point_that_fails_stops_no_other(sweep: Path, tmp_path: Path) -> None:
     _, points = plan(Source.read(sweep), tmp_path / "out")
     # As if its scenario could not be loaded on the machine where it runs.
     points[1].source = replace(points[1].source, text="name = 3")
-    outcomes = run_points(points, 2, lambda *_: None)
+    outcomes = run_points(points, run_here, lambda *_: None)
     assert [outcome.run is None for outcome in outcomes] == [False, True] + [False] * 6
     assert "workload is not a list" in str(outcomes[1].error)
 
@@ -128,7 +90,7 @@ def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, 
     points = points[:2]
     points[0].source = Source(str(endless), endless.read_text())
     end_it = Killer(points[0].folder)
-    outcomes = run_points(points, 2, end_it)
+    outcomes = run_points(points, run_here, end_it)
     assert outcomes[0].error == "its process ended with code -9 (out of memory, or killed)"
     assert outcomes[1].run is not None
 

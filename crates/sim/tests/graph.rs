@@ -66,15 +66,18 @@ fn fig_17() -> String {
     format!("{FIG_17}{}{}{pairs}", flows("s1-*", "r1"), flows("s3-*", "r1"))
 }
 
+/// Mb/s of each flow on the wire, as the paper's throughput: of 1,500 bytes 1,448 are data. S1, S2, then S3.
+fn fig_17_shares(text: &str) -> Vec<f64> {
+    goodput(text, 0.2, 0.7).iter().map(|share| share * 1e3 * 1_500.0 / 1_448.0).collect()
+}
+
 #[test]
 fn dctcps_figure_17_is_within_six_percent_of_the_paper() {
-    let shares = goodput(&fig_17(), 0.2, 0.7);
-    // On the wire, as the paper's throughput: of 1,500 bytes 1,448 are data.
-    let shares: Vec<f64> = shares.iter().map(|share| share * 1e3 * 1_500.0 / 1_448.0).collect();
+    let shares = fig_17_shares(&fig_17());
     let groups = [&shares[..10], &shares[10..30], &shares[30..]];
     let means = groups.map(mean);
     println!("Fig. 17, Mb/s: S1, S2, S3 {means:.1?}");
-    // The paper has 46, 475 and 54 Mb/s (§4.1), of a fair share of 50, 475 and 50; ns-3's example 23, 471 and 74.
+    // The paper has 46, 475 and 54 Mb/s (§4.1), of a fair share of 50, 475 and 50; ns-3's example 23, 471 and 74, below.
     for (found, expected) in means.iter().zip([46.0, 475.0, 54.0]) {
         assert!((found / expected - 1.0).abs() < 0.06, "{found} for {expected}");
     }
@@ -87,6 +90,28 @@ fn dctcps_figure_17_is_within_six_percent_of_the_paper() {
     // Both bottlenecks are full.
     let [s1, s2, s3] = means;
     assert!(10.0 * (s1 + s3) > 990.0 && 10.0 * s1 + 20.0 * s2 > 9_900.0, "{means:?}");
+}
+
+#[test]
+fn figure_17_is_ns3s_once_its_red_marks() {
+    // ns-3's example marks with RED on the backlog as it is: none below 20 packets at 1 Gb/s (50 at 10), 2 % at 60 (150), all
+    // above. A flow of S1 meets two such ports, and has what it has there.
+    let red = |low: u32| {
+        format!("[{{ kind = 'red', unit = 'packets', kmin = '{low}p', kmax = '{}p', pmax = 0.02 }}]", 3 * low)
+    };
+    let threshold = |k: u32| format!("markers = [{{ kind = \"threshold\", k = \"{k}p\" }}]");
+    let marked = |text: String, k: u32, low: u32| {
+        assert!(text.contains(&threshold(k)));
+        text.replace(&threshold(k), &format!("markers = {}", red(low)))
+    };
+    let shares = fig_17_shares(&marked(marked(fig_17(), 20, 20), 65, 50));
+    let means = [&shares[..10], &shares[10..30], &shares[30..]].map(mean);
+    println!("Fig. 17 with ns-3's RED, Mb/s: S1, S2, S3 {means:.1?}");
+    for (found, expected, tolerance) in
+        [(means[0], 23.0, 0.15), (means[1], 471.0, 0.05), (means[2], 74.0, 0.05)]
+    {
+        assert!((found / expected - 1.0).abs() < tolerance, "{found} for {expected}");
+    }
 }
 
 /// Four senders share the trunk from x, three the slower one from w; one of the four goes on from y to z, where it meets

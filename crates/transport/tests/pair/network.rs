@@ -63,6 +63,11 @@ impl Pair {
         }
     }
 
+    /// Packets that the network has carried so far, or is carrying.
+    pub(crate) fn carried(&self) -> usize {
+        self.packets.len()
+    }
+
     /// The application writes.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.sender.write(&self.config, self.now, bytes);

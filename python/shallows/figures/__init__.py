@@ -1,0 +1,32 @@
+"""Figures from finished runs, one column wide. They read results; they never simulate.
+
+Each function takes runs and returns a matplotlib figure; `save` writes it with fonts that publishers accept.
+
+>>> import shallows as sh
+>>> run = sh.run(sh.example("incast"), out=folder / "run")
+>>> figure = sh.figures.fct_cdf(run)
+>>> [path.name for path in sh.figures.save(figure, folder / "fct-cdf", ["svg"])]
+['fct-cdf.svg']
+"""
+
+from shallows.figures.against import fct, incast
+from shallows.figures.distributions import fct_cdf, ping, queue_cdf, slowdown, slowdown_cdf, starvation
+from shallows.figures.style import STYLE, save
+from shallows.figures.traces import cwnd, goodput, heat_map, queue
+
+__all__ = [
+    "STYLE",
+    "cwnd",
+    "fct",
+    "fct_cdf",
+    "goodput",
+    "heat_map",
+    "incast",
+    "ping",
+    "queue",
+    "queue_cdf",
+    "save",
+    "slowdown",
+    "slowdown_cdf",
+    "starvation",
+]

@@ -1,0 +1,355 @@
+"""Figures of distributions: completion times, slowdowns, queues, round-trip times, starvation."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import shallows.figures.style as style
+from shallows import tables
+from shallows.errors import ShallowsError
+from shallows.figures.inputs import Runs, as_list, groups, table
+from shallows.figures.steps import Steps
+from shallows.figures.traces import backlogs, busiest
+from shallows.quantity import parse_size, size
+from shallows.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+POINTS = 400
+"""Most points of a distribution's line."""
+
+SIZE_GROUPS = 10
+"""Parts, equal in flows, of the horizontal axis of `slowdown`."""
+
+GAP_BINS = 24
+
+
+def fct_cdf(runs: Runs) -> "Figure":
+    r"""Distribution of completion times: a panel for each size of flows, a line for each scheme.
+
+    Flows of runs that differ in nothing but their seed are taken together.
+
+    Parameters
+    ----------
+    runs
+        Finished runs.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> run = sh.run(sh.example("incast"), out=folder / "fct-cdf")
+    >>> [plot.get_ylabel() for plot in sh.figures.fct_cdf(run).axes]
+    ['share of\nsmall flows']
+    """
+    return _flow_cdf(as_list(runs), "fct_us")
+
+
+def slowdown_cdf(runs: Runs) -> "Figure":
+    """Distribution of slowdowns: completion time over that of the same flow alone.
+
+    Parameters
+    ----------
+    runs
+        Finished runs.
+
+    Returns
+    -------
+    Figure
+        As of `fct_cdf`.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> run = sh.run(sh.example("incast"), out=folder / "slowdown-cdf")
+    >>> sh.figures.slowdown_cdf(run).axes[-1].get_xlabel()
+    'slowdown'
+    """
+    return _flow_cdf(as_list(runs), "slowdown")
+
+
+def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
+    lines = {name: _completed(members) for name, members in groups(runs).items()}
+    sizes = {}
+    for name, bounds in _size_bins(runs).items():
+        within = {line: _within(flows, *bounds)[column].sort() for line, flows in lines.items()}
+        if any(map(len, within.values())):
+            sizes[name] = within
+    if not sizes:
+        raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
+    with style.panels(len(sizes), 1, 1.15) as (figure, plots):
+        for plot, (name, drawn) in zip(plots, sizes.items(), strict=True):
+            unit = style.Unit("", 1)
+            if column == "fct_us":
+                unit = style.time_unit(value for values in drawn.values() for value in values)
+            _draw_cdf(plot, {line: _ranks(values / unit.size) for line, values in drawn.items()})
+            plot.set_ylabel(f"share of\n{name.replace('_', ' ')} flows")
+            plot.set_xlabel(f"completion time ({unit.name})" if unit.name else "")
+        if column == "slowdown":
+            plots[-1].set_xlabel("slowdown")
+        style.add_legend(figure, plots[0])
+        figure.align_ylabels()
+    return figure
+
+
+def slowdown(runs: Runs) -> "Figure":
+    """Slowdown against the size of flows: median and 99th percentile.
+
+    The horizontal axis is linear in the number of flows: between two ticks lie a tenth of all flows, and
+    ticks name their largest sizes. One line for each scheme; seeds are taken together.
+
+    Parameters
+    ----------
+    runs
+        Finished runs with flows of many sizes.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> run = sh.run(sh.example("incast"), out=folder / "slowdown")
+    >>> len(sh.figures.slowdown(run).axes)
+    2
+    """
+    import polars as pl
+
+    lines = {name: _completed(members) for name, members in groups(as_list(runs)).items()}
+    sizes = pl.concat([flows["size_bytes"] for flows in lines.values()]).sort()
+    if sizes.is_empty():
+        raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
+    edges = [sizes[max(len(sizes) * rank // SIZE_GROUPS - 1, 0)] for rank in range(1, SIZE_GROUPS + 1)]
+    edges = sorted(set(edges))
+    with style.panels(2, 1, 1.15, sharex=True) as (figure, plots):
+        for plot, (percentile, words) in zip(plots, [(0.5, "median"), (0.99, "99th pct.")], strict=True):
+            drawn: list[float] = []
+            for index, (name, flows) in enumerate(lines.items()):
+                places, values = [], []
+                for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False)):
+                    inside = _within(flows, low, high)["slowdown"]
+                    if len(inside):
+                        places.append(place + 1)
+                        # Nearest rank, as in the summary: a value that occurred.
+                        values.append(float(inside.quantile(percentile, "equiprobable") or 0))
+                plot.plot(places, values, label=name, clip_on=False, **style.look(index))
+                drawn += values
+            style.scale(plot, "y", drawn)
+            plot.set_ylabel(f"{words}\nslowdown")
+        names = [size(edge).replace(" ", "\N{THIN SPACE}") for edge in edges]
+        plots[-1].set_xticks(range(1, len(edges) + 1), names, rotation=45, ha="right", rotation_mode="anchor")
+        plots[-1].set_xlabel("flow size (a tenth of the flows between ticks)")
+        style.add_legend(figure, plots[0])
+        figure.align_ylabels()
+    return figure
+
+
+def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
+    """Distribution over time of backlogs: a line for each scheme and port.
+
+    Parameters
+    ----------
+    runs
+        Finished runs with `measure.sample_queues` or `measure.traces`.
+    ports
+        Ports or pools: names, patterns such as `switch0->*`, or kinds such as `to-host`. By default, the
+        port of a switch that had the longest queue.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "queue-cdf")
+    >>> sh.figures.queue_cdf(run).axes[0].get_xlabel()
+    'backlog (KB)'
+    """
+    import numpy as np
+
+    runs = as_list(runs)
+    chosen = ports or busiest(runs, most=1)
+    found: dict[str, list[Steps]] = {}
+    for name, members in groups(runs).items():
+        for run in members:
+            for port, steps in backlogs(run, chosen).items():
+                key = ", ".join(filter(None, [name, port if ports or not name else ""]))
+                found.setdefault(key, []).append(steps)
+    unit = style.size_unit([max(steps.values.max() for line in found.values() for steps in line)])
+    curves = {}
+    for name, line in found.items():
+        # Seeds one after the other, as if they were one run.
+        starts = np.cumsum([0.0, *(steps.times[-1] for steps in line[:-1])])
+        times = [steps.times + start for steps, start in zip(line, starts, strict=True)]
+        together = Steps(np.concatenate(times), np.concatenate([steps.values for steps in line]))
+        values, shares = together.shares()
+        curves[name] = _few((values / unit.size).tolist(), shares.tolist())
+    with style.panels(1, 1, 1.5) as (figure, (plot,)):
+        _draw_cdf(plot, curves, linear=True)
+        plot.set(xlabel=f"backlog ({unit.name})", ylabel="share of time")
+        style.add_legend(figure, plot)
+    return figure
+
+
+def ping(runs: Runs) -> "Figure":
+    """Distribution of the round-trip times of pings: a line for each scheme and class of service.
+
+    Parameters
+    ----------
+    runs
+        Finished runs with a workload of kind `ping`.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> pings = {"kind": "ping", "senders": 1, "receivers": 0, "interval": "100us"}
+    >>> run = sh.run(sh.example("incast"), {"workload.1": pings, "stop.at": "20ms"}, out=folder / "ping")
+    >>> sh.figures.ping(run).axes[0].get_xlabel()
+    'round-trip time (µs)'
+    """
+    import polars as pl
+
+    found: dict[str, pl.Series] = {}
+    for name, members in groups(as_list(runs)).items():
+        echoes = pl.concat([table(run, "pings") for run in members]).filter(pl.col("rtt_us").is_not_null())
+        classes = echoes["class"].unique().sort().to_list()
+        for number in classes:
+            parts = [name, f"class {number}" if len(classes) > 1 else ""]
+            found[", ".join(filter(None, parts))] = echoes.filter(pl.col("class") == number)["rtt_us"].sort()
+    if not found:
+        raise ShallowsError("no echo of these runs came back", "let them run for longer: stop.at")
+    unit = style.time_unit(value for values in found.values() for value in values)
+    with style.panels(1, 1, 1.5) as (figure, (plot,)):
+        _draw_cdf(plot, {name: _ranks(values / unit.size) for name, values in found.items()})
+        plot.set(xlabel=f"round-trip time ({unit.name})", ylabel="share of echoes")
+        style.add_legend(figure, plot)
+    return figure
+
+
+def starvation(runs: Runs) -> "Figure":
+    """How long flows starve: of each flow, the longest time between acknowledgements of new data.
+
+    A histogram for each scheme, one above the other, with the same bins; seeds are taken together. A line
+    marks the longest.
+
+    Parameters
+    ----------
+    runs
+        Finished runs.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> run = sh.run(sh.example("incast"), out=folder / "starvation")
+    >>> sh.figures.starvation(run).axes[-1].get_xlabel()
+    'longest time without acknowledgement (µs)'
+    """
+    import numpy as np
+    import polars as pl
+
+    gaps = {}
+    for name, members in groups(as_list(runs)).items():
+        flows = pl.concat([run.flows for run in members]).filter(pl.col("counted") == 1)
+        gaps[name] = flows["longest_ack_gap_us"].drop_nulls().to_numpy()
+    together = np.concatenate(list(gaps.values()))
+    if not len(together):
+        raise ShallowsError("no flow of these runs sent anything", "let them run for longer: stop.at")
+    unit = style.time_unit(together.tolist())
+    low, high = together.min() / unit.size, together.max() / unit.size
+    spans_decades = low > 0 and high > 10 * low
+    bins = np.geomspace(low, high, GAP_BINS + 1) if spans_decades else np.linspace(0, high, GAP_BINS + 1)
+    bins[-1] = np.nextafter(high, np.inf)
+    with style.panels(len(gaps), 1, 0.8, sharex=True, sharey=True) as (figure, plots):
+        for plot, (name, values) in zip(plots, gaps.items(), strict=True):
+            weights = np.full(len(values), 100 / max(len(values), 1))
+            plot.hist(
+                values / unit.size,
+                bins.tolist(),
+                weights=weights,
+                color="0.72",
+                edgecolor="black",
+                linewidth=0.5,
+            )
+            plot.set_ylabel("flows (%)")
+            style.name_panel(plot, name)
+        style.scale(plots[-1], "x", [low, high])
+        plots[-1].set_xlabel(f"longest time without acknowledgement ({unit.name})")
+    return figure
+
+
+def _completed(runs: Iterable[Run]) -> "pl.DataFrame":
+    """Flows that are complete and counted, of several runs."""
+    import polars as pl
+
+    columns = ["size_bytes", "fct_us", "slowdown", "counted"]
+    flows = pl.concat([run.flows.select(columns) for run in runs])
+    return flows.filter((pl.col("counted") == 1) & pl.col("fct_us").is_not_null())
+
+
+def _size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
+    """Names of the size bins that occur, and the sizes between which they lie."""
+    edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
+    if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
+        raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
+    bounds = list(pairwise(edges))
+    names = max((tables.bins(run.summary)[1:] for run in runs), key=len)
+    return {name: (low or 0, high) for name, (low, high) in zip(names, bounds, strict=True)}
+
+
+def _within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
+    import polars as pl
+
+    inside = pl.col("size_bytes") > low
+    return flows.filter(inside if high is None else inside & (pl.col("size_bytes") <= high))
+
+
+Curve = tuple[Sequence[float], Sequence[float]]
+
+
+def _ranks(ordered: "pl.Series") -> Curve:
+    """The empirical distribution of values in order."""
+    total = len(ordered)
+    return _few(ordered.to_list(), [(rank + 1) / total for rank in range(total)])
+
+
+def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
+    """As many points as can be seen, both ends among them."""
+    last = len(values) - 1
+    kept = sorted({round(i * last / POINTS) for i in range(POINTS + 1)}) if last >= 0 else []
+    return [float(values[i]) for i in kept], [float(shares[i]) for i in kept]
+
+
+def _draw_cdf(plot: "Axes", curves: dict[str, Curve], *, linear: bool = False) -> None:
+    drawn: list[float] = []
+    for index, (name, (values, shares)) in enumerate(curves.items()):
+        # From zero upwards at the first value, as a distribution rises.
+        places, heights = [*values[:1], *values], [0.0, *shares]
+        line = style.look(index) | {"markevery": style.marks(index, 5)}
+        plot.plot(places, heights, label=name, drawstyle="steps-post", **line)
+        drawn += values
+    if linear:
+        plot.set_xlim(0, max(drawn) * 1.03 or 1)
+    else:
+        style.scale(plot, "x", drawn)
+    plot.set(ylim=(0, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1], yticklabels=["0", "", "0.5", "", "1"])

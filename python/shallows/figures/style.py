@@ -1,0 +1,212 @@
+"""How every figure looks: panels, lines that stay apart in grey, scales, legends, files."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+from shallows.quantity import digits
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter
+
+STYLE = Path(__file__).parents[1] / "shallows.mplstyle"
+
+WIDTH = 3.35
+"""Inches: a column of a two-column paper."""
+
+LEGEND_CHARACTERS = 56
+"""What a line of the legend holds at the style's font size and column width."""
+
+MOST_PANELS = 10
+"""More panels than that do not fit on a page."""
+
+
+@contextmanager
+def panels(
+    rows: int, columns: int = 1, height: float = 1.2, **options: Any
+) -> "Iterator[tuple[Figure, list[Axes]]]":
+    """An empty figure and its panels, row by row; whatever is drawn within the context has our style."""
+    import matplotlib.pyplot as plt
+
+    if rows > MOST_PANELS:
+        raise ShallowsError(
+            f"the figure would have {rows} rows; a page holds {MOST_PANELS}",
+            "name fewer runs, or choose among them (`--where load=0.8`) or their ports (`--port NAME`)",
+        )
+    with plt.style.context(STYLE):
+        size = (WIDTH, 0.65 + height * rows)
+        figure, grid = plt.subplots(rows, columns, squeeze=False, figsize=size, **options)
+        # The figure is the caller's: pyplot neither keeps it alive nor shows it a second time in a notebook.
+        plt.close(figure)
+        yield figure, [plot for row in grid for plot in row]
+
+
+def look(index: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the line with this index: readable in grey, also beyond eight lines."""
+    import matplotlib
+
+    cycle = matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()
+    number = len(cycle["color"])
+    again, place = divmod(index, number)
+    chosen = {"color": cycle["color"][place], "marker": cycle["marker"][place]}
+    # The second time around, each marker meets another dash.
+    chosen["linestyle"] = cycle["linestyle"][(place + again) % number]
+    # Open markers, later lines below: points that coincide stay visible.
+    return chosen | {"markerfacecolor": "white", "zorder": 3 - 0.05 * index}
+
+
+def marks(index: int, number: int) -> tuple[float, float]:
+    """Where a line with many points has so many markers, evenly along it, beside those of other lines."""
+    return (0.3 * (index % 4 + 0.5) / (4 * number), 1 / number)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What numbers are divided by, and what the axis then says."""
+
+    name: str
+    size: float
+
+
+def time_unit(values: Iterable[float]) -> Unit:
+    """The unit in which an axis with these microseconds is read best.
+
+    >>> time_unit([0.0, 20_000.0])
+    Unit(name='ms', size=1000.0)
+    >>> time_unit([150.0]).name, time_unit([80.0, 10_000_000.0]).name
+    ('µs', 'ms')
+    """
+    return _fitting(values, [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)])
+
+
+def size_unit(values: Iterable[float]) -> Unit:
+    """The unit in which an axis with these bytes is read best.
+
+    >>> size_unit([720_000]).name, size_unit([0, 3e6]).name
+    ('KB', 'MB')
+    """
+    return _fitting(values, [("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9)])
+
+
+def _fitting(values: Iterable[float], units: Sequence[tuple[str, float]]) -> Unit:
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    # Of a logarithmic axis the middle counts, of a linear one the end.
+    typical = math.sqrt(low * high) if high > 100 * low else high
+    fitting = [unit for unit in units if typical >= unit[1]] or units[:1]
+    return Unit(*fitting[-1])
+
+
+def time_axis(plot: "Axes", end_us: float) -> Unit:
+    """Make the horizontal axis one of time from the beginning of the run, and return its unit."""
+    from matplotlib.ticker import MaxNLocator
+
+    unit = time_unit([end_us])
+    plot.set(xlabel=f"time ({unit.name})", xlim=(0, end_us / unit.size))
+    plot.xaxis.set_major_locator(MaxNLocator(5))
+    plot.xaxis.set_major_formatter(_plain_numbers())
+    return unit
+
+
+def scale(plot: "Axes", which: str, values: Iterable[float], *, zero: bool = False) -> None:
+    """Make an axis logarithmic if the values span more than a decade, and linear from zero if not.
+
+    Parameters
+    ----------
+    plot, which
+        The panel, and `x` or `y`.
+    values
+        What is drawn along the axis.
+    zero
+        Whether zeros are among what the axis must show even if it is logarithmic.
+    """
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
+    found = [value for value in values if math.isfinite(value)]
+    positive = [value for value in found if value > 0]
+    axis = plot.xaxis if which == "x" else plot.yaxis
+    limits = plot.set_xlim if which == "x" else plot.set_ylim
+    set_scale = plot.set_xscale if which == "x" else plot.set_yscale
+    axis.set_major_formatter(_plain_numbers())
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    has_zero = zero and (len(positive) < len(found) or not positive)
+    if high / low <= 10 or (has_zero and high / low <= 20):
+        limits(0, (high if positive else 1) * 1.08)
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    elif has_zero:
+        floor = 10.0 ** math.floor(math.log10(low))
+        set_scale("symlog", linthresh=floor, linscale=0.6)
+        limits(0, high * 1.6)
+        axis.set_major_locator(FixedLocator([0, *_decades(floor, high * 1.6)]))
+        axis.set_minor_locator(NullLocator())
+    else:
+        set_scale("log")
+        limits(low / 1.15, high * 1.15)
+        axis.set_major_locator(FixedLocator(_decades(low / 1.15, high * 1.15)))
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(_plain_numbers())
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten within the range, with 2 and 5 between where they are few; every second where many."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    span = math.log10(high / low)
+    factors = (1, 2, 5) if span <= 1.5 else (1, 3) if span <= 2.2 else (1,)
+    step = 1 + int(span / 6)
+    ticks = [factor * 10.0**power for power in range(first, last + 1, step) for factor in factors]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def _plain_numbers() -> "Formatter":
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: digits(value))
+
+
+def add_legend(figure: "Figure", *plots: "Axes") -> None:
+    """A legend of these panels' lines above all panels, where it covers nothing; none for a single line."""
+    lines = {
+        name: handle for plot in plots for handle, name in zip(*plot.get_legend_handles_labels(), strict=True)
+    }
+    if len(lines) > 1:
+        # As many columns as fit: a column is as wide as the longest name and its line.
+        columns = max(1, min(len(lines), LEGEND_CHARACTERS // (max(map(len, lines)) + 8)))
+        figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=columns)
+
+
+def name_panel(plot: "Axes", text: str) -> None:
+    """Say above a panel what it shows."""
+    if text:
+        plot.set_title(text, loc="right", pad=2.5, fontsize=7.5)
+
+
+def name_columns(plots: "Sequence[Axes]", names: Sequence[str]) -> None:
+    """Say above the first row of panels what its columns show."""
+    for plot, name in zip(plots, names, strict=True):
+        plot.set_title(name, pad=3, fontsize=7.5)
+
+
+def save(figure: "Figure", stem: Path, formats: Iterable[str] = ("pdf", "png")) -> list[Path]:
+    """Write a figure in some formats beside each other, and return the files.
+
+    The same results give the same bytes: files carry no date.
+    """
+    import matplotlib.pyplot as plt
+
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
+    dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    with plt.style.context(STYLE):
+        for path in paths:
+            try:
+                figure.savefig(path, metadata=dates.get(path.suffix))
+            except OSError as error:
+                raise ShallowsError(
+                    f"{path} cannot be written: {error.strerror or error}", "name another folder with --out"
+                ) from None
+    return paths

@@ -1,0 +1,86 @@
+"""Shards of a sweep, gathered into one folder."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.folder import RunFolder, check_writable, holds
+from shallows.points import Point
+from shallows.results import describe
+
+MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
+"""What a summary says of the machine, not of the scenario."""
+
+
+def gather(points: Sequence[Point], folders: Sequence[Path], parent: Path) -> list[Point]:
+    """Copy each point's finished folder from where it is, and return the points that are nowhere.
+
+    Raises
+    ------
+    ShallowsError
+        If two folders hold different results of one point, or one cannot be read or written.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise ShallowsError(f"{folder} is no folder", "name the folders that the shards have written")
+    check_writable(parent)
+    for point in points:
+        places = [parent, *folders]
+        found = [place for place in places if holds(place / point.folder.name, point.hash)]
+        _refuse_conflicts(point, [place / point.folder.name for place in found])
+        if found and found[0] != parent:
+            _copy(found[0] / point.folder.name, point.folder)
+    return [point for point in points if not point.has_results]
+
+
+def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
+    for other in copies[1:]:
+        if differing := different(copies[0], other):
+            raise ShallowsError(
+                f"{copies[0]} and {other} are runs of the same scenario, seed and engine "
+                f"({describe(point.source.labels)}), but their {differing} differs",
+                "one of them is damaged: remove it, and merge or run again",
+            )
+
+
+def different(one: Path, other: Path) -> str | None:
+    """Name of a file of results in which two finished runs differ; nothing if they are the same."""
+    names = {
+        path.name for run in (one, other) for path in run.iterdir() if path.suffix in {".parquet", ".json"}
+    }
+    for name in sorted(names - {"env.json"}):
+        if not ((one / name).is_file() and (other / name).is_file()):
+            return name
+        if name == "summary.json":
+            same = _results(one / name) == _results(other / name)
+        else:
+            same = (one / name).read_bytes() == (other / name).read_bytes()
+        if not same:
+            return name
+    return None
+
+
+def _results(path: Path) -> Any:
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ShallowsError(f"{path} cannot be read: {error}", "the folder is damaged: remove it") from None
+    if isinstance(summary, dict) and isinstance(engine := summary.get("engine"), dict):
+        for key in MACHINE:
+            engine.pop(key, None)
+    return summary
+
+
+def _copy(run: Path, final: Path) -> None:
+    with RunFolder(final) as folder:
+        try:
+            shutil.copytree(run, folder.path, dirs_exist_ok=True)
+            folder.commit()
+        except (OSError, shutil.Error) as error:
+            raise ShallowsError(
+                f"{run} could not be copied to {final}: {error}",
+                "what was copied before is kept; mend this, and the same command goes on from there",
+            ) from None

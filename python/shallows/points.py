@@ -1,0 +1,184 @@
+"""What a sweep runs: every combination of a scenario's schemes and axes, each in a folder named by content.
+
+The `[sweep]` table of a scenario file::
+
+    [sweep]
+    axes = { "workload.0.load" = [0.4, 0.6], seed = [1, 2] }
+    [[sweep.scheme]]
+    name = "reno"
+    set = { "tcp.congestion" = "reno" }
+"""
+
+import itertools
+import json
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ScenarioError, ShallowsError
+from shallows.folder import clean_up, holds, write_whole
+from shallows.results import Run, describe
+from shallows.running import Source, default_folder, is_reusable, toml_value
+
+INDEX = "sweep.json"
+
+
+@dataclass
+class Point:
+    """One run of a sweep."""
+
+    source: Source
+    hash: str
+    folder: Path
+    is_finished: bool
+    """Whether its folder is there and will be used instead of a run."""
+
+    @property
+    def has_results(self) -> bool:
+        """Whether its folder is there now."""
+        return holds(self.folder, self.hash)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Every `count`-th point of a sweep, beginning with number `index`, counted from 1."""
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """A shard as the command line gives it.
+
+        >>> Shard.parse("2/8")
+        Shard(index=2, count=8)
+        """
+        index, slash, count = text.partition("/")
+        if not (slash and index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+            raise ShallowsError(f"{text!r} is not a shard", "write I/N, such as 1/8 for the first of eight")
+        return cls(int(index), int(count))
+
+    def of(self, points: Sequence[Point]) -> list[Point]:
+        """Points that are this shard's.
+
+        Neighbours, which cost about the same, go to different shards.
+        """
+        return list(points[self.index - 1 :: self.count])
+
+
+def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
+    """All points of a sweep, checked, and the folder that holds theirs.
+
+    Raises
+    ------
+    ScenarioError
+        If a point cannot run; then none does.
+    ShallowsError
+        If there is no `[sweep]` table, or it is wrong.
+    """
+    base = source.load()
+    schemes, axes = _read_table(source)
+    parent = out if out is not None else Path("runs") / base.name
+    points = []
+    for (scheme, changes), values in itertools.product(schemes, itertools.product(*axes.values())):
+        labels = ({"scheme": scheme} if scheme is not None else {}) | dict(zip(axes, values, strict=True))
+        changed = [*changes.items(), *zip(axes, values, strict=True)]
+        overrides = (*((key, toml_value(value)) for key, value in changed), *source.overrides)
+        point = replace(source, overrides=overrides, labels=labels)
+        try:
+            experiment = point.load()
+        except ScenarioError as error:
+            raise ScenarioError(_locate(str(error), point, scheme, axes)) from None
+        folder = default_folder(experiment, parent)
+        points.append(Point(point, experiment.hash, folder, is_reusable(folder, experiment)))
+    _refuse_duplicates(points)
+    return parent, points
+
+
+def _read_table(source: Source) -> tuple[list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]]]:
+    def refuse(message: str) -> ShallowsError:
+        return ShallowsError(f"{source.file}: {message}", "docs/scenario.md shows a [sweep] table")
+
+    try:
+        table = tomllib.loads(source.text).get("sweep")
+    except tomllib.TOMLDecodeError as error:
+        raise refuse(str(error)) from None
+    if not isinstance(table, dict):
+        raise ShallowsError(
+            f"{source.file} has no [sweep] table",
+            f"run it once with `shallows run {source.file}`, or add one",
+        )
+    if unknown := sorted(table.keys() - {"axes", "scheme"}):
+        raise refuse(f"unknown key sweep.{unknown[0]}; expected one of sweep.axes, sweep.scheme")
+    axes, schemes = table.get("axes", {}), table.get("scheme", [])
+    if not isinstance(axes, dict) or not all(isinstance(values, list) and values for values in axes.values()):
+        raise refuse('sweep.axes is not a table of lists, such as { "workload.0.load" = [0.4, 0.6] }')
+    if not isinstance(schemes, list) or not all(_is_scheme(scheme) for scheme in schemes):
+        raise refuse(
+            "each [[sweep.scheme]] has a name and a table `set` of keys and values, and nothing else"
+        )
+    if not (axes or schemes):
+        raise refuse("the [sweep] table is empty")
+    names = [scheme["name"] for scheme in schemes]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise refuse(f'two schemes are called "{twice}"; results could not be told apart')
+    return [(scheme["name"], scheme["set"]) for scheme in schemes] or [(None, {})], axes
+
+
+def _is_scheme(scheme: object) -> bool:
+    return (
+        isinstance(scheme, dict)
+        and scheme.keys() == {"name", "set"}
+        and isinstance(scheme["name"], str)
+        and bool(scheme["name"].strip())
+        and isinstance(scheme["set"], dict)
+    )
+
+
+def _locate(message: str, point: Source, scheme: str | None, axes: Iterable[str]) -> str:
+    """The engine's message, which knows overrides only, with their places in the `[sweep]` table."""
+    lines = point.text.splitlines()
+    for key, value in point.overrides:
+        line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)
+        place = f"{point.file}:{line}" if line else point.file
+        what = "sweep.axes" if key in axes else f'scheme "{scheme}"'
+        message = message.replace(f"--set {key}={value}: ", f"{place}: {what}, {key} = {value}: ", 1)
+    return message
+
+
+def _refuse_duplicates(points: list[Point]) -> None:
+    seen: dict[Path, Point] = {}
+    for point in points:
+        if (other := seen.setdefault(point.folder, point)) is not point:
+            raise ShallowsError(
+                f"{point.source.file}: two points of the sweep are the same run: "
+                f"{describe(other.source.labels)}, and {describe(point.source.labels)}",
+                "remove one of them, or check what its keys change",
+            )
+
+
+def write_index(parent: Path, points: Sequence[Point]) -> None:
+    """Write `sweep.json`: each point's labels and folder, finished or not.
+
+    It says nothing that depends on what has run where, so that shards may write it over each other. What
+    killed sweeps have left of the folders goes.
+    """
+    clean_up(*(point.folder for point in points))
+    described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
+    write_whole(parent / INDEX, json.dumps({"points": described}, indent=2, ensure_ascii=False) + "\n")
+
+
+def inside_sweep(folder: Path) -> list[Path]:
+    """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
+    try:
+        points = json.loads((folder / INDEX).read_text(encoding="utf-8"))["points"]
+        return [folder / point["folder"] for point in points if "folder" in point]
+    except (OSError, ValueError, LookupError, TypeError):
+        return sorted(path.parent for path in folder.glob("*/summary.json"))
+
+
+def finished_runs(points: Iterable[Point]) -> list[Run]:
+    """Results that are there, whoever ran them."""
+    return [Run(point.folder) for point in points if point.has_results]

@@ -1,0 +1,146 @@
+"""Sweeps on a Ray cluster of several nodes: the same contents, whatever dies.
+
+What needs no cluster is tested without Ray.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import shallows as sh
+from shallows.cluster import _pack_inputs, run_far, run_on_ray
+from shallows.errors import ShallowsError
+from shallows.points import Point, plan
+from shallows.running import Source
+from shallows.sweeps import Outcome, choose_engine, run_points
+from shared import contents, results
+
+try:
+    from ray.cluster_utils import Cluster
+except ImportError:
+    Cluster = None
+
+needs_ray = pytest.mark.skipif(
+    Cluster is None, reason="not run: Ray is not installed; pip install -r requirements-ray.txt"
+)
+BOARD = SimpleNamespace(note=SimpleNamespace(remote=lambda *_: None))
+
+
+@pytest.fixture
+def points(many: Path, tmp_path: Path) -> list[Point]:
+    """Eighteen of the points."""
+    _, found = plan(Source.read(many), tmp_path / "ray")
+    return found[:18]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A node for the driver, and two that work."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    started.workers = [started.add_node(num_cpus=1) for _ in range(2)]
+    yield started
+    started.shutdown()
+
+
+@needs_ray
+def test_a_sweep_outlives_a_worker_and_a_node(
+    cluster: Any, points: list[Point], many: Path, tmp_path: Path
+) -> None:
+    # One of them fails wherever it runs: that is reported, and not tried again.
+    points[2].source = replace(points[2].source, seed=7)
+    death = Death(points, lambda: (_kill_a_worker(), cluster.remove_node(cluster.workers[0], False)))
+    engine = choose_engine("ray", address=cluster.address)
+    outcomes = run_points(points, engine, death)
+    assert [index for index, outcome in enumerate(outcomes) if not outcome.run] == [2]
+    assert "has another engine" in str(outcomes[2].error)
+    assert death.came_early()
+
+    local, alike = plan(Source.read(many), tmp_path / "local")
+    run_points(
+        [point for index, point in enumerate(alike[:18]) if index != 2], choose_engine(), lambda *_: None
+    )
+    assert contents(tmp_path / "ray") == contents(local)
+    assert results(tmp_path / "ray") == results(local)
+
+
+@needs_ray
+def test_a_cluster_that_dies_is_reported_with_what_is_kept(cluster: Any, points: list[Point]) -> None:
+    death = Death(points, cluster.shutdown)
+    with pytest.raises(ShallowsError, match="the Ray cluster at .* was lost") as lost:
+        run_points(points, choose_engine("ray", address=cluster.address), death)
+    assert death.came_early()
+    kept = sum(point.has_results for point in points)
+    assert lost.value.remedy == f"{kept} of 18 points are kept; the same command goes on from there"
+
+
+@needs_ray
+def test_an_address_without_a_cluster_is_refused(points: list[Point]) -> None:
+    with pytest.raises(ShallowsError, match="there is no Ray cluster at 127.0.0.1:1"):
+        run_points(points, choose_engine("ray", address="127.0.0.1:1"), lambda *_: None)
+
+
+class Death:
+    """Something that happens once when some points are finished."""
+
+    def __init__(self, points: list[Point], act: Callable[[], object]) -> None:
+        self.points = points
+        self.act = act
+        self.finished_then: int | None = None
+
+    def __call__(self, _running: dict[int, dict[str, Any]], outcomes: list[Outcome]) -> None:
+        """Let it happen when three are."""
+        if len(outcomes) >= 3 and self.finished_then is None:
+            self.finished_then = len(outcomes)
+            self.act()
+
+    def came_early(self) -> bool:
+        """Whether it came before all was finished."""
+        return self.finished_then is not None and self.finished_then < len(self.points)
+
+
+def _kill_a_worker() -> None:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (process / "cmdline").read_text()
+        except OSError:
+            continue
+        if title.startswith("ray::point-"):
+            os.kill(int(process.name), signal.SIGKILL)
+            return
+
+
+def test_a_task_finds_the_files_that_a_scenario_names(points: list[Point], tmp_path: Path) -> None:
+    inputs = _pack_inputs(points[0].source)
+    assert inputs == {"../sizes.cdf": (tmp_path / "sizes.cdf").read_bytes()}
+    (tmp_path / "sizes.cdf").unlink()
+    error, packed = run_far(BOARD, 0, points[0].source, points[0].hash, inputs)
+    assert error is None
+    assert b"flows.parquet" in packed
+    error, packed = run_far(BOARD, 0, points[0].source, points[0].hash, {"../sizes.cdf": b"1000 1\n"})
+    assert "other input files" in str(error)
+    assert packed == b""
+
+
+def test_without_ray_the_remedy_is_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(ShallowsError, match="Ray is not installed") as refused:
+        choose_engine("ray")
+    assert refused.value.remedy == "get it with: pip install 'shallows[ray]'"
+
+
+def test_a_sweep_that_is_finished_needs_no_cluster() -> None:
+    assert list(run_on_ray({}, address="127.0.0.1:1")) == []
+
+
+def test_engines_that_are_not_there_are_refused(many: Path) -> None:
+    with pytest.raises(ShallowsError, match="there is no engine 'slurm'"):
+        sh.sweep(many, engine="slurm")
+    with pytest.raises(ShallowsError, match="an address means nothing to the local engine"):
+        sh.sweep(many, address="127.0.0.1:1")

@@ -1,0 +1,111 @@
+"""What a plan says before anything runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shallows import estimate
+from shallows.errors import ShallowsError
+from shallows.estimate import Cost
+from shallows.points import Point, plan
+from shallows.running import Source
+from shallows.sweep_commands import describe_sweep
+from shared import Shell
+
+
+def test_a_plan_lists_points_and_what_they_cost_and_runs_none(
+    shell: Shell, sweep: Path, tmp_path: Path
+) -> None:
+    done = shell("plan", sweep, "--jobs", "2", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    planned = json.loads(done.stdout)
+    assert (planned["left"], planned["finished"], planned["jobs"]) == (8, 0, 2)
+    assert planned["basis"] == "judged by 6 points tried for 0.5 s"
+    assert [point["labels"]["scheme"] for point in planned["points"]] == ["dctcp"] * 4 + ["reno"] * 4
+    assert [point["estimate"] for point in planned["points"][:4]] == ["sampled"] * 2 + ["inferred", "sampled"]
+    assert not (tmp_path / "out").exists()
+    # Points that end within their half second are estimated by what they are.
+    shell("sweep", sweep, "--shard", "1/8", "--out", "out")
+    (summary,) = (tmp_path / "out").glob("*/summary.json")
+    hops = json.loads(summary.read_text())["engine"]["packet_hops"]
+    assert planned["points"][0]["packet_hops"] == pytest.approx(hops, rel=0.5)
+    assert planned["memory_mb"] >= 2 * 15  # two Python interpreters
+
+
+def points(many: Path, finished: int = 0) -> list[Point]:
+    """Eighteen points of one scheme, the first of them finished."""
+    _, found = plan(Source.read(many), None)
+    for point in found[:finished]:
+        point.is_finished = True
+    return found[:18]
+
+
+def test_time_and_memory_add_up(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "cores", lambda: 4)
+    costs: list[Cost | None] = [Cost(1e6, 2.0, 100.0 + index, "sampled") for index in range(18)]
+    needs = estimate.add_up(points(many, finished=2), costs, 4)
+    # Sixteen points of two seconds, four at a time; the four largest have 114 to 117 MB.
+    assert (needs.left, needs.finished, needs.packet_hops, needs.wall_s) == (16, 2, 16e6, 8.0)
+    assert needs.memory_mb == 114 + 115 + 116 + 117
+    # More jobs than cores take more memory, not less time.
+    assert estimate.add_up(points(many), costs, 16).wall_s == 9.0
+    # Nothing is shorter than its longest point.
+    costs[17] = Cost(1e6, 60.0, 100.0, "sampled")
+    assert estimate.add_up(points(many), costs, 4).wall_s == 60.0
+
+
+def test_what_cannot_fit_is_refused_with_what_does(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "available_mb", lambda: 250.0)
+    costs: list[Cost | None] = [Cost(1e6, 2.0, 100.0, "sampled")] * 18
+    estimate.refuse_what_cannot_fit(points(many), costs, 2)
+    with pytest.raises(
+        ShallowsError, match="3 points at a time need 300 MB of memory, and 250 MB"
+    ) as refused:
+        estimate.refuse_what_cannot_fit(points(many), costs, 3)
+    assert refused.value.remedy == "--jobs 2 fits"
+    huge: list[Cost | None] = [Cost(1e6, 2.0, 300.0, "sampled")] * 18
+    with pytest.raises(ShallowsError, match="takes 300 MB") as refused:
+        estimate.refuse_what_cannot_fit(points(many), huge, 1)
+    assert "more memory" in refused.value.remedy
+
+
+def test_a_control_group_limits_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "_control_groups", lambda: [tmp_path])
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("300000000\n")
+    assert estimate.available_mb() > 100
+    (tmp_path / "memory.max").write_text("400000000\n")
+    (tmp_path / "memory.stat").write_text("anon 250000000\ninactive_file 50000000\n")
+    assert estimate.available_mb() == pytest.approx(150.0)
+
+
+def test_the_live_view_says_done_failed_running_speed_and_time_left() -> None:
+    running = {0: {"fraction": 0.5, "packet_hops": 3_000_000}, 3: {"fraction": 0.5, "packet_hops": 1_000_000}}
+    # Two halves in ten seconds: the other two and three whole points take forty.
+    assert describe_sweep(5, running, [], 10.0) == (
+        "0 of 5 points done, 2 running, 400 k packet-hops/s, 40 s left"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('name = "reno"', 'name = "dctcp"', 'two schemes are called "dctcp"'),
+        (
+            "workload.0.load",
+            "workload.0.lod",
+            "sweep.toml:30: sweep.axes, workload.0.lod = 0.3: workload[0].lod",
+        ),
+        ('"tcp.congestion"', '"tcp.congstion"', 'scheme "reno", tcp.congstion = "reno": tcp.congstion'),
+    ],
+)
+def test_a_mistake_in_the_table_is_shown_where_it_is(
+    shell: Shell, sweep: Path, old: str, new: str, expected: str
+) -> None:
+    sweep.write_text(sweep.read_text().replace(old, new))
+    for command in ("plan", "sweep"):
+        refused = shell(command, "sweep.toml")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert expected in refused.stderr
+        assert "Traceback" not in refused.stderr
