@@ -37,12 +37,14 @@ bench: build
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py
 
-# docs/mutants.md. Hours; part of it with MUTANTS="-f red.rs" or MUTANTS="--sharding round-robin --shard 0/25".
+# docs/mutants.md. Hours; part of it with MUTANTS_OF=shallows-transport, MUTANTS="-f red.rs" or
+# MUTANTS="--sharding round-robin --shard 0/25".
+MUTANTS_OF ?= shallows-switch shallows-transport
 mutants:
 	@command -v cargo-mutants >/dev/null || { echo "missing: cargo-mutants. Get it with: cargo install cargo-mutants --locked"; exit 1; }
 	RUST_BACKTRACE=0 PROPTEST_MAX_SHRINK_ITERS=0 PROPTEST_DISABLE_FAILURE_PERSISTENCE=1 \
 		CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0 \
-		cargo mutants -p shallows-switch --minimum-test-timeout 25 -o target $(MUTANTS)
+		cargo mutants $(addprefix -p ,$(MUTANTS_OF)) --minimum-test-timeout 25 -o target $(MUTANTS)
 
 clean:
 	rm -rf $(VENV) target

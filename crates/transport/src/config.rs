@@ -163,3 +163,14 @@ impl Config {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_those_of_ip_and_tcp_and_ten_bytes_of_timestamps_padded_to_twelve() {
+        assert_eq!(header_bytes(false), Bytes(20 + 20));
+        assert_eq!(header_bytes(true), Bytes(20 + 20 + 12));
+    }
+}

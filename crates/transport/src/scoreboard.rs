@@ -176,6 +176,7 @@ mod tests {
             una in 0u64..60,
             from in 0u64..128,
             end in 0u64..128,
+            beyond in 0u64..3,
         ) {
             let mut scoreboard = Scoreboard::default();
             let mut bits = [false; 140];
@@ -196,8 +197,13 @@ mod tests {
                 prop_assert_eq!(sacked(hole.start, hole.end), 0);
                 prop_assert!(hole.end == end || bits[hole.end as usize]);
             }
-            let last = (una..138).rev().find(|&at| !bits[at as usize]);
-            prop_assert_eq!(scoreboard.last_hole(una, 138).map(|hole| hole.end - 1), last);
+            let next = scoreboard.highest().max(una) + beyond;
+            let last = (una..next).rev().find(|&at| !bits[at as usize]);
+            prop_assert_eq!(scoreboard.last_hole(una, next).map(|hole| hole.end - 1), last);
+            if let Some(hole) = scoreboard.last_hole(una, next) {
+                prop_assert_eq!(sacked(hole.start, hole.end), 0);
+                prop_assert!(hole.start == una || bits[hole.start as usize - 1]);
+            }
         }
     }
 }

@@ -183,3 +183,16 @@ macro_rules! algorithms {
 }
 
 algorithms!(Reno(Reno), Dctcp(Dctcp), Cubic(Box<Cubic>), Pulser(Box<Pulser>));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_keeps_no_alpha_and_has_no_brake_reports_none() {
+        for config in [Config::Reno(reno::Config::default()), Config::Cubic(cubic::Config::default())] {
+            let algorithm = config.build();
+            assert_eq!((algorithm.alpha(), algorithm.is_braking()), (None, false), "{config:?}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use shallows_core::packet::{Ecn, Flags, Header, HostId, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::congestion::pulser::{Config, Restore, Signal};
-use shallows_transport::{Config as Transport, DelayedAck, Marks};
+use shallows_transport::{Config as Transport, DelayedAck, Marks, Phase};
 
 const INCAST: Flags = Flags::INCAST_ECHO;
 
@@ -28,8 +28,9 @@ fn the_signal_drops_the_window_and_its_end_restores_it() {
     let mut script = started(config());
     script.ack(MSS, &[]);
     assert_eq!(script.cwnd(), 11 * MSS);
+    assert_eq!(script.sender.phase(), Phase::Open);
     assert_eq!(script.ack_with(2 * MSS, INCAST), []);
-    assert_eq!(script.cwnd(), 4 * MSS);
+    assert_eq!((script.cwnd(), script.sender.phase()), (4 * MSS, Phase::Braking));
     // Saved once: the second notification does not save the four.
     script.ack_with(3 * MSS, INCAST);
     assert_eq!(script.cwnd(), 4 * MSS);
@@ -109,6 +110,33 @@ fn a_loss_halves_the_saved_window_and_keeps_the_brake() {
     let sent = script.sender.sent();
     script.ack(sent, &[]);
     assert_eq!(script.cwnd(), 5 * MSS, "half of the ten that were saved");
+}
+
+#[test]
+fn a_loss_leaves_two_segments_of_the_saved_window() {
+    // RFC 5681 Eq. 4 for what was saved: of three segments not one and a half.
+    let config = Transport {
+        initial_window: Bytes(3 * MSS),
+        ..pulser(Config { safe_window: Bytes(MSS), ..config() })
+    };
+    let mut script = Scripted::started(config, 100 * MSS);
+    let slivers = [(MSS, MSS + 1), (MSS + 500, MSS + 501), (2 * MSS, 2 * MSS + 1)];
+    script.receive(Segment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(0, &slivers) });
+    assert!(script.sender.in_fast_recovery());
+    assert_eq!(script.cwnd(), MSS);
+    let sent = script.sender.sent();
+    script.ack(sent, &[]);
+    assert_eq!(script.cwnd(), 2 * MSS);
+}
+
+#[test]
+fn alpha_is_that_of_dctcp() {
+    let dctcp = dctcp::Config { initial_alpha: 0.5, ..dctcp::Config::default() };
+    let mut script = started(Config { dctcp, ..config() });
+    assert_eq!(script.alpha(), 0.5);
+    // A window without marks, with the brake on: 15/16 of it are left.
+    script.ack_with(MSS, INCAST);
+    assert_eq!(script.alpha(), 0.5 * 15.0 / 16.0);
 }
 
 #[test]

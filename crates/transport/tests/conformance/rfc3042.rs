@@ -41,12 +41,15 @@ fn never_more_than_two_segments_are_sent_beyond_cwnd() {
 
 #[test]
 fn the_receivers_window_holds_for_it_too() {
-    let config = Config { receive_window: Bytes(10 * MSS), ..config(Method::NewReno) };
-    let mut script = Scripted::started(config, 100 * MSS);
-    let duplicate = Segment { window: 10 * MSS as u32, ..ack(0, &[]) };
-    assert_eq!(script.receive(duplicate), []);
-    assert_eq!(script.receive(duplicate), []);
-    assert_eq!(script.receive(duplicate), [0]);
+    // Room for no more than the first ten segments, and for exactly one more.
+    for (window, extra) in [(10 * MSS, vec![]), (11 * MSS, vec![10 * MSS])] {
+        let config = Config { receive_window: Bytes(window), ..config(Method::NewReno) };
+        let mut script = Scripted::started(config, 100 * MSS);
+        let duplicate = Segment { window: window as u32, ..ack(0, &[]) };
+        assert_eq!(script.receive(duplicate), extra);
+        assert_eq!(script.receive(duplicate), []);
+        assert_eq!(script.receive(duplicate), [0]);
+    }
 }
 
 #[test]

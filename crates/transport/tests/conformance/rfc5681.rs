@@ -1,10 +1,10 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, ack, reno, without_sack};
+use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, reno, without_sack};
 use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration};
-use shallows_transport::congestion::{Avoidance, LossBase};
-use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, RestartAfterIdle};
+use shallows_transport::congestion::{Avoidance, LossBase, dctcp};
+use shallows_transport::{Config, DelayedAck, Marks, Method, Phase, Receiver, RestartAfterIdle};
 
 /// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
 ///
@@ -54,6 +54,10 @@ fn slow_start_with_appropriate_byte_counting_adds_two() {
     let mut script = Scripted::started(Config { slow_start_limit: 2, ..reno() }, 100 * MSS);
     script.ack(4 * MSS, &[]);
     assert_eq!(script.cwnd(), 12 * MSS);
+    // A segment is missing, and no loss is found: nothing else holds.
+    script.ack(4 * MSS, &[(5 * MSS, 6 * MSS)]);
+    script.ack(6 * MSS, &[(7 * MSS, 8 * MSS)]);
+    assert_eq!(script.cwnd(), 14 * MSS);
 }
 
 #[test]
@@ -131,6 +135,17 @@ fn congestion_avoidance_per_acknowledgement_adds_mss_squared_over_cwnd() {
 }
 
 #[test]
+fn congestion_avoidance_per_acknowledgement_adds_nothing_for_a_duplicate() {
+    // §3.1: Eq. 3 is for "every incoming ACK that acknowledges new data".
+    for config in [reno(), dctcp(dctcp::Config::default())] {
+        let mut script = avoiding(Config { avoidance: Avoidance::PerAck, ..config });
+        let una = script.sender.acked();
+        script.ack(una, &[]);
+        assert_eq!(script.cwnd(), 5 * MSS);
+    }
+}
+
+#[test]
 fn cwnd_stays_within_its_maximum() {
     let mut script = Scripted::started(Config { max_window: Bytes(11_500), ..reno() }, 100 * MSS);
     script.ack(MSS, &[]);
@@ -185,14 +200,26 @@ fn ssthresh_is_at_least_two_segments() {
 
 #[test]
 fn a_timeout_leaves_one_segment_and_a_second_one_leaves_ssthresh_alone() {
-    let config = Config { loss_base: LossBase::Cwnd, ..reno() };
-    let mut script = Scripted::started(config, 100 * MSS);
-    assert_eq!(script.time_out(), [0]);
-    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
-    // §3.1: held constant when the same segment times out again, although half of cwnd is now less.
-    assert_eq!(script.time_out(), [0]);
-    assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
-    assert_eq!(script.sender.stats().timeouts, 2);
+    for recovery in [Method::Sack(None), Method::NewReno, Method::Reno] {
+        let config = Config { recovery, loss_base: LossBase::Cwnd, ..reno() };
+        let mut script = Scripted::started(config, 100 * MSS);
+        assert_eq!(script.time_out(), [0]);
+        assert_eq!((script.cwnd(), script.ssthresh(), script.sender.phase()), (MSS, 5 * MSS, Phase::Timeout));
+        // §3.1: held constant when the same segment times out again, although half of cwnd is now less.
+        assert_eq!(script.time_out(), [0]);
+        assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
+        assert_eq!(script.sender.stats().timeouts, 2);
+    }
+}
+
+#[test]
+fn a_timeout_leaves_half_of_what_is_in_flight_and_not_of_all_that_was_sent() {
+    // Eq. 4. Six are acknowledged, the ten after them are lost.
+    let mut script = Scripted::started(reno(), 16 * MSS);
+    (1..=6).for_each(|number| drop(script.ack(number * MSS, &[])));
+    assert_eq!(script.sender.sent(), 16 * MSS);
+    script.time_out();
+    assert_eq!(script.ssthresh(), 5 * MSS);
 }
 
 #[test]
@@ -231,8 +258,11 @@ fn the_window_starts_over_after_an_idle_timeout() {
     // §4.1; the timer's minimum is one second.
     for (idle, restart, cwnd) in [
         (Duration::from_millis(1_001), RestartAfterIdle::Reduce, 10 * MSS),
-        (Duration::from_millis(999), RestartAfterIdle::Reduce, 20 * MSS),
+        (Duration::from_millis(1_000), RestartAfterIdle::Reduce, 20 * MSS),
         (Duration::from_millis(1_001), RestartAfterIdle::Off, 20 * MSS),
+        // SRTT + G: ten samples of 100 us have brought four RTTVAR below a millisecond.
+        (Duration::from_micros(1_100), RestartAfterIdle::Reset, 20 * MSS),
+        (Duration::from_micros(1_101), RestartAfterIdle::Reset, 10 * MSS),
     ] {
         let mut script = Scripted::started(Config { restart_after_idle: restart, ..reno() }, 10 * MSS);
         for index in 1..=10 {
@@ -316,11 +346,13 @@ fn a_lost_syn_is_sent_again_and_leaves_one_segment_of_window() {
     // and starts at three seconds when data is sent.
     let mut script = Scripted::new(Config { handshake: true, ..reno() });
     script.sender.write(&script.config, script.now, 3 * MSS);
-    assert!(script.sender.poll_transmit(&script.config, script.now).is_some());
+    let syn = script.sender.poll_transmit(&script.config, script.now).unwrap();
+    assert_eq!((syn.retransmission, syn.segment.timestamp), (false, script.now));
     script.now = script.sender.deadline().unwrap();
     script.sender.on_timer(&script.config, script.now);
     let again = script.sender.poll_transmit(&script.config, script.now).unwrap();
     assert_eq!((again.segment.flags, again.retransmission), (Flags::SYN, true));
+    assert_eq!(again.segment.timestamp, script.now, "RFC 7323 §3.2");
     assert_eq!(script.sender.deadline(), Some(script.now + Duration::from_secs(2)));
     let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);

@@ -4,7 +4,7 @@
 
 use crate::script::{MSS, Scripted, reno};
 use shallows_core::Bytes;
-use shallows_transport::{Config, SackAfterTimeout};
+use shallows_transport::{Config, Phase, SackAfterTimeout};
 
 /// A sender that has sent `window` segments and has more to send.
 fn sent(window: u64) -> Scripted {
@@ -29,11 +29,13 @@ fn the_third_duplicate_begins_recovery() {
     let mut script = sent(10);
     ack(&mut script, 0, &[(1, 2)]);
     ack(&mut script, 0, &[(1, 3)]);
+    assert_eq!(script.sender.phase(), Phase::Open);
     assert!(!script.sender.in_fast_recovery());
     // §5 step 1 and steps 4.1 to 4.4: ssthresh = cwnd = 10 / 2. Outstanding are segments 0 to 11, three of them
     // SACKed: with segment 0 lost and sent again, pipe = (12 − 1 − 3) + 1 = 9 > cwnd.
     assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
     assert!(script.sender.in_fast_recovery());
+    assert_eq!(script.sender.phase(), Phase::Recovery);
     assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (5 * MSS, 5 * MSS, 9 * MSS));
     assert_eq!(script.sender.stats().fast_recoveries, 1);
 }
@@ -160,6 +162,8 @@ fn new_data_goes_before_holes_that_may_not_be_lost() {
     assert_eq!((script.cwnd(), script.pipe()), (7 * MSS, 7 * MSS));
     assert_eq!(script.sender.sent(), 17 * MSS);
     assert_eq!(ack(&mut script, 0, &[(12, 14), (1, 11)]), [17, 18]);
+    // Nor is the hole lost when it is the next that is expected: pipe = 8 − 2, and one more may go.
+    assert_eq!(ack(&mut script, 11, &[(12, 14)]), [19]);
 }
 
 #[test]
@@ -356,6 +360,10 @@ fn acknowledgements_that_make_no_sense_are_ignored() {
     // Nor is a block that begins where the acknowledgement ends of any meaning.
     for above in 1..=5 {
         assert_eq!(ack(&mut script, 0, &[(0, above)]), []);
+    }
+    // Nor one without bytes.
+    for at in 1..=5 {
+        assert_eq!(ack(&mut script, 0, &[(at, at)]), []);
     }
     assert_eq!((script.sender.acked(), script.pipe()), (0, 10 * MSS));
 }

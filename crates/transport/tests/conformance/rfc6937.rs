@@ -139,3 +139,13 @@ fn with_ssthresh_in_the_network_nothing_more_is_sent() {
     let mut script = sent(Some(Bound::SlowStart));
     assert_eq!(ack(&mut script, 0, &[(1, 10)]), [0]);
 }
+
+#[test]
+fn recover_fs_is_what_is_outstanding_and_not_all_that_was_sent() {
+    // 1 to 21 are outstanding: RecoverFS = 21, ssthresh = 10.5.
+    let mut script = sent(Some(Bound::Conservative));
+    assert_eq!(ack(&mut script, 1, &[]), [20, 21]);
+    // ⌈3 · 10.5/21⌉ = 1.5 segments, of which the retransmission takes one; ⌈4 · 10.5/21⌉ = 2.
+    assert_eq!(ack(&mut script, 1, &[(2, 5)]), [1]);
+    assert_eq!(ack(&mut script, 1, &[(2, 6)]), [22]);
+}

@@ -2,7 +2,7 @@
 
 use crate::script::{Listening, MSS, RTT, Scripted, reno};
 use shallows_core::packet::{Flags, Segment};
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, DelayedAck, Marks};
 
 fn with_fin() -> Config {
@@ -129,4 +129,17 @@ fn a_segment_without_data_or_flags_says_nothing() {
     assert_eq!(receiving.receive_with(empty, Marks::default()), []);
     receiving.now = receiving.now + Duration::from_secs(1);
     assert_eq!(receiving.receiver.deadline(), None);
+}
+
+#[test]
+fn a_syn_is_answered_with_the_window_its_timestamp_and_what_has_arrived() {
+    let config = Config { handshake: true, receive_window: Bytes(10 * MSS), ..reno() };
+    let mut receiving = Listening::new(config);
+    let syn = Segment { flags: Flags::SYN, timestamp: Instant(7), ..Segment::default() };
+    // §3.5; RFC 7323 §3.2: TSecr of the SYN-ACK is what the SYN held.
+    let answer = receiving.receive(syn, false)[0];
+    assert_eq!((answer.ack, answer.window, answer.timestamp), (0, 10_000, Instant(7)));
+    // §3.10.7.4: a late copy of the SYN is answered with what is expected next.
+    receiving.data(0);
+    assert_eq!(receiving.receive(syn, false)[0].ack, MSS);
 }

@@ -109,8 +109,13 @@ fn a_flow_that_is_cut_before_it_regained_its_window_leaves_room() {
         let cwnd = script.cwnd() as f64 / MSS as f64;
         let k = libm::cbrt((w_max - cwnd) / 0.4);
         round(&mut script, Duration::ZERO);
+        // Halfway to the plateau an eighth of the way is missing; from a plateau at cwnd an eighth would be done.
+        for _ in 0..5 {
+            round(&mut script, Duration::from_secs_f64(k / 10.0));
+        }
+        close(script.cwnd(), (w_max - (w_max - cwnd) / 8.0) * MSS as f64, 0.02 * w_max * MSS as f64);
         // On the plateau, K after the start, the window is W_max.
-        for _ in 0..10 {
+        for _ in 0..5 {
             round(&mut script, Duration::from_secs_f64(k / 10.0));
         }
         close(script.cwnd(), w_max * MSS as f64, 0.02 * w_max * MSS as f64);
