@@ -130,8 +130,12 @@ def compare(
     if out is not None:
         from shallows import figures, forest
 
-        drawn = figures.save(forest.draw(found), Path(out) / "compare")
-        for path in (write_whole(Path(out) / "compare.json", document + "\n"), *drawn):
+        paths = [write_whole(Path(out) / "compare.json", document + "\n")]
+        try:
+            paths += figures.save(forest.draw(found), Path(out) / "compare")
+        except ShallowsError as error:
+            screen.print(f"no figure: {error.message}", soft_wrap=True)
+        for path in paths:
             screen.print(str(path), soft_wrap=True)
     return OK
 

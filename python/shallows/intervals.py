@@ -176,8 +176,9 @@ def _largest(groups: "Groups", count: int) -> "tuple[NDArray[np.float64], NDArra
 
 
 def _change(log_ratio: float, down: float, up: float) -> Interval:
-    limits = math.expm1(log_ratio - down), math.expm1(log_ratio + up) if up < math.inf else math.inf
-    return Interval(math.expm1(log_ratio), *limits)
+    # Beyond e^700 a double holds nothing.
+    high = math.expm1(log_ratio + up) if log_ratio + up < 700 else math.inf
+    return Interval(math.expm1(log_ratio), math.expm1(log_ratio - down), high)
 
 
 def nearest_rank(groups: "Groups", rank: float) -> float:

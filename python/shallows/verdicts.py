@@ -103,7 +103,7 @@ def judge(metric: Metric, pairs: Pairs, confidence: float) -> Judgement:
     theirs: Groups
     mine: Groups
     theirs, mine = ([_values(metric, pair[side]) for pair in pairs] for side in (0, 1))
-    count = sum(group.size for group in mine)
+    count = min(sum(group.size for group in side) for side in (theirs, mine))
     if not all(group.size for group in (*theirs, *mine)):
         return Judgement(reason="no such flows in some runs")
     values = _estimate(metric, theirs), _estimate(metric, mine)

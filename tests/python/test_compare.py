@@ -228,6 +228,15 @@ def test_the_command_prints_verdicts_and_writes_figure_and_json(
     assert wide["low"] < narrow["low"] < narrow["change"] < narrow["high"] < wide["high"]
 
 
+def test_what_cannot_be_drawn_is_said_and_the_json_is_written(
+    shell: Shell, sweep: Path, tmp_path: Path
+) -> None:
+    done = shell("compare", folders(sweep, "10 us")[0], folders(sweep, "reno")[0], "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "no figure: no change has an interval that could be drawn" in done.stdout
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["compare.json"]
+
+
 def test_the_figure_draws_each_interval_and_its_verdict(sweep: Path) -> None:
     compared = sh.compare(sweep)
     figure = forest.draw(compared)

@@ -88,6 +88,14 @@ def test_a_percentile_that_few_groups_do_not_bound_is_open() -> None:
     assert math.isinf(interval.high)
 
 
+def test_a_change_that_hardly_anything_is_known_of_has_no_upper_limit() -> None:
+    change = intervals.mean_change(
+        [np.array([1.0]), np.array([3.0])], [np.array([3.0]), np.array([1.0])], 0.9999
+    )
+    assert change.low == pytest.approx(-1)
+    assert math.isinf(change.high)
+
+
 def test_percentiles_are_nearest_rank() -> None:
     # Of 1 to 100 the 99th is 99, as in summary.json.
     assert intervals.nearest_rank([np.arange(1.0, 101.0)], 0.99) == 99
