@@ -503,16 +503,20 @@ impl Sender {
         transmit
     }
 
-    /// The last segment of what was written carries a FIN.
+    /// The last segment of what was written carries a FIN, if the receiver's window has room for its number, too (RFC 9293
+    /// §3.4: a FIN is part of the sequence space); otherwise it goes alone.
     #[cold]
     fn finish(&mut self, segment: &mut Segment) {
-        segment.flags = segment.flags.with(Flags::FIN);
         if self.fin == Fin::Due {
             self.count_fin();
+            if self.written > self.limit {
+                return;
+            }
             self.next = self.written;
         } else {
             segment.len -= 1;
         }
+        segment.flags = segment.flags.with(Flags::FIN);
     }
 
     fn count_fin(&mut self) {

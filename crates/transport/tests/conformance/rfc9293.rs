@@ -143,3 +143,20 @@ fn a_syn_is_answered_with_the_window_its_timestamp_and_what_has_arrived() {
     receiving.data(0);
     assert_eq!(receiving.receive(syn, false)[0].ack, MSS);
 }
+
+#[test]
+fn a_fin_for_which_the_window_has_no_room_waits() {
+    // §3.4: it has a number of its own. The data fits exactly; a receiver would have to drop the FIN.
+    let mut script = Scripted::new(Config { receive_window: Bytes(2 * MSS), ..with_fin() });
+    script.sender.write(&script.config, script.now, 2 * MSS);
+    script.sender.close(&script.config);
+    assert_eq!(sent(&mut script), [(0, 1_000, false), (MSS, 1_000, false)]);
+    let open = Segment { window: 2 * MSS as u32, ..crate::script::ack(MSS, &[]) };
+    script.sender.on_ack(&script.config, script.now, &open);
+    assert_eq!(sent(&mut script), [(2 * MSS, 0, true)]);
+    // One byte more, and it rides on the data.
+    let mut script = Scripted::new(Config { receive_window: Bytes(2 * MSS + 1), ..with_fin() });
+    script.sender.write(&script.config, script.now, 2 * MSS);
+    script.sender.close(&script.config);
+    assert_eq!(sent(&mut script), [(0, 1_000, false), (MSS, 1_000, true)]);
+}
