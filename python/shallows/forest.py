@@ -110,7 +110,7 @@ def _label_ratios(plot: "Axes", low: float, high: float) -> None:
 
     if high / low < SMALL:
         places = [
-            1 + percents / 100 for percents in MaxNLocator(5).tick_values(100 * (low - 1), 100 * (high - 1))
+            1 + percents / 100 for percents in MaxNLocator(4).tick_values(100 * (low - 1), 100 * (high - 1))
         ]
         plot.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{signed(100 * (ratio - 1))} %"))
     else:
