@@ -63,27 +63,25 @@ pub struct Config {
     pub egress_drop: EgressDrop,
 }
 
-/// An egress port. A fabric has more ports than the nearest cache holds, so the order of fields is that of use: three
-/// lines for a packet.
+/// An egress port.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Port<T> {
-    busy_until: Instant,
+    rate: Rate,
     /// Picoseconds per byte where that is whole, to spare a division per packet; else zero.
     ps_per_byte: u64,
-    rate: Rate,
-    /// Number of its first queue in the buffer of its switch; the others follow.
-    account: usize,
-    markers: Box<[Installed]>,
-    /// Anything but one queue: most ports have no more and no shaper, and pay nothing for the others.
-    elaborate: Option<Box<Elaborate<T>>>,
-    /// What its markers must hear of.
-    hears: Hears,
-    egress_drop: EgressDrop,
+    busy_until: Instant,
     /// All of its queues together; the queue itself where there is one.
     total: QueueState,
+    /// Number of its first queue in the buffer of its switch; the others follow.
+    account: usize,
+    egress_drop: EgressDrop,
+    /// What its markers must hear of.
+    hears: Hears,
     /// The queue, where there is one.
     fifo: Ring<Item<T>>,
+    /// Anything else: most ports have one queue and no shaper, and pay nothing for the others.
+    elaborate: Option<Box<Elaborate<T>>>,
+    markers: Box<[Installed]>,
     counters: Counters,
 }
 

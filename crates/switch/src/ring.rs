@@ -6,8 +6,8 @@
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Box<[T]>,
-    head: u32,
-    len: u32,
+    head: usize,
+    len: usize,
 }
 
 impl<T: Copy + Default> Ring<T> {
@@ -18,7 +18,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// How many items wait.
     pub fn len(&self) -> usize {
-        self.len as usize
+        self.len
     }
 
     /// Whether nothing waits.
@@ -29,11 +29,12 @@ impl<T: Copy + Default> Ring<T> {
     /// Append `item` at the tail.
     #[inline(always)]
     pub fn push(&mut self, item: T) {
-        if self.len as usize == self.slots.len() {
+        if self.len == self.slots.len() {
             self.grow();
         }
-        let tail = self.place(self.head + self.len);
-        self.slots[tail] = item;
+        // The capacity is a power of two, so the mask keeps the index within the slots.
+        let mask = self.slots.len() - 1;
+        self.slots[(self.head + self.len) & mask] = item;
         self.len += 1;
     }
 
@@ -43,10 +44,11 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        let item = self.slots[self.place(self.head)];
+        let mask = self.slots.len() - 1;
+        let item = self.slots[self.head & mask];
         self.len -= 1;
         // An empty ring begins anew: a queue that empties often stays on the same few cache lines.
-        self.head = if self.len == 0 { 0 } else { self.place(self.head + 1) as u32 };
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & mask };
         Some(item)
     }
 
@@ -57,27 +59,21 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         self.len -= 1;
-        Some(self.slots[self.place(self.head + self.len)])
+        Some(self.slots[(self.head + self.len) & (self.slots.len() - 1)])
     }
 
     /// The item at the head, which stays.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        (self.len > 0).then(|| &self.slots[self.place(self.head)])
-    }
-
-    /// The slot of an index that may be beyond the end: the capacity is a power of two.
-    #[inline(always)]
-    fn place(&self, index: u32) -> usize {
-        index as usize & (self.slots.len() - 1)
+        (self.len > 0).then(|| &self.slots[self.head & (self.slots.len() - 1)])
     }
 
     #[cold]
     fn grow(&mut self) {
         let mut slots = vec![T::default(); self.slots.len() * 2].into_boxed_slice();
-        let (wrapped, tail) = self.slots.split_at(self.head as usize);
+        let (tail, wrapped) = (&self.slots[self.head..], &self.slots[..self.head]);
         slots[..tail.len()].copy_from_slice(tail);
-        slots[tail.len()..self.slots.len()].copy_from_slice(wrapped);
+        slots[tail.len()..self.len].copy_from_slice(wrapped);
         self.slots = slots;
         self.head = 0;
     }

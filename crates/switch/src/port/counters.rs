@@ -50,24 +50,23 @@ impl DropReason {
 
 /// Packets by what became of them. Law: received = sent + dropped + queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(64))] // What every packet touches lies in one line of the cache.
 pub struct Counters {
     /// Arrived at the port.
     pub received: u64,
-    /// Put on the link.
-    pub sent: u64,
-    /// Bytes put on the link.
-    pub sent_bytes: Bytes,
-    /// Most bytes that ever waited.
-    pub max_backlog: Bytes,
     /// Given CE here.
     pub marked: u64,
     /// Given the explicit incast notification here.
     pub incast: u64,
+    /// Put on the link.
+    pub sent: u64,
+    /// Bytes put on the link.
+    pub sent_bytes: Bytes,
     /// Dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// The part of those that a marker dropped on the way out.
     pub dropped_at_dequeue: u64,
+    /// Most bytes that ever waited.
+    pub max_backlog: Bytes,
 }
 
 impl Counters {
