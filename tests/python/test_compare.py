@@ -38,7 +38,7 @@ set = { "tcp.congestion" = "reno", "switch.markers" = [] }
 def make_sweep(text: str, folder: Path) -> Path:
     """Run a sweep in this process's children, and return its folder."""
     _, points = plan(Source(str(folder / "x.toml"), text), folder)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_index(folder, points)
     run_points(points, choose_engine(jobs=2), lambda *_: None)
     return folder
