@@ -211,4 +211,7 @@ def _is_alive(process: int) -> bool:
         return False
     except (OSError, OverflowError):
         return True
+    # One that was killed is there until its parent has heard of it, and in containers some never ask.
+    with contextlib.suppress(OSError, IndexError):
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     return True

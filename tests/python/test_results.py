@@ -201,7 +201,7 @@ def thresholds(tmp_path: Path) -> list[sh.Run]:
         path = tmp_path / str(place)
         path.mkdir()
         labels = {"scheme": scheme, "workload.0.load": load}
-        (path / "env.json").write_text(json.dumps({"hash": str(place), "labels": labels}))
+        (path / "env.json").write_text(json.dumps({"hash": str(place), "format": 1, "labels": labels}))
         (path / "summary.json").write_text(json.dumps(summary(load, *numbers)))
         runs.append(sh.Run(path))
     return runs
