@@ -5,8 +5,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
-from shallows.expected import Claim, Experiment
-from shallows.judging import Measured
+from shallows.expected import Claim, Experiment, Place
+from shallows.judging import Measured, order
 from shallows.results import axis_name
 
 if TYPE_CHECKING:
@@ -33,9 +33,15 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                     values += _draw(plot, experiment.axis, claim, runs, lines.index(_line(claim)))
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
-        plots[-1].set_xlabel(axis_name(experiment.axis))
+        sizes = isinstance(published[0].points[0][0], str)
+        plots[-1].set_xlabel(axis_name(experiment.axis) + (" (KB)" if sizes else ""))
         style.add_legend(figure, *plots)
     return figure
+
+
+def _horizontal(place: Place) -> float:
+    """Sizes are drawn in KB."""
+    return order(place) / (1000 if isinstance(place, str) else 1)
 
 
 def _line(claim: Claim) -> str:
@@ -47,7 +53,7 @@ def _draw(plot: "Axes", axis: str, claim: Claim, runs: Sequence[Measured], index
     mine = [run for run in runs if all(run.on(key) == value for key, value in claim.where.items())]
     by_place: dict[float, list[float]] = {}
     for run in mine:
-        by_place.setdefault(run.on(axis), []).append(run.value(claim.metric))
+        by_place.setdefault(_horizontal(run.on(axis)), []).append(run.value(claim.metric))
     places = sorted(by_place)
     means = [fmean(by_place[place]) for place in places]
     bars = [
@@ -57,5 +63,6 @@ def _draw(plot: "Axes", axis: str, claim: Claim, runs: Sequence[Measured], index
     look = style.look(index)
     plot.errorbar(places, means, yerr=bars, label=_line(claim), **look)
     theirs = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "zorder": 4}
-    plot.plot(*zip(*claim.points, strict=True), label=f"{_line(claim)}, paper", **theirs)
+    numbers = [(_horizontal(place), number) for place, number in claim.points]
+    plot.plot(*zip(*numbers, strict=True), label=f"{_line(claim)}, paper", **theirs)
     return [*means, *(number for _, number in claim.points)]

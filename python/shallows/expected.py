@@ -16,6 +16,9 @@ FILE = "expected.toml"
 Selection = Mapping[str, Any]
 """Runs of a sweep by their labels: an axis, by its key or its last word, and its value."""
 
+Place = float | str
+"""On an axis: a number, or a size such as `325KB`."""
+
 
 @dataclass(frozen=True)
 class Quick:
@@ -53,8 +56,9 @@ class Claim:
     """The runs that it is about."""
     versus: Selection | None = None
     """`value`: the runs of which it is the relative change."""
-    expected: float | None = None
-    points: Sequence[tuple[float, float]] = ()
+    expected: Place | None = None
+    """A number; of a `crossing`, the first place on the axis where the metric is above `level`."""
+    points: Sequence[tuple[Place, float]] = ()
     """`value`: places on the axis and numbers, instead of one number."""
     relative: float = 0.0
     absolute: float = 0.0
@@ -62,10 +66,9 @@ class Claim:
     """Why the tolerance is as wide as it is."""
     lower: Selection | None = None
     higher: Selection | None = None
-    at: Sequence[float] = ()
+    at: Sequence[Place] = ()
     """`ordering`: places on the axis; all if none are named."""
     level: float | None = None
-    """`crossing`: the first place on the axis where the metric is above this is `expected`."""
     steps: int = 0
     """`crossing`: how many places on the axis it may be away."""
     quick: bool | None = None
@@ -81,6 +84,7 @@ class Claim:
 
 KINDS = {
     "value": ({"where", "versus", "expected", "points", "relative", "absolute", "because"}, set()),
+    "below": ({"where", "expected"}, {"expected"}),
     "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
     "crossing": ({"where", "expected", "level", "steps", "because"}, {"expected", "level"}),

@@ -12,8 +12,8 @@ from typing import Any
 
 from shallows import intervals
 from shallows.errors import ShallowsError
-from shallows.expected import Claim, Experiment, Selection
-from shallows.quantity import digits, signed
+from shallows.expected import Claim, Experiment, Place, Selection
+from shallows.quantity import digits, parse_size, signed
 
 HOLDS, CANNOT_TELL, DOES_NOT_HOLD = "holds", "cannot tell", "does not hold"
 
@@ -44,7 +44,7 @@ class Measured:
 class Check:
     """A claim at one place."""
 
-    place: float | None
+    place: Place | None
     paper: str
     ours: float
     low: float
@@ -56,10 +56,28 @@ class Check:
         return {
             "place": self.place,
             "paper": self.paper,
-            "ours": self.ours,
-            "interval": [self.low, self.high],
+            "ours": _finite(self.ours),
+            "interval": [_finite(self.low), _finite(self.high)],
             "verdict": self.verdict,
         }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def order(place: Any) -> float:
+    """Where a place is on its axis.
+
+    >>> order(0.4), order("325KB")
+    (0.4, 325000.0)
+    """
+    return float(parse_size(place) if isinstance(place, str) else place)
+
+
+def name(place: Place | None) -> str:
+    """A place in words."""
+    return place if isinstance(place, str) else "" if place is None else digits(place)
 
 
 def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Measured]:
@@ -97,7 +115,7 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
         places = [place for place, _ in claim.points]
     elif claim.kind == "ordering" and experiment.axis and experiment.axis not in (claim.lower or {}):
         mine = choose(runs, claim, claim.where)
-        places = claim.at or sorted({run.on(experiment.axis) for run in mine})
+        places = claim.at or sorted({run.on(experiment.axis) for run in mine}, key=order)
     if quick and experiment.axis:
         there = {run.on(experiment.axis) for run in runs}
         places = [place for place in places if place is None or place in there]
@@ -134,11 +152,13 @@ def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place
     if claim.versus is not None:
         theirs = _at(claim, experiment, runs, claim.versus, place)
         values = [_change(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
-    number = dict(claim.points)[place] if claim.points else claim.expected or 0.0
+    number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    verdict = within(low, high, number - slack, number + slack)
+    least = -math.inf if claim.kind == "below" else number - slack
+    verdict = within(low, high, least, number + slack)
     shown = digits(number) if claim.versus is None else f"{signed(100 * number)} %"
+    shown = f"< {shown}" if claim.kind == "below" else shown
     return Check(place, shown, sum(values) / len(values), low, high, verdict)
 
 
@@ -157,7 +177,7 @@ def _ordering(claim: Claim, experiment: Experiment, runs: Sequence[Measured], pl
 
 def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) -> Check:
     axis, level = experiment.axis or "", claim.level or 0.0
-    places = sorted({run.on(axis) for run in runs})
+    places = sorted({run.on(axis) for run in runs}, key=order)
     if claim.expected not in places:
         raise ShallowsError(
             f'claim "{claim.id}": no run has {axis} = {claim.expected}', "add it to the sweep"
@@ -166,11 +186,11 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
     found = []
     for seed in dict.fromkeys(run.seed for run in runs):
         above = [run.on(axis) for run in runs if run.seed == seed and run.value(claim.metric) > level]
-        found.append(places.index(min(above)) if above else len(places))
+        found.append(places.index(min(above, key=order)) if above else len(places))
     near = [abs(index - wanted) <= claim.steps for index in found]
     verdict = HOLDS if all(near) else CANNOT_TELL if any(near) else DOES_NOT_HOLD
-    crossed = sorted(places[index] if index < len(places) else math.inf for index in found)
-    return Check(None, digits(claim.expected), crossed[len(crossed) // 2], crossed[0], crossed[-1], verdict)
+    crossed = sorted(order(places[index]) if index < len(places) else math.inf for index in found)
+    return Check(None, name(claim.expected), crossed[len(crossed) // 2], crossed[0], crossed[-1], verdict)
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Numbers of a run by name, as claims ask for them.
 
-A name is a path into `summary.json`, such as `fct_us.small.p99`, or `goodput_gbps@HOST` of one host.
+A name is a path into `summary.json`, such as `fct_us.small.p99`, `goodput_gbps@HOST` of one host, or
+`backlog_bytes.WHAT@PORT` of one port or pool.
 """
 
 import json
@@ -32,6 +33,8 @@ def measure(run: Run, name: str) -> float:
         return _number(_follow(run.summary, what), name, str(run.path))
     if what == "goodput_gbps":
         return _goodput_gbps(run, where)
+    if what.startswith("backlog_bytes."):
+        return _backlog(run, what.removeprefix("backlog_bytes."), where, name)
     raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
 
 
@@ -55,6 +58,25 @@ def _goodput_gbps(run: Run, host: str) -> float:
         )
     simulated_s: float = run.summary["simulated_s"]
     return int(mine["delivered_bytes"].sum()) * 8 / simulated_s / 1e9
+
+
+def _backlog(run: Run, what: str, port: str, name: str) -> float:
+    """By time: the `mean`, a percentile (`p99`, `p9999` is 99.99), or the share above (`above_720000`)."""
+    import numpy as np
+
+    from shallows.figures.traces import backlogs
+
+    (steps,) = backlogs(run, [port]).values()
+    values, shares = steps.shares()
+    kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
+    if what == "mean":
+        return float((values * np.diff(shares, prepend=0.0)).sum())
+    if kind == "p" and number:
+        return float(values[np.searchsorted(shares, float(f"0.{number}"))])
+    if kind == "above_" and number:
+        below = shares[values <= int(number)]
+        return 1.0 - float(below[-1]) if below.size else 1.0
+    raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:

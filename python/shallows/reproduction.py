@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,7 @@ from shallows.folder import check_writable, write_whole
 from shallows.judging import HOLDS, Check, Measured
 from shallows.measures import compute, measure
 from shallows.points import Point, plan
-from shallows.quantity import digits, signed
+from shallows.quantity import digits, signed, size
 from shallows.running import Source, toml_value
 from shallows.sweep_commands import run_sweep
 from shallows.sweeps import choose_engine
@@ -130,11 +131,18 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
     for finding in findings:
         bad = [check for check in finding.checks if check.verdict == finding.verdict]
         shown = bad[0]
-        place = "" if shown.place is None else digits(shown.place)
         count = f"{sum(check.verdict == HOLDS for check in finding.checks)}/{len(finding.checks)}"
         ours = _number(finding.claim, shown)
         rows.append(
-            [finding.claim.id, finding.claim.source, finding.verdict, count, place, shown.paper, ours]
+            [
+                finding.claim.id,
+                finding.claim.source,
+                finding.verdict,
+                count,
+                judging.name(shown.place),
+                shown.paper,
+                ours,
+            ]
         )
     columns = ["claim", "source", "verdict", "places", "such as at", "paper", "ours"]
     print_table(Table(f"Claims of {paper.title}", columns, rows, names=3), screen)
@@ -148,6 +156,10 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
 
 
 def _number(claim: Claim, check: Check) -> str:
+    if not math.isfinite(check.ours):
+        return "never" if claim.kind == "crossing" else "∞"
+    if isinstance(claim.expected, str):
+        return size(check.ours)
     if claim.versus is not None:
         return f"{signed(100 * check.ours)} %"
     return signed(check.ours) if claim.kind == "ordering" else digits(check.ours)
@@ -158,9 +170,8 @@ def _markdown(findings: Sequence[Finding]) -> str:
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for check in finding.checks:
-            place = "" if check.place is None else digits(check.place)
             ends = [_number(finding.claim, replace(check, ours=end)) for end in (check.low, check.high)]
             span = "" if check.low == check.high else " – ".join(ends)
-            cells = [finding.claim.id, finding.claim.source, place, check.paper]
+            cells = [finding.claim.id, finding.claim.source, judging.name(check.place), check.paper]
             lines.append(f"| {' | '.join([*cells, _number(finding.claim, check), span])} | {check.verdict} |")
     return "\n".join(lines) + "\n"

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+import shallows as sh
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Paper, read
 from shallows.judging import Check, Measured, judge, spread, worst
+from shallows.measures import measure
 from shared import SMALL, Shell
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -99,6 +101,64 @@ def test_a_crossing_may_be_some_steps_away() -> None:
     never = measured({("a", 0.4): [1.0], ("a", 0.6): [1.0]})
     (check,) = judge(claim(expected=0.4, steps=1, **at), SWEEP, never, quick=False)
     assert (check.verdict, check.ours) == ("does not hold", math.inf)
+
+
+def test_places_may_be_sizes_which_are_in_order_of_bytes() -> None:
+    values = {"50KB": 1.0, "100KB": 9.0, "1MB": 9.0}
+    runs = [
+        Measured({"k": k, "seed": 1}, lambda _, value=value: value)  # type: ignore[misc]
+        for k, value in values.items()
+    ]
+    sweep = Experiment("x", "1", Path("x.toml"), axis="k")
+    crossing = claim(kind="crossing", level=5.0, expected="1MB", steps=1)
+    (check,) = judge(crossing, sweep, runs, quick=False)
+    assert (check.verdict, check.paper, check.ours) == ("holds", "1MB", 100_000.0)
+    ordered = claim(kind="ordering", lower={"k": "50KB"}, higher={"k": "1MB"})
+    assert [check.verdict for check in judge(ordered, sweep, runs, quick=False)] == ["holds"]
+
+
+def test_an_upper_bound_needs_the_whole_interval_below_it() -> None:
+    runs = measured({("a", 0.4): [90.0, 100.0, 110.0]})
+    at: dict[str, Any] = {"kind": "below", "where": {"load": 0.4}}
+    assert verdicts(runs, expected=125.0, **at) == ["holds"]
+    assert verdicts(runs, expected=124.0, **at) == ["cannot tell"]
+    assert verdicts(runs, expected=75.0, **at) == ["does not hold"]
+
+
+def test_backlogs_and_goodput_are_those_of_a_port_and_a_host(tmp_path: Path) -> None:
+    # 1 Gbit/s more than the link for 2 ms of 4: a queue grows steadily to 250 KB, and is drained in 0.2 ms.
+    text = """
+[stop]
+at = "4ms"
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+[switch]
+buffer = { kind = "complete-sharing", pool = "1MB" }
+[measure]
+sample_queues = "1us"
+[[workload]]
+kind = "udp"
+senders = "0..2"
+receivers = "2..3"
+pattern = { kind = "constant", rate = "5.5Gbps" }
+stop = "2ms"
+overload = true
+"""
+    (tmp_path / "steady.toml").write_text(text)
+    run = sh.run(tmp_path / "steady.toml", out=tmp_path / "run")
+    port = "switch0->host2"
+    # Half of 250 KB while it grows and drains, 2.2 ms of 4.
+    assert measure(run, f"backlog_bytes.mean@{port}") == pytest.approx(125_000 * 2.2 / 4, rel=0.03)
+    # Above 125 KB for half of these 2.2 ms.
+    assert measure(run, f"backlog_bytes.above_125000@{port}") == pytest.approx(1.1 / 4, rel=0.03)
+    assert measure(run, f"backlog_bytes.p9999@{port}") == pytest.approx(250_000, rel=0.03)
+    assert measure(run, f"backlog_bytes.p40@{port}") == 0
+    with pytest.raises(ShallowsError, match=r"no metric 'backlog_bytes\.median@"):
+        measure(run, f"backlog_bytes.median@{port}")
+    with pytest.raises(ShallowsError, match=r"has no number 'fct_us\.tiny\.mean'"):
+        measure(run, "fct_us.tiny.mean")
 
 
 def test_a_claim_is_as_good_as_its_worst_place() -> None:
