@@ -33,8 +33,11 @@ class Experiment:
     """A sweep behind a figure or table of the paper."""
 
     name: str
-    figure: str
+    figures: Sequence[str]
+    """Of the paper, and tables, that it is behind."""
     scenario: Path
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Values that differ from the scenario's."""
     axis: str | None = None
     """Along which the figure is drawn and claims with several points are checked."""
     quick: Quick = field(default_factory=Quick)
@@ -109,9 +112,9 @@ class Paper:
     def choose(self, figure: str | None) -> list[Experiment]:
         """Experiments behind a figure, by its name or by that of an experiment; all if none is asked for."""
         everything = list(self.experiments.values())
-        chosen = [each for each in everything if figure is None or figure in {each.figure, each.name}]
+        chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:
-            known = dict.fromkeys(each.figure for each in everything)
+            known = dict.fromkeys(figure for each in everything for figure in each.figures)
             raise ShallowsError(
                 f"{self.folder / FILE} has no figure {figure!r}", f"its figures are: {', '.join(known)}"
             )
@@ -183,7 +186,7 @@ def read(folder: Path) -> Paper:
 
 def _experiment(path: Path, name: str, table: Any) -> Experiment:
     known = {each.name for each in fields(Experiment)} - {"name"}
-    _check_keys(path, f'experiment "{name}"', table, known, {"figure", "scenario"})
+    _check_keys(path, f'experiment "{name}"', table, known, {"figures", "scenario"})
     quick = table.get("quick", {})
     _check_keys(path, f'experiment "{name}", quick', quick, {"set", "only"}, set())
     return Experiment(name, **table | {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)})

@@ -71,8 +71,9 @@ def reproduce(options: argparse.Namespace) -> int:
             for path in figures.save(figure, parent / each.name):
                 screen.print(str(path), soft_wrap=True)
     document = _describe(paper, findings, quick=options.quick)
-    write_whole(parent / "claims.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    screen.print(str(write_whole(parent / "claims.md", _markdown(findings))), soft_wrap=True)
+    name = f"claims-{options.figure}" if options.figure else "claims"
+    write_whole(parent / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    screen.print(str(write_whole(parent / f"{name}.md", _markdown(findings))), soft_wrap=True)
     if options.json:
         print(json.dumps(document, ensure_ascii=False))
     else:
@@ -82,7 +83,7 @@ def reproduce(options: argparse.Namespace) -> int:
 
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
     """The points of its sweep; of the reduced one, if it is quick."""
-    changes = experiment.quick.set if quick else {}
+    changes = {**experiment.set, **(experiment.quick.set if quick else {})}
     source = Source.read(
         experiment.scenario, tuple((key, toml_value(value)) for key, value in changes.items())
     )
