@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_plot(commands)
     _add_compare(commands)
+    _add_reproduce(commands)
     _add_small(commands)
     return parser
 
@@ -304,6 +305,27 @@ def _compare(options: argparse.Namespace) -> int:
         options.out,
         options.json,
     )
+
+
+def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "reproduce", _reproduce, "run a paper's experiments and check what it claims")
+    parser.add_argument("paper", metavar="PAPER", help="its folder in experiments/, such as bcc")
+    parser.add_argument("figure", nargs="?", metavar="FIGURE", help="one figure or table; default: all")
+    parser.add_argument("--quick", action="store_true", help="a reduced run, which checks the orderings")
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of runs, figures and claims; default: runs/PAPER"
+    )
+    parser.add_argument("--experiments", metavar="DIR", help="folder of the papers; default: the checkout's")
+    _add_json(parser)
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from shallows.reproduction import reproduce
+
+    return reproduce(options)
 
 
 def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

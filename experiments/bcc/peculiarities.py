@@ -1,9 +1,9 @@
 """What each peculiarity of the authors' simulator changes.
 
-Runs `as-made.toml` with one setting at a time as the paper or the RFC has it, and prints the Markdown table
-of docs/fidelity.md: 180 runs of 50,000 flows, six minutes on two cores.
+Runs `fig2-as-made.toml` with one setting at a time as the paper or the RFC has it, and prints the
+Markdown table of docs/fidelity.md: 180 runs of 50,000 flows, six minutes on two cores.
 
-Usage: python experiments/bcc-f2/fidelity.py FOLDER
+Usage: python experiments/bcc/peculiarities.py FOLDER
 
 Runs go to FOLDER; finished ones are not run again.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import shallows as sh
 
-SCENARIO = Path(__file__).with_name("as-made.toml")
+SCENARIO = Path(__file__).with_name("fig2-as-made.toml")
 SEEDS = (1, 2)
 FLOWS = 50_000
 CASES = ((0.8, "720000B"), (0.9, "720000B"), (0.9, "198000B"))

@@ -1,0 +1,221 @@
+"""What a paper claims: `expected.toml` of its folder, read and checked.
+
+docs/reproduction.md describes the file.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+FILE = "expected.toml"
+
+Selection = Mapping[str, Any]
+"""Runs of a sweep by their labels: an axis, by its key or its last word, and its value."""
+
+Place = float | str
+"""On an axis: a number, or a size such as `325KB`."""
+
+
+@dataclass(frozen=True)
+class Quick:
+    """How an experiment is reduced: other values, and only some points of its sweep."""
+
+    set: Mapping[str, Any] = field(default_factory=dict)
+    only: Mapping[str, list[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A sweep behind a figure or table of the paper."""
+
+    name: str
+    figures: Sequence[str]
+    """Of the paper, and tables, that it is behind."""
+    scenario: Path
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Values that differ from the scenario's."""
+    axis: str | None = None
+    """Along which the figure is drawn and claims with several points are checked."""
+    quick: Quick = field(default_factory=Quick)
+    runs: bool = True
+    """Whether anything is simulated; if not, claims are about what its scenarios say before they run."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number or an ordering of the paper, and how close ours must come."""
+
+    id: str
+    experiment: str
+    kind: str
+    metric: str
+    source: str
+    """Where the paper says it."""
+    where: Selection = field(default_factory=dict)
+    """The runs that it is about."""
+    versus: Selection | None = None
+    """`value`: the runs of which it is the relative change."""
+    expected: Place | None = None
+    """A number; of a `crossing`, the first place on the axis where the metric is above `level`."""
+    points: Sequence[tuple[Place, float]] = ()
+    """`value`: places on the axis and numbers, instead of one number."""
+    relative: float = 0.0
+    absolute: float = 0.0
+    because: str = ""
+    """Why the tolerance is as wide as it is."""
+    lower: Selection | None = None
+    higher: Selection | None = None
+    at: Sequence[Place] = ()
+    """`ordering`: places on the axis; all if none are named."""
+    level: float | None = None
+    steps: int = 0
+    """`crossing`: how many places on the axis it may be away."""
+    quick: bool | None = None
+    """Whether the reduced run must show it too; by default, orderings and what needs no run."""
+    cause: str = ""
+    """If it does not hold: why."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the reduced run checks it."""
+        return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
+
+
+KINDS = {
+    "value": ({"where", "versus", "expected", "points", "relative", "absolute", "because"}, set()),
+    "below": ({"where", "expected"}, {"expected"}),
+    "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
+    "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
+    "crossing": ({"where", "expected", "level", "steps", "because"}, {"expected", "level"}),
+}
+"""Of each kind of claim, the keys that it may and that it must have, beside those of all claims."""
+
+COMMON, NEEDED = (
+    {"id", "experiment", "kind", "metric", "source", "quick", "cause"},
+    {"id", "experiment", "kind", "metric", "source"},
+)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """All that a folder of `experiments/` says about a paper."""
+
+    folder: Path
+    title: str
+    experiments: Mapping[str, Experiment]
+    claims: Sequence[Claim]
+
+    def choose(self, figure: str | None) -> list[Experiment]:
+        """Experiments behind a figure, by its name or by that of an experiment; all if none is asked for."""
+        everything = list(self.experiments.values())
+        chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
+        if not chosen:
+            known = dict.fromkeys(figure for each in everything for figure in each.figures)
+            raise ShallowsError(
+                f"{self.folder / FILE} has no figure {figure!r}", f"its figures are: {', '.join(known)}"
+            )
+        return chosen
+
+    def claims_of(self, experiment: Experiment, *, quick: bool) -> list[Claim]:
+        """Those that this experiment must show."""
+        mine = [claim for claim in self.claims if claim.experiment == experiment.name]
+        return [claim for claim in mine if claim.is_quick or not quick]
+
+
+def find(paper: str, experiments: Path | None) -> Paper:
+    """Read the claims of a paper.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no such folder, or its `expected.toml` is wrong.
+    """
+    # Of a checkout, whose `python/shallows` this is.
+    parent = experiments or Path(__file__).resolve().parents[2] / "experiments"
+    if not parent.is_dir():
+        raise ShallowsError(
+            f"there is no folder {parent}",
+            "name that of the checkout with --experiments DIR; installed packages come without it",
+        )
+    known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
+    if paper not in known:
+        raise ShallowsError(
+            f"{parent} has no paper {paper!r}",
+            f"the papers are: {', '.join(known) or 'none'}; --experiments DIR names another folder",
+        )
+    return read(parent / paper)
+
+
+def read(folder: Path) -> Paper:
+    """Read and check `expected.toml`; its errors name the claim and what is allowed."""
+    path = folder / FILE
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise _refuse(path, str(error)) from None
+    if unknown := sorted(document.keys() - {"title", "experiment", "claim"}):
+        raise _refuse(path, f"unknown key {unknown[0]}; expected one of title, experiment, claim")
+    if not isinstance(document.get("title"), str):
+        raise _refuse(path, "there is no title")
+    experiments = {
+        name: _experiment(path, name, table) for name, table in document.get("experiment", {}).items()
+    }
+    claims = [_claim(path, number, table) for number, table in enumerate(document.get("claim", []), 1)]
+    names = [claim.id for claim in claims]
+    for claim in claims:
+        if names.count(claim.id) > 1:
+            raise _refuse(path, f'two claims are called "{claim.id}"')
+        experiment = experiments.get(claim.experiment)
+        if experiment is None:
+            known = ", ".join(experiments)
+            raise _refuse(
+                path, f'claim "{claim.id}": unknown experiment "{claim.experiment}"; expected one of {known}'
+            )
+        if experiment.runs == (claim.kind == "computed"):
+            raise _refuse(
+                path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
+            )
+        if experiment.axis is None and (claim.points or claim.at or claim.kind == "crossing"):
+            raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
+    return Paper(folder, document["title"], experiments, claims)
+
+
+def _experiment(path: Path, name: str, table: Any) -> Experiment:
+    known = {each.name for each in fields(Experiment)} - {"name"}
+    _check_keys(path, f'experiment "{name}"', table, known, {"figures", "scenario"})
+    quick = table.get("quick", {})
+    _check_keys(path, f'experiment "{name}", quick', quick, {"set", "only"}, set())
+    return Experiment(name, **table | {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)})
+
+
+def _claim(path: Path, number: int, table: Any) -> Claim:
+    what = f'claim "{table["id"]}"' if isinstance(table, dict) and "id" in table else f"claim {number}"
+    kind = table.get("kind") if isinstance(table, dict) else None
+    if kind not in KINDS:
+        raise _refuse(path, f'{what}: unknown kind "{kind}"; expected one of {", ".join(KINDS)}')
+    may, must = KINDS[kind]
+    _check_keys(path, what, table, COMMON | may, NEEDED | must)
+    if kind == "value" and ("expected" in table) == ("points" in table):
+        raise _refuse(path, f"{what}: needs either expected or points")
+    if (table.get("relative") or table.get("absolute") or table.get("steps")) and not table.get("because"):
+        raise _refuse(path, f"{what}: a tolerance needs its reason, because")
+    if not all(isinstance(point, list) and len(point) == 2 for point in table.get("points", [])):
+        raise _refuse(path, f"{what}: points are pairs of a place on the axis and a number")
+    return Claim(**table)
+
+
+def _check_keys(path: Path, what: str, table: Any, known: set[str], needed: set[str]) -> None:
+    if not isinstance(table, dict):
+        raise _refuse(path, f"{what} is not a table")
+    if unknown := sorted(table.keys() - known):
+        raise _refuse(path, f"{what}: unknown key {unknown[0]}; expected one of {', '.join(sorted(known))}")
+    if missing := sorted(needed - table.keys()):
+        raise _refuse(path, f"{what}: there is no {missing[0]}")
+
+
+def _refuse(path: Path, message: str) -> ShallowsError:
+    return ShallowsError(f"{path}: {message}", "docs/reproduction.md describes the file")

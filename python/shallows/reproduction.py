@@ -1,0 +1,178 @@
+"""`shallows reproduce`: the experiments of a paper, and which of its claims they bear out."""
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from shallows import beside, expected, figures, judging
+from shallows.cli import FAILED, OK
+from shallows.console import console, print_table
+from shallows.expected import Claim, Experiment, Paper
+from shallows.folder import check_writable, write_whole
+from shallows.judging import HOLDS, Check, Measured
+from shallows.measures import compute, measure
+from shallows.points import Point, plan
+from shallows.quantity import digits, signed, size
+from shallows.running import Source, toml_value
+from shallows.sweep_commands import run_sweep
+from shallows.sweeps import choose_engine
+from shallows.tables import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a claim."""
+
+    claim: Claim
+    checks: Sequence[Check]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all places."""
+        return judging.worst(self.checks)
+
+    def describe(self) -> dict[str, Any]:
+        """For `--json`."""
+        claim = self.claim
+        described = {"id": claim.id, "source": claim.source, "kind": claim.kind, "metric": claim.metric}
+        return described | {"verdict": self.verdict, "checks": [check.describe() for check in self.checks]}
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """`shallows reproduce`."""
+    paper = expected.find(options.paper, Path(options.experiments) if options.experiments else None)
+    chosen = paper.choose(options.figure)
+    parent = Path(options.out or f"runs/{options.paper}{'-quick' if options.quick else ''}")
+    check_writable(parent)
+    planned = {each.name: points_of(each, parent, quick=options.quick) for each in chosen}
+    for each in chosen:
+        _check_selections(paper, each, planned[each.name], quick=options.quick)
+    screen = console(stderr=options.json)
+    findings: list[Finding] = []
+    complete = True
+    for each in chosen:
+        measured = _measure(each, parent / each.name, planned[each.name], options.jobs, screen)
+        if measured is None:
+            complete = False
+            continue
+        claims = paper.claims_of(each, quick=options.quick)
+        findings += [Finding(c, judging.judge(c, each, measured, quick=options.quick)) for c in claims]
+        if figure := beside.draw(each, [c for c in paper.claims if c.experiment == each.name], measured):
+            for path in figures.save(figure, parent / each.name):
+                screen.print(str(path), soft_wrap=True)
+    document = _describe(paper, findings, quick=options.quick)
+    name = f"claims-{options.figure}" if options.figure else "claims"
+    write_whole(parent / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    screen.print(str(write_whole(parent / f"{name}.md", _markdown(findings))), soft_wrap=True)
+    if options.json:
+        print(json.dumps(document, ensure_ascii=False))
+    else:
+        _show(paper, findings, screen)
+    return OK if complete and all(finding.verdict == HOLDS for finding in findings) else FAILED
+
+
+def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
+    """The points of its sweep; of the reduced one, if it is quick."""
+    changes = {**experiment.set, **(experiment.quick.set if quick else {})}
+    source = Source.read(
+        experiment.scenario, tuple((key, toml_value(value)) for key, value in changes.items())
+    )
+    _, points = plan(source, parent / experiment.name)
+    if quick:
+        kept = [Measured(point.source.labels, _nothing) for point in points]
+        for axis, values in experiment.quick.only.items():
+            points = [p for p, m in zip(points, kept, strict=True) if m.on(axis) in values]
+            kept = [m for m in kept if m.on(axis) in values]
+    return points
+
+
+def _nothing(name: str) -> float:
+    raise AssertionError(f"{name} is asked of a point that has not run")
+
+
+def _check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:
+    """Refuse claims about runs that there will not be, before any of them takes its time."""
+    labelled = [Measured(point.source.labels, lambda _: 1.0) for point in points]
+    for claim in paper.claims_of(experiment, quick=quick):
+        judging.judge(claim, experiment, labelled, quick=quick)
+
+
+def _measure(
+    experiment: Experiment, folder: Path, points: list[Point], jobs: int | None, screen: "Console"
+) -> list[Measured] | None:
+    """Run what is not finished; none if a point has failed."""
+    if not experiment.runs:
+        return [Measured(point.source.labels, partial(compute, point)) for point in points]
+    outcomes = run_sweep(folder, points, choose_engine(jobs=jobs), screen)
+    runs = [outcome.run for outcome in outcomes if outcome.run]
+    if len(runs) < len(outcomes):
+        return None
+    return [Measured(run.labels, partial(measure, run)) for run in runs]
+
+
+def _describe(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> dict[str, Any]:
+    holding = sum(finding.verdict == HOLDS for finding in findings)
+    described = [finding.describe() for finding in findings]
+    return {"paper": paper.title, "quick": quick, "holding": holding, "claims": described}
+
+
+def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
+    """A row for each claim, and causes of those that do not hold."""
+    rows = []
+    for finding in findings:
+        bad = [check for check in finding.checks if check.verdict == finding.verdict]
+        shown = bad[0]
+        count = f"{sum(check.verdict == HOLDS for check in finding.checks)}/{len(finding.checks)}"
+        ours = _number(finding.claim, shown)
+        rows.append(
+            [
+                finding.claim.id,
+                finding.claim.source,
+                finding.verdict,
+                count,
+                judging.name(shown.place),
+                shown.paper,
+                ours,
+            ]
+        )
+    columns = ["claim", "source", "verdict", "places", "such as at", "paper", "ours"]
+    print_table(Table(f"Claims of {paper.title}", columns, rows, names=3), screen)
+    screen.print()
+    for finding in findings:
+        if finding.verdict != HOLDS:
+            cause = finding.claim.cause or "the cause is not known"
+            screen.print(Text.assemble((f"{finding.claim.id}: ", "bold"), cause))
+    holding = sum(finding.verdict == HOLDS for finding in findings)
+    screen.print(f"{holding} of {len(findings)} claims hold")
+
+
+def _number(claim: Claim, check: Check) -> str:
+    if not math.isfinite(check.ours):
+        return "never" if claim.kind == "crossing" else "∞"
+    if isinstance(claim.expected, str):
+        return size(check.ours)
+    if claim.versus is not None:
+        return f"{signed(100 * check.ours)} %"
+    return signed(check.ours) if claim.kind == "ordering" else digits(check.ours)
+
+
+def _markdown(findings: Sequence[Finding]) -> str:
+    """Every claim at every place, as a table for documents."""
+    lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
+    for finding in findings:
+        for check in finding.checks:
+            ends = [_number(finding.claim, replace(check, ours=end)) for end in (check.low, check.high)]
+            span = "" if check.low == check.high else " – ".join(ends)
+            cells = [finding.claim.id, finding.claim.source, judging.name(check.place), check.paper]
+            lines.append(f"| {' | '.join([*cells, _number(finding.claim, check), span])} | {check.verdict} |")
+    return "\n".join(lines) + "\n"

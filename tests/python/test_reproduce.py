@@ -1,0 +1,355 @@
+"""Claims of papers: how they are read, judged and shown, and that those of the repository can be checked."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ShallowsError
+from shallows.expected import Claim, Experiment, Paper, read
+from shallows.judging import Check, Measured, judge, spread, worst
+from shallows.measures import measure
+from shared import SMALL, Shell
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/expected.toml"))
+
+SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
+
+
+def measured(values: dict[tuple[str, float], list[float]]) -> list[Measured]:
+    """Runs of schemes at loads, whose only metric has a value for each seed."""
+    return [
+        Measured({"scheme": scheme, "workload.0.load": load, "seed": seed}, lambda _, value=value: value)  # type: ignore[misc]
+        for (scheme, load), seeds in values.items()
+        for seed, value in enumerate(seeds)
+    ]
+
+
+def claim(**keys: Any) -> Claim:
+    """A claim of which only what matters is said."""
+    return Claim(**{"id": "c", "experiment": "x", "kind": "value", "metric": "m", "source": "§1"} | keys)
+
+
+def verdicts(runs: list[Measured], **keys: Any) -> list[str]:
+    """Of each place."""
+    return [check.verdict for check in judge(claim(**keys), SWEEP, runs, quick=False)]
+
+
+def test_a_value_holds_within_its_tolerance_and_fails_beyond_it() -> None:
+    runs = measured({("a", 0.4): [108.0], ("a", 0.8): [112.0]})
+    points = [(0.4, 100.0), (0.8, 100.0)]
+    assert verdicts(runs, points=points, relative=0.1) == ["holds", "does not hold"]
+    assert verdicts(runs, points=points, absolute=12.0) == ["holds", "holds"]
+    assert verdicts(runs, points=points, absolute=7.9) == ["does not hold", "does not hold"]
+
+
+def test_an_interval_over_seeds_that_crosses_the_limit_cannot_tell() -> None:
+    # Mean 100, deviation 10: t(0.975, 2) · 10 / √3 = 24.8.
+    runs = measured({("a", 0.4): [90.0, 100.0, 110.0]})
+    low, high = spread([90.0, 100.0, 110.0])
+    assert low == pytest.approx(75.16, abs=0.01)
+    assert high == pytest.approx(124.84, abs=0.01)
+    at = {"load": 0.4}
+    assert verdicts(runs, where=at, expected=100.0, absolute=25.0) == ["holds"]
+    assert verdicts(runs, where=at, expected=100.0, absolute=24.0) == ["cannot tell"]
+    assert verdicts(runs, where=at, expected=150.0, absolute=25.0) == ["does not hold"]
+    assert verdicts(runs, where=at, expected=149.0, absolute=25.0) == ["cannot tell"]
+
+
+def test_a_change_is_measured_seed_by_seed() -> None:
+    # Seeds differ by far more than schemes do; each pair says −10 %.
+    runs = measured({("a", 0.4): [90.0, 900.0, 9.0], ("b", 0.4): [100.0, 1000.0, 10.0]})
+    keys: dict[str, Any] = {
+        "where": {"scheme": "a", "load": 0.4},
+        "versus": {"scheme": "b"},
+        "expected": -0.1,
+    }
+    assert verdicts(runs, absolute=0.001, **keys) == ["holds"]
+    (check,) = judge(claim(absolute=0.001, **keys), SWEEP, runs, quick=False)
+    assert check.ours == pytest.approx(-0.1)
+    assert check.paper == "−10 %"
+
+
+def test_an_ordering_is_judged_at_each_place_by_pairs() -> None:
+    runs = measured(
+        {
+            ("a", 0.4): [1.0, 10.0, 100.0],
+            ("b", 0.4): [2.0, 11.5, 101.0],
+            ("a", 0.6): [1.0, 2.0, 3.0],
+            ("b", 0.6): [1.1, 1.9, 3.1],
+            ("a", 0.8): [5.0, 5.0, 5.0],
+            ("b", 0.8): [5.0, 5.0, 5.0],
+        }
+    )
+    sides: dict[str, Any] = {"kind": "ordering", "lower": {"scheme": "a"}, "higher": {"scheme": "b"}}
+    assert verdicts(runs, **sides) == ["holds", "cannot tell", "does not hold"]
+    assert verdicts(runs, at=[0.4], **sides) == ["holds"]
+    wrong: dict[str, Any] = {"kind": "ordering", "lower": {"scheme": "b"}, "higher": {"scheme": "a"}}
+    assert verdicts(runs, at=[0.4], **wrong) == ["does not hold"]
+
+
+def test_a_crossing_may_be_some_steps_away() -> None:
+    runs = measured({("a", 0.4): [1.0, 1.0], ("a", 0.6): [1.0, 9.0], ("a", 0.8): [9.0, 9.0]})
+    at: dict[str, Any] = {"kind": "crossing", "level": 5.0}
+    assert verdicts(runs, expected=0.8, **at) == ["cannot tell"]
+    assert verdicts(runs, expected=0.8, steps=1, **at) == ["holds"]
+    assert verdicts(runs, expected=0.4, **at) == ["does not hold"]
+    never = measured({("a", 0.4): [1.0], ("a", 0.6): [1.0]})
+    (check,) = judge(claim(expected=0.4, steps=1, **at), SWEEP, never, quick=False)
+    assert (check.verdict, check.ours) == ("does not hold", math.inf)
+
+
+def test_places_may_be_sizes_which_are_in_order_of_bytes() -> None:
+    values = {"50KB": 1.0, "100KB": 9.0, "1MB": 9.0}
+    runs = [
+        Measured({"k": k, "seed": 1}, lambda _, value=value: value)  # type: ignore[misc]
+        for k, value in values.items()
+    ]
+    sweep = Experiment("x", ["1"], Path("x.toml"), axis="k")
+    crossing = claim(kind="crossing", level=5.0, expected="1MB", steps=1)
+    (check,) = judge(crossing, sweep, runs, quick=False)
+    assert (check.verdict, check.paper, check.ours) == ("holds", "1MB", 100_000.0)
+    ordered = claim(kind="ordering", lower={"k": "50KB"}, higher={"k": "1MB"})
+    assert [check.verdict for check in judge(ordered, sweep, runs, quick=False)] == ["holds"]
+
+
+def test_an_upper_bound_needs_the_whole_interval_below_it() -> None:
+    runs = measured({("a", 0.4): [90.0, 100.0, 110.0]})
+    at: dict[str, Any] = {"kind": "below", "where": {"load": 0.4}}
+    assert verdicts(runs, expected=125.0, **at) == ["holds"]
+    assert verdicts(runs, expected=124.0, **at) == ["cannot tell"]
+    assert verdicts(runs, expected=75.0, **at) == ["does not hold"]
+
+
+def test_backlogs_and_goodput_are_those_of_a_port_and_a_host(tmp_path: Path) -> None:
+    # 1 Gbit/s more than the link for 2 ms of 4: a queue grows steadily to 250 KB, and is drained in 0.2 ms.
+    text = """
+[stop]
+at = "4ms"
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+[switch]
+buffer = { kind = "complete-sharing", pool = "1MB" }
+[measure]
+sample_queues = "1us"
+[[workload]]
+kind = "udp"
+senders = "0..2"
+receivers = "2..3"
+pattern = { kind = "constant", rate = "5.5Gbps" }
+stop = "2ms"
+overload = true
+"""
+    (tmp_path / "steady.toml").write_text(text)
+    run = sh.run(tmp_path / "steady.toml", out=tmp_path / "run")
+    port = "switch0->host2"
+    # Half of 250 KB while it grows and drains, 2.2 ms of 4.
+    assert measure(run, f"backlog_bytes.mean@{port}") == pytest.approx(125_000 * 2.2 / 4, rel=0.03)
+    # Above 125 KB for half of these 2.2 ms.
+    assert measure(run, f"backlog_bytes.above_125000@{port}") == pytest.approx(1.1 / 4, rel=0.03)
+    assert measure(run, f"backlog_bytes.p9999@{port}") == pytest.approx(250_000, rel=0.03)
+    assert measure(run, f"backlog_bytes.p40@{port}") == 0
+    with pytest.raises(ShallowsError, match=r"no metric 'backlog_bytes\.median@"):
+        measure(run, f"backlog_bytes.median@{port}")
+    with pytest.raises(ShallowsError, match=r"has no number 'fct_us\.tiny\.mean'"):
+        measure(run, "fct_us.tiny.mean")
+
+
+def test_a_claim_is_as_good_as_its_worst_place() -> None:
+    checks = {name: Check(None, "", 0, 0, 0, name) for name in ("holds", "cannot tell", "does not hold")}
+    assert worst([checks["holds"]]) == "holds"
+    assert worst([checks["holds"], checks["cannot tell"]]) == "cannot tell"
+    assert worst([checks["cannot tell"], checks["does not hold"], checks["holds"]]) == "does not hold"
+
+
+def test_a_reduced_run_checks_the_places_that_it_has() -> None:
+    runs = measured({("a", 0.4): [100.0]})
+    points = [(0.4, 100.0), (0.8, 1.0)]
+    assert [check.verdict for check in judge(claim(points=points), SWEEP, runs, quick=True)] == ["holds"]
+    with pytest.raises(ShallowsError, match=r"no run has load = 0\.8"):
+        verdicts(runs, points=points)
+    with pytest.raises(ShallowsError, match="the reduced run has none of its places"):
+        judge(claim(points=[(0.9, 1.0)]), SWEEP, runs, quick=True)
+
+
+def test_a_selection_that_is_no_run_or_several_is_refused() -> None:
+    runs = measured({("a", 0.4): [1.0], ("b", 0.4): [1.0]})
+    with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  values of scheme: a, b"):
+        verdicts(runs, where={"scheme": "c"}, expected=1.0)
+    with pytest.raises(ShallowsError, match="several runs of one seed are meant"):
+        verdicts(runs, expected=1.0)
+
+
+HEAD = """
+title = "A paper"
+[experiment.x]
+figures = ["1"]
+scenario = "x.toml"
+axis = "load"
+quick = { only = { load = [0.3] } }
+"""
+
+CLAIM = """
+[[claim]]
+id = "c"
+experiment = "x"
+kind = "ordering"
+source = "§1"
+metric = "fct_us.all.mean"
+lower = { load = 0.3 }
+higher = { load = 0.6 }
+at = [1]
+"""
+
+
+def paper(folder: Path, text: str) -> Paper:
+    """The claims of a file."""
+    (folder / "expected.toml").write_text(text)
+    return read(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "A paper"', "", "there is no title"),
+        ('title = "A paper"', 'title = "A"\nclaims = 1', "unknown key claims; expected one of title"),
+        ('figures = ["1"]', "", 'experiment "x": there is no figures'),
+        ("only =", "once =", 'experiment "x", quick: unknown key once; expected one of only, set'),
+        ('kind = "ordering"', 'kind = "order"', 'claim "c": unknown kind "order"; expected one of value'),
+        ("lower =", "smaller =", 'claim "c": unknown key smaller; expected one of'),
+        ("lower = { load = 0.3 }", "", 'claim "c": there is no lower'),
+        ('experiment = "x"', 'experiment = "y"', 'claim "c": unknown experiment "y"; expected one of x'),
+        ('axis = "load"', "", 'claim "c": experiment "x" has no axis'),
+        ('axis = "load"', "runs = false", 'kind "computed" goes with experiments that have runs = false'),
+        ("[[claim]]", CLAIM + "[[claim]]", 'two claims are called "c"'),
+    ],
+)
+def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in HEAD + CLAIM
+    with pytest.raises(ShallowsError) as caught:
+        paper(tmp_path, (HEAD + CLAIM).replace(old, new))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("expected = 1\nrelative = 0.1", "a tolerance needs its reason, because"),
+        ("expected = 1\npoints = [[0.3, 1]]", "needs either expected or points"),
+        ("points = [0.3, 1]", "points are pairs of a place on the axis and a number"),
+        ("level = 1", "unknown key level"),
+    ],
+)
+def test_a_value_says_what_is_expected_and_why_so_closely(tmp_path: Path, keys: str, message: str) -> None:
+    value = f'[[claim]]\nid = "v"\nexperiment = "x"\nkind = "value"\nsource = "§1"\nmetric = "m"\n{keys}\n'
+    with pytest.raises(ShallowsError, match='claim "v": ' + message):
+        paper(tmp_path, HEAD + value)
+
+
+SIXTY = """
+[[claim]]
+id = "sixty"
+experiment = "x"
+kind = "value"
+source = "§2"
+metric = "flows.completed"
+points = [[0.3, 60], [0.6, 60]]
+quick = true
+"""
+SIXTY_ONE = """
+[[claim]]
+id = "sixty-one"
+experiment = "x"
+kind = "value"
+source = "§3"
+metric = "flows.completed"
+where = { load = 0.6 }
+expected = 61
+cause = "sixty flows are all that the scenario has"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of experiments with one paper, of which every run completes sixty flows."""
+    folder = tmp_path / "experiments" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "x.toml").write_text(SMALL + '[sweep]\naxes = { "workload.0.load" = [0.3, 0.6] }\n')
+    (folder / "expected.toml").write_text(HEAD + SIXTY)
+    return folder
+
+
+def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, shell: Shell) -> None:
+    done = shell("reproduce", "mine", "--experiments", folder.parent)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 claims hold" in done.stdout
+    out = folder.parents[1] / "runs/mine"
+    assert (out / "x.pdf").read_bytes().startswith(b"%PDF")
+    assert "| sixty | §2 | 0.6 | 60 | 60 |  | holds |" in (out / "claims.md").read_text()
+    assert len(list(out.glob("x/*/summary.json"))) == 2
+    # The same command goes on from there: nothing runs again.
+    again = shell("reproduce", "mine", "--experiments", folder.parent)
+    assert "2 points, 2 of them finished before" in again.stdout
+
+
+def test_a_claim_that_does_not_hold_gives_exit_code_1_and_its_cause(folder: Path, shell: Shell) -> None:
+    (folder / "expected.toml").write_text(HEAD + SIXTY + SIXTY_ONE)
+    done = shell("reproduce", "mine", "--experiments", folder.parent)
+    assert done.returncode == 1
+    assert "1 of 2 claims hold" in done.stdout
+    assert "sixty-one: sixty flows are all that the scenario has" in done.stdout
+    as_json = shell("reproduce", "mine", "--experiments", folder.parent, "--json")
+    assert as_json.returncode == 1
+    found = {claim["id"]: claim["verdict"] for claim in json.loads(as_json.stdout)["claims"]}
+    assert found == {"sixty": "holds", "sixty-one": "does not hold"}
+
+
+def test_a_reduced_run_leaves_out_what_it_cannot_show(folder: Path, shell: Shell) -> None:
+    (folder / "expected.toml").write_text(HEAD + SIXTY + SIXTY_ONE)
+    done = shell("reproduce", "mine", "1", "--quick", "--experiments", folder.parent)
+    assert done.returncode == 0, done.stdout
+    runs = list((folder.parents[1] / "runs/mine-quick/x").glob("*/summary.json"))
+    assert len(runs) == 1
+
+
+def test_what_is_not_there_is_said_with_what_is(folder: Path, shell: Shell) -> None:
+    def error(*arguments: str | Path) -> str:
+        done = shell("reproduce", *arguments)
+        assert done.returncode == 1
+        return done.stderr
+
+    parent = folder.parent
+    assert "has no paper 'yours'\n  the papers are: mine" in error("yours", "--experiments", parent)
+    assert "has no figure '7'\n  its figures are: 1" in error("mine", "7", "--experiments", parent)
+    assert "name that of the checkout with --experiments DIR" in error("mine", "--experiments", "nowhere")
+
+
+def test_claims_about_runs_that_there_will_not_be_are_refused_before_any_runs(
+    folder: Path, shell: Shell
+) -> None:
+    (folder / "expected.toml").write_text(HEAD + SIXTY_ONE.replace("0.6", "0.7"))
+    done = shell("reproduce", "mine", "--experiments", folder.parent)
+    assert done.returncode == 1
+    assert 'claim "sixty-one": no run has load = 0.7' in done.stderr
+    assert not list((folder.parents[1] / "runs").glob("**/summary.json"))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_figure_of_a_paper_is_reproduced_in_its_reduced_form(
+    name: str, shell: Shell, tmp_path: Path
+) -> None:
+    done = shell("reproduce", name, "--quick", "--json", "--out", tmp_path / "out")
+    document = json.loads(done.stdout)
+    missed = [claim["id"] for claim in document["claims"] if claim["verdict"] != "holds"]
+    assert (missed, done.returncode) == ([], 0), done.stderr
+    # Of each experiment something is checked.
+    claimed = {claim["id"] for claim in document["claims"]}
+    everything = read(EXPERIMENTS / name)
+    for experiment in everything.experiments.values():
+        assert claimed & {claim.id for claim in everything.claims_of(experiment, quick=True)}
