@@ -83,17 +83,9 @@ pub(super) struct Meter {
     pub(super) point: Point,
     counts_packet: bool,
     source: Source,
-    scope: Scope,
-    unit: Unit,
-    /// Nothing if the backlog is taken as it is.
-    averages: Option<Box<Averages>>,
-}
-
-#[derive(Clone, Debug)]
-struct Averages {
-    weight: f64,
-    /// By queue, or one.
-    values: Box<[f64]>,
+    gauge: Gauge,
+    /// By queue, or one; none if the backlog is taken as it is.
+    averages: Box<[f64]>,
 }
 
 /// The plain readings apart from all others, so that what most switches do stays one comparison.
@@ -112,12 +104,11 @@ impl Meter {
     ///
     /// If the weight of an average is not in (0, 1].
     pub(super) fn new(gauge: Gauge, queues: usize) -> Self {
-        let averages = match gauge.averaging {
-            Averaging::Instantaneous => None,
-            Averaging::Ewma { weight } => {
+        let averages = match (gauge.averaging, gauge.scope) {
+            (Averaging::Instantaneous, _) => 0,
+            (Averaging::Ewma { weight }, scope) => {
                 assert!(weight > 0.0 && weight <= 1.0, "not the weight of an average: {weight}");
-                let averages = if gauge.scope == Scope::Port { 1 } else { queues };
-                Some(Box::new(Averages { weight, values: vec![0.0; averages].into() }))
+                if scope == Scope::Port { 1 } else { queues }
             }
         };
         let source = match (gauge.scope, gauge.unit, gauge.averaging) {
@@ -130,9 +121,8 @@ impl Meter {
             point: gauge.point,
             counts_packet: gauge.counts_packet,
             source,
-            scope: gauge.scope,
-            unit: gauge.unit,
-            averages,
+            gauge,
+            averages: vec![0.0; averages].into(),
         }
     }
 
@@ -166,21 +156,20 @@ impl Meter {
 
     #[inline(never)]
     fn other(&mut self, header: &Header, port: &PortView<'_>) -> f64 {
-        let own = match self.unit {
+        let own = match self.gauge.unit {
             Unit::Bytes => header.size().0,
             Unit::Packets => 1,
         };
         let backlog = self.backlog(port) + if self.counts_packet { own } else { 0 };
-        let Some(averages) = &mut self.averages else { return backlog as f64 };
-        let Averages { weight, values } = &mut **averages;
-        let average = &mut values[if self.scope == Scope::Port { 0 } else { port.queue }];
-        *average = (1.0 - *weight) * *average + *weight * backlog as f64;
+        let Averaging::Ewma { weight } = self.gauge.averaging else { return backlog as f64 };
+        let average = &mut self.averages[if self.gauge.scope == Scope::Port { 0 } else { port.queue }];
+        *average = (1.0 - weight) * *average + weight * backlog as f64;
         *average
     }
 
     /// What waits now, without the packet itself.
     pub(super) fn backlog(&self, port: &PortView<'_>) -> u64 {
-        match (self.unit, self.scope) {
+        match (self.gauge.unit, self.gauge.scope) {
             (Unit::Bytes, Scope::Queue) => port.queue_backlog().0,
             (Unit::Bytes, Scope::Port) => port.port_backlog.0,
             (Unit::Bytes, Scope::Pool) => port.pool().used.0,
@@ -192,9 +181,9 @@ impl Meter {
 
     /// Tell the averages.
     pub(super) fn observe(&self, tell: &mut dyn FnMut(Reading)) {
-        let quantity = average_name(self.unit);
-        for (queue, &value) in self.averages.iter().flat_map(|averages| &averages.values).enumerate() {
-            let queue = (self.scope != Scope::Port).then_some(queue);
+        let quantity = average_name(self.gauge.unit);
+        for (queue, &value) in self.averages.iter().enumerate() {
+            let queue = (self.gauge.scope != Scope::Port).then_some(queue);
             tell(Reading { quantity, queue, value });
         }
     }

@@ -136,16 +136,15 @@ pub trait Aqm {
     fn observe(&self, _port: &PortView<'_>, _tell: &mut dyn FnMut(Reading)) {}
 }
 
-/// A marker at its port, with what it has done there. What every packet needs lies together, in one line of the cache.
+/// A marker at its port, with what it has done there.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Installed {
+    marker: Marker,
     /// Bit *q*: whether it looks at packets of queue *q*.
     queues: u64,
-    marker: Marker,
-    counts: MarkerCounts,
     /// What it is called in scenarios.
     name: &'static str,
+    counts: MarkerCounts,
 }
 
 /// Packets by what one marker wanted of them, whether or not another wanted the same.

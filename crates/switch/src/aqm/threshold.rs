@@ -11,32 +11,22 @@ use crate::discipline::Reading;
 #[derive(Clone, Debug)]
 pub struct Threshold {
     meter: Meter,
-    thresholds: Thresholds,
-}
-
-/// One where all queues have the same, so that nearly every port has it at hand.
-#[derive(Clone, Debug)]
-enum Thresholds {
-    Same(Level),
-    ByQueue(Box<[Level]>),
+    /// By queue.
+    thresholds: Box<[Level]>,
 }
 
 impl Threshold {
     /// A marker at so much of what `gauge` measures, by queue of the packet.
     pub fn new(gauge: Gauge, thresholds: Box<[Level]>) -> Self {
-        let meter = Meter::new(gauge, thresholds.len());
-        let same = thresholds.first().filter(|&first| thresholds.iter().all(|level| level == first)).copied();
-        Self { meter, thresholds: same.map_or(Thresholds::ByQueue(thresholds), Thresholds::Same) }
+        Self { meter: Meter::new(gauge, thresholds.len()), thresholds }
     }
 
     #[inline]
     fn decide(&mut self, point: Point, header: &Header, port: &PortView<'_>) -> Verdict {
-        let threshold = match &self.thresholds {
-            Thresholds::Same(level) => level.0,
-            Thresholds::ByQueue(levels) => levels[port.queue].0,
-        };
         // DCTCP (SIGCOMM '10) §3.1: "greater than K", strictly.
-        Verdict::mark_if(self.meter.point == point && self.meter.exceeds(threshold, header, port))
+        Verdict::mark_if(
+            self.meter.point == point && self.meter.exceeds(self.thresholds[port.queue].0, header, port),
+        )
     }
 }
 
