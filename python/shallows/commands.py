@@ -10,8 +10,8 @@ from shallows import pages, tables
 from shallows.cli import OK
 from shallows.console import RunStatus, console, print_table, print_warnings
 from shallows.errors import ShallowsError
-from shallows.folder import check_writable, clean_up, finished_hash, refuse_existing, write_whole
-from shallows.points import inside_sweep
+from shallows.folder import check_writable, clean_up, refuse_existing, write_whole
+from shallows.points import runs_in
 from shallows.results import Run
 from shallows.running import Source, default_folder, execute
 
@@ -148,13 +148,4 @@ def find_runs(folders: list[str]) -> list[Run]:
     ShallowsError
         If one of them is neither.
     """
-    runs = []
-    for folder in map(Path, folders):
-        inside = [folder] if finished_hash(folder) else inside_sweep(folder)
-        found = [Run(path) for path in inside if finished_hash(path)]
-        if not found:
-            raise ShallowsError(
-                f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written"
-            )
-        runs += found
-    return runs
+    return [run for folder in folders for run in runs_in(Path(folder))]

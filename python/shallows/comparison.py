@@ -1,6 +1,5 @@
 """Whether one scheme is better than another, as far as their runs can tell. docs/statistics.md says how."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -8,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from shallows import samples
 from shallows.errors import ShallowsError
-from shallows.folder import finished_hash
-from shallows.points import inside_sweep
-from shallows.quantity import percent
+from shallows.points import runs_in
+from shallows.quantity import finite, percent
 from shallows.results import Run, describe
 from shallows.samples import Sample
 from shallows.verdicts import Metric, Verdict, judge
@@ -163,7 +161,7 @@ class _Matched:
 
     @classmethod
     def of(cls, schemes: Sequence[str | Path | Sequence[Run]], names: Sequence[str] | None) -> "_Matched":
-        sides = [_runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in schemes]
+        sides = [runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in schemes]
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)
         if by_label and (len(sides) == 1 or all(len(side) == 1 for side in sides)):
@@ -197,16 +195,6 @@ class _Matched:
                     "name one of them; a folder of each scheme holds one run for each seed and point",
                 )
         return cls(runs, points)
-
-
-def _runs_in(folder: Path) -> list[Run]:
-    inside = [folder] if finished_hash(folder) else inside_sweep(folder)
-    runs = [Run(path) for path in inside if finished_hash(path)]
-    if not runs:
-        raise ShallowsError(
-            f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written"
-        )
-    return runs
 
 
 def _names(schemes: Sequence[str | Path | Sequence[Run]], sides: list[list[Run]]) -> list[str]:
@@ -318,8 +306,8 @@ class _Comparer:
             result.baseline_value,
             result.value,
             change.estimate if change else None,
-            _finite(change.low) if change else None,
-            _finite(change.high) if change else None,
+            finite(change.low) if change else None,
+            finite(change.high) if change else None,
             result.groups,
         )
 
@@ -354,10 +342,6 @@ class _Comparer:
 def _list(values: Iterable[object]) -> str:
     shown = [str(value) or "no axes" for value in values]
     return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _refuse_if_different(runs: tuple[Run, Run], key: str) -> None:

@@ -38,7 +38,8 @@ def finished_hash(folder: Path) -> str | None:
 
 def holds(folder: Path, content_hash: str) -> bool:
     """Whether the finished run of this hash is in this folder, written as this version does."""
-    return finished_hash(folder) == content_hash and _environment(folder).get("format") == FORMAT
+    environment = _environment(folder)
+    return environment.get("hash") == content_hash and environment.get("format") == FORMAT
 
 
 def check_format(folder: Path) -> None:

@@ -13,12 +13,11 @@ from typing import Any
 from shallows import intervals
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place, Selection
-from shallows.quantity import digits, parse_size, signed
+from shallows.quantity import digits, finite, parse_size, signed
+from shallows.results import on_axis
+from shallows.verdicts import FEWEST_SEEDS
 
 HOLDS, CANNOT_TELL, DOES_NOT_HOLD = "holds", "cannot tell", "does not hold"
-
-GROUPS = 3
-"""Seeds from which on an interval is worth its name."""
 
 Value = Callable[[str], float]
 
@@ -37,7 +36,7 @@ class Measured:
 
     def on(self, axis: str) -> Any:
         """Its place on an axis, called by its key or its last word."""
-        return next((v for key, v in self.labels.items() if axis in {key, key.rsplit(".", 1)[-1]}), None)
+        return next(iter(on_axis(self.labels, axis)), None)
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,10 @@ class Check:
         return {
             "place": self.place,
             "paper": self.paper,
-            "ours": _finite(self.ours),
-            "interval": [_finite(self.low), _finite(self.high)],
+            "ours": finite(self.ours),
+            "interval": [finite(self.low), finite(self.high)],
             "verdict": self.verdict,
         }
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def order(place: Any) -> float:
@@ -203,7 +198,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     """
     if not values:
         raise ShallowsError("no two runs have a seed in common", "give both the same seeds")
-    if len(values) < GROUPS or not all(map(math.isfinite, values)):
+    if len(values) < FEWEST_SEEDS or not all(map(math.isfinite, values)):
         return min(values), max(values)
     import numpy as np
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.folder import clean_up, holds, write_whole
+from shallows.folder import clean_up, finished_hash, holds, write_whole
 from shallows.results import Run, describe
 from shallows.running import Source, default_folder, is_reusable, toml_value
 
@@ -177,6 +177,23 @@ def inside_sweep(folder: Path) -> list[Path]:
         return [folder / point["folder"] for point in points if "folder" in point]
     except (OSError, ValueError, LookupError, TypeError):
         return sorted(path.parent for path in folder.glob("*/summary.json"))
+
+
+def runs_in(folder: Path) -> list[Run]:
+    """The run whose folder this is, or those inside it.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none.
+    """
+    inside = [folder] if finished_hash(folder) else inside_sweep(folder)
+    runs = [Run(path) for path in inside if finished_hash(path)]
+    if not runs:
+        raise ShallowsError(
+            f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written"
+        )
+    return runs
 
 
 def finished_runs(points: Iterable[Point]) -> list[Run]:

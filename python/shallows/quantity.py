@@ -1,5 +1,6 @@
 """Numbers as people read them."""
 
+import math
 from collections.abc import Sequence
 
 
@@ -105,3 +106,12 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def finite(number: float) -> float | None:
+    """The number, or what JSON has where there is none.
+
+    >>> finite(1.5), finite(float("inf"))
+    (1.5, None)
+    """
+    return number if math.isfinite(number) else None

@@ -20,7 +20,8 @@ from shallows.judging import HOLDS, Check, Measured
 from shallows.measures import compute, measure
 from shallows.points import Point, plan
 from shallows.quantity import digits, signed, size
-from shallows.running import Source, toml_value
+from shallows.results import on_axis
+from shallows.running import Source, override_texts
 from shallows.sweep_commands import run_sweep
 from shallows.sweeps import choose_engine
 from shallows.tables import Table
@@ -84,20 +85,14 @@ def reproduce(options: argparse.Namespace) -> int:
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
     """The points of its sweep; of the reduced one, if it is quick."""
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
-    source = Source.read(
-        experiment.scenario, tuple((key, toml_value(value)) for key, value in changes.items())
-    )
+    source = Source.read(experiment.scenario, override_texts(changes))
     _, points = plan(source, parent / experiment.name)
-    if quick:
-        kept = [Measured(point.source.labels, _nothing) for point in points]
-        for axis, values in experiment.quick.only.items():
-            points = [p for p, m in zip(points, kept, strict=True) if m.on(axis) in values]
-            kept = [m for m in kept if m.on(axis) in values]
-    return points
+    only = experiment.quick.only.items() if quick else ()
+    return [point for point in points if all(_is_on(point, axis, values) for axis, values in only)]
 
 
-def _nothing(name: str) -> float:
-    raise AssertionError(f"{name} is asked of a point that has not run")
+def _is_on(point: Point, axis: str, values: Sequence[Any]) -> bool:
+    return next(iter(on_axis(point.source.labels, axis)), None) in values
 
 
 def _check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:

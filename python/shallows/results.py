@@ -1,6 +1,7 @@
 """Finished runs, read back from their folders."""
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,3 +150,12 @@ def axis_name(axis: str) -> str:
     'load'
     """
     return axis.rsplit(".", 1)[-1].replace("_", " ")
+
+
+def on_axis(labels: Mapping[str, Any], axis: str) -> list[Any]:
+    """A run's place on an axis, called by its key or the key's last word; several if keys end alike.
+
+    >>> on_axis({"scheme": "reno", "workload.0.load": 0.4}, "load")
+    [0.4]
+    """
+    return [value for key, value in labels.items() if axis in {key, key.rsplit(".", 1)[-1]}]

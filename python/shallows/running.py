@@ -78,6 +78,15 @@ def toml_value(value: object) -> str:
             return str(value)  # dates: no scenario has them, and the engine says so
 
 
+def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    """Overrides by dotted key as `--set` gives them.
+
+    >>> override_texts({"workload.0.load": 0.6})
+    (('workload.0.load', '0.6'),)
+    """
+    return tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
+
+
 def _key(key: str) -> str:
     return key if key.replace("_", "").replace("-", "").isalnum() else json.dumps(key)
 
@@ -221,8 +230,7 @@ def run(
     >>> unmarked.summary["packets"]["marked"]
     0
     """
-    pairs = tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
-    return run_source(Source.read(scenario, pairs, seed), out)
+    return run_source(Source.read(scenario, override_texts(overrides), seed), out)
 
 
 def run_source(source: Source, out: str | Path | None) -> Run:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.results import Run
-from shallows.running import Source, run_source, toml_value
+from shallows.running import Source, override_texts, run_source
 
 
 class Scenario:
@@ -67,7 +67,7 @@ class Scenario:
         ShallowsError
             If the file cannot be read.
         """
-        return cls(Source.read(path, _texts(overrides), seed))
+        return cls(Source.read(path, override_texts(overrides), seed))
 
     def override(self, overrides: Mapping[str, object]) -> "Scenario":
         """The same scenario with other values, by dotted key; of the same key the last counts.
@@ -77,7 +77,9 @@ class Scenario:
         ScenarioError
             If that cannot run.
         """
-        return Scenario(replace(self._source, overrides=(*self._source.overrides, *_texts(overrides))))
+        return Scenario(
+            replace(self._source, overrides=(*self._source.overrides, *override_texts(overrides)))
+        )
 
     @property
     def name(self) -> str:
@@ -129,7 +131,3 @@ class Scenario:
         """
         source = self._source if seed is None else replace(self._source, seed=seed)
         return run_source(source, out)
-
-
-def _texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((key, toml_value(value)) for key, value in (overrides or {}).items())

@@ -12,7 +12,7 @@ from shallows.folder import check_writable
 from shallows.local import State, run_here
 from shallows.points import Point, plan, write_index
 from shallows.results import Run
-from shallows.running import Source, toml_value
+from shallows.running import Source, override_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -182,9 +182,10 @@ def sweep(
     >>> done.table.select("scheme", "timeouts").rows()[-1]
     ('Reno drop-tail', 2)
     """
-    pairs = tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
     chosen = choose_engine(engine, jobs, address)
-    parent, points = plan(Source.read(scenario, pairs), Path(out) if out is not None else None)
+    parent, points = plan(
+        Source.read(scenario, override_texts(overrides)), Path(out) if out is not None else None
+    )
     check_writable(parent)
     write_index(parent, points)
     return Sweep(parent, run_points(points, chosen, lambda *_: None))

@@ -17,7 +17,7 @@ import shallows as sh
 from shallows.cluster import _pack_inputs, run_far, run_on_ray
 from shallows.errors import ShallowsError
 from shallows.points import Point, plan
-from shallows.running import Source
+from shallows.running import Source, override_texts
 from shallows.sweeps import Outcome, choose_engine, run_points
 from shared import contents, results
 
@@ -74,7 +74,12 @@ def test_a_sweep_outlives_a_worker_and_a_node(
 
 
 @needs_ray
-def test_a_cluster_that_dies_is_reported_with_what_is_kept(cluster: Any, points: list[Point]) -> None:
+def test_a_cluster_that_dies_is_reported_with_what_is_kept(
+    cluster: Any, points: list[Point], many: Path, tmp_path: Path
+) -> None:
+    # From the fourth on they take minutes: none of them is finished before the cluster is gone.
+    _, endless = plan(Source.read(many, override_texts({"workload.0.flows": 10_000_000})), tmp_path / "ray")
+    points[3:] = endless[: len(points) - 3]
     death = Death(points, cluster.shutdown)
     with pytest.raises(ShallowsError, match=r"the Ray cluster at .* was lost") as lost:
         run_points(points, choose_engine("ray", address=cluster.address), death)

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
-from shallows.results import Run, describe
+from shallows.results import Run, describe, on_axis
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +96,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
 
 def _on(run: Run, axis: str) -> list[str]:
     """The run's place on an axis, as text."""
-    return [str(value) for key, value in labels(run).items() if axis in {key, key.rsplit(".", 1)[-1]}]
+    return [str(value) for value in on_axis(labels(run), axis)]
 
 
 def ports_of(run: Run) -> dict[str, str]:
