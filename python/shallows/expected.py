@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from shallows.cli import FIGURES
 from shallows.errors import ShallowsError
 
 FILE = "expected.toml"
@@ -29,6 +30,21 @@ class Quick:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A figure of docs/figures.md, of some runs of the experiment."""
+
+    figure: str
+    where: Selection = field(default_factory=dict)
+    ports: Sequence[str] = ()
+    flows: Sequence[int] = ()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is drawn of the runs; nothing where the figure decides."""
+        return {key: list(kept) for key, kept in (("ports", self.ports), ("flows", self.flows)) if kept}
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A sweep behind a figure or table of the paper."""
 
@@ -40,6 +56,9 @@ class Experiment:
     """Values that differ from the scenario's."""
     axis: str | None = None
     """Along which the figure is drawn and claims with several points are checked."""
+    show: Sequence[str] = ()
+    """Metrics that are drawn against the axis, beside those of which the paper's points are known."""
+    draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
     """Whether anything is simulated; if not, claims are about what its scenarios say before they run."""
@@ -189,7 +208,21 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
     _check_keys(path, f'experiment "{name}"', table, known, {"figures", "scenario"})
     quick = table.get("quick", {})
     _check_keys(path, f'experiment "{name}", quick', quick, {"set", "only"}, set())
-    return Experiment(name, **table | {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)})
+    drawings = table.get("draw", [])
+    for drawing in drawings:
+        _check_keys(
+            path, f'experiment "{name}", draw', drawing, {each.name for each in fields(Drawing)}, {"figure"}
+        )
+        if drawing["figure"] not in FIGURES:
+            raise _refuse(
+                path,
+                f'experiment "{name}": unknown figure "{drawing["figure"]}"; '
+                f"expected one of {', '.join(FIGURES)}",
+            )
+    if table.get("show") and "axis" not in table:
+        raise _refuse(path, f'experiment "{name}" has no axis, along which it could show anything')
+    made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
+    return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
 
 
 def _claim(path: Path, number: int, table: Any) -> Claim:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,19 +14,21 @@ from rich.text import Text
 from shallows import beside, expected, figures, judging
 from shallows.cli import FAILED, OK
 from shallows.console import console, print_table
+from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Paper
 from shallows.folder import check_writable, write_whole
 from shallows.judging import HOLDS, Check, Measured
 from shallows.measures import compute, measure
 from shallows.points import Point, plan
 from shallows.quantity import digits, signed, size
-from shallows.results import on_axis
+from shallows.results import Run, on_axis
 from shallows.running import Source, override_texts
 from shallows.sweep_commands import run_sweep
 from shallows.sweeps import choose_engine
 from shallows.tables import Table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 
@@ -62,14 +64,21 @@ def reproduce(options: argparse.Namespace) -> int:
     findings: list[Finding] = []
     complete = True
     for each in chosen:
-        measured = _measure(each, parent / each.name, planned[each.name], options.jobs, screen)
-        if measured is None:
+        points = planned[each.name]
+        runs = _run(parent / each.name, points, options.jobs, screen) if each.runs else []
+        if runs is None:
             complete = False
             continue
+        measured = [Measured(run.labels, partial(measure, run)) for run in runs] or [
+            Measured(point.source.labels, partial(compute, point)) for point in points
+        ]
         claims = paper.claims_of(each, quick=options.quick)
         findings += [Finding(c, judging.judge(c, each, measured, quick=options.quick)) for c in claims]
+        drawn = _draw(each, runs, quick=options.quick)
         if figure := beside.draw(each, [c for c in paper.claims if c.experiment == each.name], measured):
-            for path in figures.save(figure, parent / each.name):
+            drawn[each.name] = figure
+        for name, figure in drawn.items():
+            for path in figures.save(figure, parent / name):
                 screen.print(str(path), soft_wrap=True)
     document = _describe(paper, findings, quick=options.quick)
     name = f"claims-{options.figure}" if options.figure else "claims"
@@ -88,11 +97,11 @@ def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Poin
     source = Source.read(experiment.scenario, override_texts(changes))
     _, points = plan(source, parent / experiment.name)
     only = experiment.quick.only.items() if quick else ()
-    return [point for point in points if all(_is_on(point, axis, values) for axis, values in only)]
+    return [p for p in points if all(_place(p.source.labels, axis) in values for axis, values in only)]
 
 
-def _is_on(point: Point, axis: str, values: Sequence[Any]) -> bool:
-    return next(iter(on_axis(point.source.labels, axis)), None) in values
+def _place(labels: Mapping[str, Any], axis: str) -> Any:
+    return next(iter(on_axis(labels, axis)), None)
 
 
 def _check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:
@@ -102,17 +111,28 @@ def _check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poi
         judging.judge(claim, experiment, labelled, quick=quick)
 
 
-def _measure(
-    experiment: Experiment, folder: Path, points: list[Point], jobs: int | None, screen: "Console"
-) -> list[Measured] | None:
+def _run(folder: Path, points: list[Point], jobs: int | None, screen: "Console") -> list[Run] | None:
     """Run what is not finished; none if a point has failed."""
-    if not experiment.runs:
-        return [Measured(point.source.labels, partial(compute, point)) for point in points]
     outcomes = run_sweep(folder, points, choose_engine(jobs=jobs), screen)
     runs = [outcome.run for outcome in outcomes if outcome.run]
-    if len(runs) < len(outcomes):
-        return None
-    return [Measured(run.labels, partial(measure, run)) for run in runs]
+    return runs if len(runs) == len(outcomes) else None
+
+
+def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[str, "Figure"]:
+    """Its figures of docs/figures.md by name of their file; of a reduced run, those of runs that it has."""
+    found: dict[str, Figure] = {}
+    for number, drawing in enumerate(experiment.draw, 1):
+        kept = [run for run in runs if all(_place(run.labels, a) == v for a, v in drawing.where.items())]
+        if not kept:
+            if quick:
+                continue
+            raise ShallowsError(
+                f"no run of {experiment.name} is at {dict(drawing.where)}", "mend `draw` in its expected.toml"
+            )
+        name = f"{experiment.name}-{drawing.figure}"
+        function = getattr(figures, drawing.figure.replace("-", "_"))
+        found[f"{name}-{number}" if name in found else name] = function(kept, **drawing.options)
+    return found
 
 
 def _describe(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> dict[str, Any]:

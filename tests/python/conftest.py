@@ -50,13 +50,15 @@ def many(tmp_path: Path) -> Path:
 def shell(tmp_path: Path) -> Shell:
     """The command line, in a fresh folder."""
 
-    def run(*arguments: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
+    def run(
+        *arguments: str | Path, cwd: Path = tmp_path, timeout_s: float = 120
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [SHALLOWS, *map(str, arguments)],
             cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout_s,
             check=False,
         )
 

@@ -228,6 +228,9 @@ def paper(folder: Path, text: str) -> Paper:
         ('axis = "load"', "", 'claim "c": experiment "x" has no axis'),
         ('axis = "load"', "runs = false", 'kind "computed" goes with experiments that have runs = false'),
         ("[[claim]]", CLAIM + "[[claim]]", 'two claims are called "c"'),
+        ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
+        ("quick =", "draw = [{}]\nquick =", "draw: there is no figure"),
+        ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis, along which'),
     ],
 )
 def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -298,6 +301,17 @@ def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, s
     assert "2 points, 2 of them finished before" in again.stdout
 
 
+def test_what_is_to_be_shown_is_drawn_though_the_paper_has_no_points(folder: Path, shell: Shell) -> None:
+    drawings = 'show = ["timeouts"]\ndraw = [{ figure = "fct-cdf", where = { load = 0.6 } }]\nquick ='
+    (folder / "expected.toml").write_text(HEAD.replace("quick =", drawings))
+    out = folder.parents[1] / "runs/mine"
+    assert shell("reproduce", "mine", "--experiments", folder.parent).returncode == 0
+    assert {path.name for path in out.glob("*.pdf")} == {"x.pdf", "x-fct-cdf.pdf"}
+    # The reduced run has nothing at this load.
+    assert shell("reproduce", "mine", "--quick", "--experiments", folder.parent).returncode == 0
+    assert {path.name for path in out.with_name("mine-quick").glob("*.pdf")} == {"x.pdf"}
+
+
 def test_a_claim_that_does_not_hold_gives_exit_code_1_and_its_cause(folder: Path, shell: Shell) -> None:
     (folder / "expected.toml").write_text(HEAD + SIXTY + SIXTY_ONE)
     done = shell("reproduce", "mine", "--experiments", folder.parent)
@@ -344,7 +358,7 @@ def test_claims_about_runs_that_there_will_not_be_are_refused_before_any_runs(
 def test_every_figure_of_a_paper_is_reproduced_in_its_reduced_form(
     name: str, shell: Shell, tmp_path: Path
 ) -> None:
-    done = shell("reproduce", name, "--quick", "--json", "--out", tmp_path / "out")
+    done = shell("reproduce", name, "--quick", "--json", "--out", tmp_path / "out", timeout_s=1500)
     document = json.loads(done.stdout)
     missed = [claim["id"] for claim in document["claims"] if claim["verdict"] != "holds"]
     assert (missed, done.returncode) == ([], 0), done.stderr
