@@ -37,15 +37,20 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_theirs(plot, line, theirs, index)
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
-        sizes = isinstance(runs[0].on(axis), str)
-        plots[-1].set_xlabel(axis_name(axis) + (" (KB)" if sizes else ""))
+        plots[-1].set_xlabel(axis_name(axis) + _unit(runs[0].on(axis)))
         style.add_legend(figure, *plots)
     return figure
 
 
 def _horizontal(place: Place) -> float:
-    """Sizes are drawn in KB."""
-    return order(place) / (1000 if isinstance(place, str) else 1)
+    """Sizes are drawn in KB, times in µs."""
+    return order(place) / (1000 if _unit(place) == " (KB)" else 1)
+
+
+def _unit(place: Place) -> str:
+    if not isinstance(place, str):
+        return ""
+    return " (µs)" if place.endswith("s") else " (KB)"
 
 
 def _line(run: Measured, axis: str) -> str:

@@ -26,6 +26,16 @@ def parse_size(text: str) -> int:
     return round(float(number) * unit)
 
 
+def parse_time_us(text: str) -> float:
+    """Microseconds of a time as scenarios write it.
+
+    >>> parse_time_us("8us"), parse_time_us("1.5ms"), parse_time_us("300ns")
+    (8.0, 1500.0, 0.3)
+    """
+    number = text.rstrip("npums")
+    return float(number) * {"ps": 1e-6, "ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}[text[len(number) :]]
+
+
 def rate(bits: float) -> str:
     """Bits per second with a decimal prefix.
 
