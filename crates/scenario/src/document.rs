@@ -94,8 +94,10 @@ impl<'a> Document<'a> {
         let path = parse_path(key)
             .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
         let value = override_value(value);
-        insert(&mut self.table, &path, value).map_err(refuse)?;
-        self.overrides.push((path, option));
+        for path in expand(&self.table, path).map_err(&refuse)? {
+            insert(&mut self.table, &path, value.clone()).map_err(&refuse)?;
+            self.overrides.push((path, option.clone()));
+        }
         Ok(())
     }
 
@@ -137,15 +139,7 @@ impl<'a> Document<'a> {
 
     /// Whether the file or an override gives a value at `path`.
     pub(crate) fn gives(&self, path: &[Step]) -> bool {
-        let Some((Step::Key(first), rest)) = path.split_first() else { return false };
-        let step = |value: &'_ Value, step: &Step| match step {
-            Step::Key(key) => value.get(key).cloned(),
-            Step::Index(index) => value.get(*index).cloned(),
-        };
-        rest.iter()
-            .try_fold(self.table.get(first).cloned(), |value, next| Some(step(&value?, next)))
-            .flatten()
-            .is_some()
+        value_at(&self.table, path).is_some()
     }
 
     /// Where the key at `path` stands, or the nearest table around it that the file has, and how many steps led there.
@@ -212,6 +206,33 @@ fn override_value(text: &str) -> Value {
         Some(Value::Datetime(_)) | None => Value::String(text.to_owned()),
         Some(value) => value,
     }
+}
+
+/// What the table has at `path`.
+fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
+    let (Step::Key(first), rest) = path.split_first()? else { return None };
+    rest.iter().try_fold(table.get(first)?, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(*index),
+    })
+}
+
+/// The paths that one stands for in which a step is `*`: that of every entry of a list.
+fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
+    let Some(star) = path.iter().position(|step| *step == Step::Key("*".to_owned())) else {
+        return Ok(vec![path]);
+    };
+    let entries = value_at(table, &path[..star]).and_then(Value::as_array).map_or(0, Vec::len);
+    if entries == 0 {
+        return Err(format!("\"{}\" is no list, of which * would be every entry", print_path(&path[..star])));
+    }
+    let mut found = Vec::new();
+    for index in 0..entries {
+        let mut one = path.clone();
+        one[star] = Step::Index(index);
+        found.extend(expand(table, one)?);
+    }
+    Ok(found)
 }
 
 /// Put `value` at `path`, making the tables on the way.

@@ -1,4 +1,4 @@
-//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"`, `[0, 1, 5]`, or by name: `"s1-*, r1"`.
+//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"`, `"0..8 step 2"`, `[0, 1, 5]`, or by name: `"s1-*, r1"`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,6 +26,8 @@ pub(crate) enum HostSet {
 pub(crate) enum Part {
     /// A half-open range of numbers.
     Range(u32, u32),
+    /// Every so-manieth number of such a range, from its first on; the third is at least 2.
+    Steps(u32, u32, u32),
     /// Those of this name, in which `*` stands for anything.
     Name(String),
 }
@@ -44,7 +46,7 @@ impl HostSet {
         let mut sorted: Vec<(u32, u32)> = Vec::new();
         for part in parts {
             match part {
-                &Part::Range(first, end) if end > hosts => {
+                &(Part::Range(first, end) | Part::Steps(first, end, _)) if end > hosts => {
                     let found = if end == first + 1 {
                         format!("host {first}")
                     } else {
@@ -53,6 +55,9 @@ impl HostSet {
                     return Err(format!("{found} not in the network, whose hosts are 0..{hosts}"));
                 }
                 &Part::Range(first, end) => sorted.push((first, end)),
+                &Part::Steps(first, end, step) => {
+                    sorted.extend((first..end).step_by(step as usize).map(|host| (host, host + 1)));
+                }
                 Part::Name(wanted) => {
                     let before = sorted.len();
                     let named = (0..hosts).filter(|&host| pattern::matches(wanted, name(host)));
@@ -76,11 +81,11 @@ impl HostSet {
     }
 }
 
-const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", [0, 1, 5], or names such as \"host3\" and \"s1-*\"";
+const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], or names such as \"host3\" and \"s1-*\"";
 /// More parts than any real set has; bounds the memory of a hostile one.
 const MAX_PARTS: usize = 100_000;
-/// Likewise, names, each of which is compared with every host.
-const MAX_NAMES: usize = 1_000;
+/// Likewise, names, each of which is compared with every host, and ranges with steps.
+const MAX_LONG_PARTS: usize = 1_000;
 
 impl FromStr for HostSet {
     type Err = String;
@@ -97,17 +102,21 @@ impl FromStr for HostSet {
 impl HostSet {
     fn of(parts: Option<Vec<Part>>) -> Option<Self> {
         let parts = parts?;
-        let names = parts.iter().filter(|part| matches!(part, Part::Name(_))).count();
-        (names <= MAX_NAMES).then_some(Self::Parts(parts))
+        let long = parts.iter().filter(|part| !matches!(part, Part::Range(..))).count();
+        (long <= MAX_LONG_PARTS).then_some(Self::Parts(parts))
     }
 }
 
-/// A number, a range of numbers, or a name.
+/// A number, a range of numbers, perhaps with a step, or a name.
 fn part(text: &str) -> Option<Part> {
     let number = |text: &str| text.trim().parse::<u32>().ok();
     if let Some((first, end)) = text.split_once("..") {
-        let (first, end) = (number(first)?, number(end)?);
-        return (first <= end).then_some(Part::Range(first, end));
+        let (end, step) = end.split_once("step").map_or((end, Some(1)), |(end, step)| (end, number(step)));
+        let (first, end, step) = (number(first)?, number(end)?, step?);
+        return (first <= end && step > 0).then_some(match step {
+            1 => Part::Range(first, end),
+            _ => Part::Steps(first, end, step),
+        });
     }
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.parse::<i64>().is_ok() {
         return one(text.parse().ok()?);
@@ -126,6 +135,7 @@ impl fmt::Display for HostSet {
             match part {
                 &Part::Range(first, end) if end == first.saturating_add(1) => write!(f, "{comma}{first}")?,
                 Part::Range(first, end) => write!(f, "{comma}{first}..{end}")?,
+                Part::Steps(first, end, step) => write!(f, "{comma}{first}..{end} step {step}")?,
                 Part::Name(name) => write!(f, "{comma}{name}")?,
             }
         }
@@ -170,8 +180,9 @@ impl<'de> Deserialize<'de> for HostSet {
                         (_, next) => parts.push(next),
                     }
                 }
-                HostSet::of(Some(parts))
-                    .ok_or_else(|| de::Error::custom(format!("more than {MAX_NAMES} names")))
+                HostSet::of(Some(parts)).ok_or_else(|| {
+                    de::Error::custom(format!("more than {MAX_LONG_PARTS} names and ranges with steps"))
+                })
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -229,6 +240,19 @@ mod tests {
         assert_eq!(resolved("2..4, 7, 3", 8), Ok(vec![2, 3, 7]));
         assert_eq!(resolved("all", 3), Ok(vec![0, 1, 2]));
         assert_eq!("2..4, 7, 3".parse::<HostSet>().unwrap().to_string(), "2..4, 7, 3");
+    }
+
+    #[test]
+    fn ranges_may_have_steps() {
+        assert_eq!(resolved("1..12 step 4", 12), Ok(vec![1, 5, 9]));
+        assert_eq!(resolved("0..4 step 2, 0..3", 12), Ok(vec![0, 1, 2]));
+        assert_eq!("1..12 step 4, 2".parse::<HostSet>().unwrap().to_string(), "1..12 step 4, 2");
+        assert_eq!("0..4 step 1".parse(), "0..4".parse::<HostSet>());
+        assert_eq!(
+            resolved("0..9 step 2", 8).unwrap_err(),
+            "hosts 0..9 not in the network, whose hosts are 0..8"
+        );
+        assert!(resolved("0..8 step 0", 8).is_err() && resolved("0..8 step", 8).is_err());
     }
 
     #[test]

@@ -343,6 +343,8 @@ fn what_an_option_gets_wrong_is_said_of_the_option() {
         ("topology.rate.x", "1", "rate has no keys; it is \"100Gbps\""),
         ("a..b", "1", "the key is not of the form section.key or section[0].key"),
         ("seed.x", "1", "seed has no keys; it is 1"),
+        ("topology.*.rate", "1", "\"topology\" is no list, of which * would be every entry"),
+        ("workload.*.lod", "1", "workload[0].lod: unknown key (did you mean \"load\"?)"),
     ] {
         let found = message(BCC_F2, &[(key, value)]);
         assert_eq!(found, format!("--set {key}={value}: {expected}"));
