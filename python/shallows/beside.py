@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+WIDE = 30
+"""An axis whose last place is so many times its first is logarithmic."""
+
 
 def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> "Figure | None":
     """A panel for each metric that is to be shown or of which the paper's points are known, against the axis.
@@ -20,7 +23,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     Ours are lines through means over seeds, with bars from the lowest to the highest; the paper's points are
     filled. Nothing where there is nothing to show.
     """
-    published = [claim for claim in claims if claim.kind == "value" and claim.points]
+    published = [claim for claim in claims if claim.points and claim.versus is None]
     metrics = list(dict.fromkeys([*experiment.show, *(claim.metric for claim in published)]))
     axis = experiment.axis
     if axis is None or not metrics:
@@ -37,20 +40,26 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_theirs(plot, line, theirs, index)
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
-        plots[-1].set_xlabel(axis_name(axis) + _unit(runs[0].on(axis)))
+        places = [_horizontal(run.on(axis)) for run in runs]
+        if 0 < WIDE * min(places) < max(places):
+            style.scale(plots[-1], "x", places)
+        unit = _unit(runs[0].on(axis)).name
+        plots[-1].set_xlabel(axis_name(axis) + (f" ({unit})" if unit else ""))
         style.add_legend(figure, *plots)
     return figure
 
 
-def _horizontal(place: Place) -> float:
-    """Sizes are drawn in KB, times in µs."""
-    return order(place) / (1000 if _unit(place) == " (KB)" else 1)
-
-
-def _unit(place: Place) -> str:
+def _unit(place: Place) -> style.Unit:
+    """In what places are drawn."""
     if not isinstance(place, str):
-        return ""
-    return " (µs)" if place.endswith("s") else " (KB)"
+        return style.Unit("", 1)
+    if place.endswith("p"):
+        return style.Unit("packets", 1)
+    return style.Unit("ms", 1e-3) if place.endswith("s") else style.Unit("KB", 1000)
+
+
+def _horizontal(place: Place) -> float:
+    return order(place) / _unit(place).size
 
 
 def _line(run: Measured, axis: str) -> str:

@@ -18,7 +18,7 @@ Selection = Mapping[str, Any]
 """Runs of a sweep by their labels: an axis, by its key or its last word, and its value."""
 
 Place = float | str
-"""On an axis: a number, a size such as `325KB`, or a time such as `8us`."""
+"""On an axis: a number, a size such as `325KB` or `20p`, or a time such as `2ms`."""
 
 
 @dataclass(frozen=True)

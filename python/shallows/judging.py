@@ -13,7 +13,7 @@ from typing import Any
 from shallows import intervals
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place, Selection
-from shallows.quantity import digits, finite, parse_size, parse_time_us, signed
+from shallows.quantity import digits, finite, parse_size, parse_time, signed
 from shallows.results import on_axis
 from shallows.verdicts import FEWEST_SEEDS
 
@@ -62,14 +62,16 @@ class Check:
 
 
 def order(place: Any) -> float:
-    """Where a place is on its axis: a number, bytes of a size, or microseconds of a time.
+    """Where a place is on its axis.
 
-    >>> order(0.4), order("325KB"), order("8us")
-    (0.4, 325000.0, 8.0)
+    >>> order(0.4), order("325KB"), order("20p"), order("2ms")
+    (0.4, 325000.0, 20.0, 0.002)
     """
     if not isinstance(place, str):
         return float(place)
-    return parse_time_us(place) if place.endswith("s") else float(parse_size(place))
+    if place.endswith("p"):
+        return float(place.removesuffix("p"))
+    return parse_time(place) if place.endswith("s") else float(parse_size(place))
 
 
 def name(place: Place | None) -> str:

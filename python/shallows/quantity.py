@@ -26,14 +26,15 @@ def parse_size(text: str) -> int:
     return round(float(number) * unit)
 
 
-def parse_time_us(text: str) -> float:
-    """Microseconds of a time as scenarios write it.
+def parse_time(text: str) -> float:
+    """Seconds of a time as scenarios have it.
 
-    >>> parse_time_us("8us"), parse_time_us("1.5ms"), parse_time_us("300ns")
-    (8.0, 1500.0, 0.3)
+    >>> parse_time("10s"), parse_time("2.4ms"), parse_time("120us")
+    (10.0, 0.0024, 0.00012)
     """
-    number = text.rstrip("npums")
-    return float(number) * {"ps": 1e-6, "ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}[text[len(number) :]]
+    number = text.rstrip("smunp")
+    units = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
+    return float(number) / units[text[len(number) :]]
 
 
 def rate(bits: float) -> str:
