@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+WIDE = 30
+"""An axis whose last place is so many times its first is logarithmic."""
+
 
 def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> "Figure | None":
     """A panel for each metric that is to be shown or of which the paper's points are known, against the axis.
@@ -37,15 +40,26 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_theirs(plot, line, theirs, index)
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
-        sizes = isinstance(runs[0].on(axis), str)
-        plots[-1].set_xlabel(axis_name(axis) + (" (KB)" if sizes else ""))
+        places = [_horizontal(run.on(axis)) for run in runs]
+        if 0 < WIDE * min(places) < max(places):
+            style.scale(plots[-1], "x", places)
+        unit = _unit(runs[0].on(axis)).name
+        plots[-1].set_xlabel(axis_name(axis) + (f" ({unit})" if unit else ""))
         style.add_legend(figure, *plots)
     return figure
 
 
+def _unit(place: Place) -> style.Unit:
+    """In what places are drawn."""
+    if not isinstance(place, str):
+        return style.Unit("", 1)
+    if place.endswith("p"):
+        return style.Unit("packets", 1)
+    return style.Unit("ms", 1e-3) if place.endswith("s") else style.Unit("KB", 1000)
+
+
 def _horizontal(place: Place) -> float:
-    """Sizes are drawn in KB."""
-    return order(place) / (1000 if isinstance(place, str) else 1)
+    return order(place) / _unit(place).size
 
 
 def _line(run: Measured, axis: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from shallows import intervals
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place, Selection
-from shallows.quantity import digits, finite, parse_size, signed
+from shallows.quantity import digits, finite, parse_size, parse_time, signed
 from shallows.results import on_axis
 from shallows.verdicts import FEWEST_SEEDS
 
@@ -64,10 +64,14 @@ class Check:
 def order(place: Any) -> float:
     """Where a place is on its axis.
 
-    >>> order(0.4), order("325KB")
-    (0.4, 325000.0)
+    >>> order(0.4), order("325KB"), order("20p"), order("2ms")
+    (0.4, 325000.0, 20.0, 0.002)
     """
-    return float(parse_size(place) if isinstance(place, str) else place)
+    if not isinstance(place, str):
+        return float(place)
+    if place.endswith("p"):
+        return float(place.removesuffix("p"))
+    return parse_time(place) if place.endswith("s") else float(parse_size(place))
 
 
 def name(place: Place | None) -> str:
@@ -150,8 +154,8 @@ def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    least = -math.inf if claim.kind == "below" else number - slack
-    verdict = within(low, high, least, number + slack)
+    least = -math.inf if claim.kind == "below" else number / claim.factor - slack
+    verdict = within(low, high, least, number * claim.factor + slack)
     shown = digits(number) if claim.versus is None else f"{signed(100 * number)} %"
     shown = f"< {shown}" if claim.kind == "below" else shown
     return Check(place, shown, sum(values) / len(values), low, high, verdict)

@@ -26,6 +26,17 @@ def parse_size(text: str) -> int:
     return round(float(number) * unit)
 
 
+def parse_time(text: str) -> float:
+    """Seconds of a time as scenarios have it.
+
+    >>> parse_time("10s"), parse_time("2.4ms"), parse_time("120us")
+    (10.0, 0.0024, 0.00012)
+    """
+    number = text.rstrip("smunp")
+    power = {"s": 0, "ms": 3, "us": 6, "ns": 9, "ps": 12}[text[len(number) :]]
+    return float(number) / 10**power
+
+
 def rate(bits: float) -> str:
     """Bits per second with a decimal prefix.
 
