@@ -44,7 +44,7 @@ def measure(run: Run, name: str) -> float:
         return _repeated_share(run, where)
     quantity, _, of_flows = what.partition(".")
     if quantity == "acked_packets":
-        return _over_flows(_acked_packets(run, where), of_flows, name)
+        return _over_flows(acked_packets(run, where), of_flows, name)
     if quantity in {"longest_ack_gap_us", "longest_arrival_gap_us"}:
         return _over_flows(_flows_of(run, where)[quantity].drop_nulls(), of_flows, name)
     raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
@@ -109,7 +109,7 @@ def _repeated_share(run: Run, port: str) -> float:
     return 1.0 - float(delivered) / (_sent_bytes(run, port) - datagrams)
 
 
-def _acked_packets(run: Run, last: str) -> "pl.Series":
+def acked_packets(run: Run, last: str) -> "pl.Series":
     """Of each flow that is traced, what was acknowledged in so much time before the end, in full segments."""
     import polars as pl
 
