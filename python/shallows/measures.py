@@ -39,7 +39,7 @@ def measure(run: Run, name: str) -> float:
     if what.startswith("backlog_bytes."):
         return _backlog(run, what.removeprefix("backlog_bytes."), where, name)
     if what == "sent_gbps":
-        return _sent_bytes(run, where) * 8 / run.summary["simulated_s"] / 1e9
+        return _sent_bytes(run, where) * 8 / float(run.summary["simulated_s"]) / 1e9
     if what == "repeated_share":
         return _repeated_share(run, where)
     quantity, _, of_flows = what.partition(".")
@@ -102,8 +102,8 @@ def _sent_bytes(run: Run, port: str) -> int:
 
 def _repeated_share(run: Run, port: str) -> float:
     """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run pass it."""
-    tcp, simulated_s = run.scenario["tcp"], run.summary["simulated_s"]
-    mtu = run.scenario["topology"]["mtu"]
+    tcp, simulated_s = run.scenario["tcp"], float(run.summary["simulated_s"])
+    mtu: int = run.scenario["topology"]["mtu"]
     datagrams = (run.summary["datagram_gbps"] or 0) * 1e9 / 8 * simulated_s
     delivered = int(run.flows["delivered_bytes"].sum()) * mtu / _payload(mtu, tcp)
     return 1.0 - float(delivered) / (_sent_bytes(run, port) - datagrams)
@@ -145,9 +145,8 @@ def _over_flows(values: "pl.Series", what: str, name: str) -> float:
     import numpy as np
 
     numbers = values.to_numpy()
-    found = {"mean": np.mean, "variance": np.var, "std": np.std, "max": np.max}
-    if what in found:
-        return float(found[what](numbers))
+    if what in {"mean", "variance", "std", "max"}:
+        return float(getattr(np, "var" if what == "variance" else what)(numbers))
     side, _, limit = what.partition("_")
     if side in {"above", "below"} and limit.isdigit():
         beyond = numbers > int(limit) if side == "above" else numbers < int(limit)

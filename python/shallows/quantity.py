@@ -33,8 +33,8 @@ def parse_time(text: str) -> float:
     (10.0, 0.0024, 0.00012)
     """
     number = text.rstrip("smunp")
-    power = {"s": 0, "ms": 3, "us": 6, "ns": 9, "ps": 12}[text[len(number) :]]
-    return float(number) / 10**power
+    units = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
+    return float(number) / units[text[len(number) :]]
 
 
 def rate(bits: float) -> str:

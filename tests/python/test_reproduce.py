@@ -168,8 +168,8 @@ overload = true
 
 
 def test_what_flows_get_and_how_long_they_wait_is_told_over_flows(tmp_path: Path) -> None:
-    # Twenty packets of 1460 bytes in each round trip of 102.5 us: 100 us, two links of 1.2 us, and two of 32 ns for
-    # acknowledgements. The second flow begins in the middle of the last millisecond.
+    # Twenty packets of 1460 bytes in each round trip of 102.5 us: 100 us, two links of 1.2 us, and two of
+    # 32 ns for acknowledgements. The second flow begins in the middle of the last millisecond.
     text = """
 [stop]
 at = "5ms"
@@ -203,7 +203,8 @@ start = "4.5ms"
 """
     (tmp_path / "two.toml").write_text(text)
     run = sh.run(tmp_path / "two.toml", out=tmp_path / "run")
-    # 1000 / 102.5 round trips, and 398 / 102.5 once the second has its first acknowledgements; up to a window more or less.
+    # 1000 / 102.5 round trips, and 398 / 102.5 once the second has its first acknowledgements; up to a window
+    # more or less.
     first, second = 20 * 1000 / 102.5, 20 * 398 / 102.5
     assert measure(run, "acked_packets.max@1ms") == pytest.approx(first, abs=20)
     assert measure(run, "acked_packets.mean@1ms") == pytest.approx((first + second) / 2, abs=20)
@@ -211,13 +212,14 @@ start = "4.5ms"
     assert deviation == pytest.approx((first - second) / 2, abs=20)
     assert measure(run, "acked_packets.variance@1ms") == pytest.approx(deviation**2)
     assert measure(run, "acked_packets.above_140@1ms") == measure(run, "acked_packets.below_140@1ms") == 0.5
-    # A flow waits longest for its first acknowledgement; its data come in the time of a window, 24 us, after 76 us without.
+    # A flow waits longest for its first acknowledgement; its data come for 24 us, the time of a window, and
+    # then not for 79.
     assert measure(run, "longest_ack_gap_us.max@0") == pytest.approx(102.5, abs=0.1)
     assert measure(run, "longest_arrival_gap_us.above_100@1") == 0
     # 4.95 ms of 20 · 1500 bytes per round trip.
     port = "switch0->host2"
     assert measure(run, f"sent_gbps@{port}") == pytest.approx(20 * 12_000 / 102.5e3 * 4.95 / 5, rel=0.02)
-    # Of both flows' packets none is lost: all but a window is delivered; the port has sent those of the first.
+    # Nothing is lost: all but a window of both flows is delivered, and this port has sent the first's.
     sent = measure(run, f"sent_gbps@{port}") + measure(run, "sent_gbps@switch0->host3")
     assert measure(run, f"repeated_share@{port}") == pytest.approx(
         1 - sent / measure(run, f"sent_gbps@{port}"), abs=0.02
@@ -232,7 +234,7 @@ start = "4.5ms"
 
 
 def test_a_fifo_is_hcf_with_one_bin_that_may_fill_the_buffer(tmp_path: Path) -> None:
-    # experiments/hcf/fig5.toml says so: every packet joins the queue that its bin's last one joined, to the last place.
+    # As fig5.toml says: a packet joins the queue that the last of its bin joined, up to the last place.
     scenario = EXPERIMENTS / "hcf/fig3.toml"
     one = {"kind": "hcf", "limit": "20p", "bins": 1, "division": "dynamic"}
     fifo = sh.run(scenario, {"stop.at": "3s"}, out=tmp_path / "fifo")

@@ -331,7 +331,9 @@ def shares(runs: Runs) -> "Figure":
     }
     together = np.concatenate(list(found.values()))
     if not together.any():
-        raise ShallowsError("no flow of these runs got anything in its last interval", "trace at a longer one")
+        raise ShallowsError(
+            "no flow of these runs got anything in its last interval", "trace at a longer one"
+        )
     most = MOST_SHARES * float(together.mean())
     bins = np.linspace(0, most, GAP_BINS + 1).tolist()
     with style.panels(len(found), 1, 0.8, sharex=True, sharey=True) as (figure, plots):
