@@ -217,6 +217,7 @@ FIGURES = {
     "cwnd": "congestion windows over time",
     "goodput": "goodput of flows or classes over time",
     "starvation": "histogram of the longest times without acknowledgement",
+    "shares": "histogram of what each flow got in its last interval",
     "ping": "distribution of the round-trip times of pings",
 }
 """Names of figures, each that of a function of `shallows.figures`, and what they show."""

@@ -84,6 +84,8 @@ class Claim:
     """`value`: places on the axis and numbers, instead of one number."""
     relative: float = 0.0
     absolute: float = 0.0
+    factor: float = 1.0
+    """`value`: how many times as large or as small it may be."""
     because: str = ""
     """Why the tolerance is as wide as it is."""
     lower: Selection | None = None
@@ -105,7 +107,7 @@ class Claim:
 
 
 KINDS = {
-    "value": ({"where", "versus", "expected", "points", "relative", "absolute", "because"}, set()),
+    "value": ({"where", "versus", "expected", "points", "relative", "absolute", "factor", "because"}, set()),
     "below": ({"where", "expected"}, {"expected"}),
     "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
@@ -234,7 +236,8 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
     _check_keys(path, what, table, COMMON | may, NEEDED | must)
     if kind == "value" and ("expected" in table) == ("points" in table):
         raise _refuse(path, f"{what}: needs either expected or points")
-    if (table.get("relative") or table.get("absolute") or table.get("steps")) and not table.get("because"):
+    tolerances = ("relative", "absolute", "factor", "steps")
+    if any(table.get(key) for key in tolerances) and not table.get("because"):
         raise _refuse(path, f"{what}: a tolerance needs its reason, because")
     if not all(isinstance(point, list) and len(point) == 2 for point in table.get("points", [])):
         raise _refuse(path, f"{what}: points are pairs of a place on the axis and a number")

@@ -154,8 +154,8 @@ def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    least = -math.inf if claim.kind == "below" else number - slack
-    verdict = within(low, high, least, number + slack)
+    least = -math.inf if claim.kind == "below" else number / claim.factor - slack
+    verdict = within(low, high, least, number * claim.factor + slack)
     shown = digits(number) if claim.versus is None else f"{signed(100 * number)} %"
     shown = f"< {shown}" if claim.kind == "below" else shown
     return Check(place, shown, sum(values) / len(values), low, high, verdict)

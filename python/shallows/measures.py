@@ -1,16 +1,19 @@
 """Numbers of a run by name, as claims ask for them.
 
 A name is a path into `summary.json`, such as `fct_us.small.p99`, `goodput_gbps@HOST` of one host, or
-`backlog_bytes.WHAT@PORT` of one port or pool.
+`backlog_bytes.WHAT@PORT` of one port or pool. Others say what flows got and how long they waited.
 """
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 from shallows.points import Point
-from shallows.quantity import parse_size
+from shallows.quantity import parse_size, parse_time
 from shallows.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def measure(run: Run, name: str) -> float:
@@ -35,6 +38,15 @@ def measure(run: Run, name: str) -> float:
         return _goodput_gbps(run, where)
     if what.startswith("backlog_bytes."):
         return _backlog(run, what.removeprefix("backlog_bytes."), where, name)
+    if what == "sent_gbps":
+        return _sent_bytes(run, where) * 8 / float(run.summary["simulated_s"]) / 1e9
+    if what == "repeated_share":
+        return _repeated_share(run, where)
+    quantity, _, of_flows = what.partition(".")
+    if quantity == "acked_packets":
+        return _over_flows(acked_packets(run, where), of_flows, name)
+    if quantity in {"longest_ack_gap_us", "longest_arrival_gap_us"}:
+        return _over_flows(_flows_of(run, where)[quantity].drop_nulls(), of_flows, name)
     raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
 
 
@@ -76,6 +88,69 @@ def _backlog(run: Run, what: str, port: str, name: str) -> float:
     if kind == "above_" and number:
         below = shares[values <= int(number)]
         return 1.0 - float(below[-1]) if below.size else 1.0
+    raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
+
+
+def _sent_bytes(run: Run, port: str) -> int:
+    import polars as pl
+
+    mine = run.counters.filter(pl.col("port") == port)
+    if mine.is_empty():
+        raise ShallowsError(f"{run.path} has no port {port!r}", "ports are called as in counters.parquet")
+    return int(mine["sent_bytes"].sum())
+
+
+def _repeated_share(run: Run, port: str) -> float:
+    """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run pass it."""
+    tcp, simulated_s = run.scenario["tcp"], float(run.summary["simulated_s"])
+    mtu: int = run.scenario["topology"]["mtu"]
+    datagrams = (run.summary["datagram_gbps"] or 0) * 1e9 / 8 * simulated_s
+    delivered = int(run.flows["delivered_bytes"].sum()) * mtu / _payload(mtu, tcp)
+    return 1.0 - float(delivered) / (_sent_bytes(run, port) - datagrams)
+
+
+def acked_packets(run: Run, last: str) -> "pl.Series":
+    """Of each flow that is traced, what was acknowledged in so much time before the end, in full segments."""
+    import polars as pl
+
+    traces = run.flow_traces
+    if traces is None:
+        raise ShallowsError(f"{run.path} has no traces of flows", "add measure.flow_traces")
+    begin_us = 1e6 * (run.summary["simulated_s"] - parse_time(last)) + 1e-3
+    acked = traces.filter(pl.col("quantity") == "acked_bytes").sort("time_us")
+    until = acked.group_by("flow").agg(pl.col("value").last())
+    before = acked.filter(pl.col("time_us") <= begin_us).group_by("flow").agg(pl.col("value").last())
+    flows = traces.select("flow").unique()
+    flows = flows.join(until, "flow", "left").join(before, "flow", "left", suffix="_before").fill_null(0)
+    segment = _payload(run.scenario["topology"]["mtu"], run.scenario["tcp"])
+    return (flows["value"] - flows["value_before"]) / segment
+
+
+def _payload(mtu: int, tcp: dict[str, Any]) -> int:
+    """Data in a full segment (docs/scenario.md)."""
+    return mtu - (52 if tcp["timestamps"] else 40)
+
+
+def _flows_of(run: Run, workload: str) -> "pl.DataFrame":
+    import polars as pl
+
+    mine = run.flows.filter((pl.col("workload").cast(pl.String) == workload) & (pl.col("counted") == 1))
+    if mine.is_empty():
+        raise ShallowsError(f"{run.path} has no flow of workload {workload}", "workloads count from 0")
+    return mine
+
+
+def _over_flows(values: "pl.Series", what: str, name: str) -> float:
+    """Over flows: `mean`, `variance`, `std`, `max`, or the share of flows `above_N` or `below_N`."""
+    import numpy as np
+
+    numbers = values.to_numpy()
+    if what in {"mean", "variance", "std", "max"}:
+        return float(getattr(np, "var" if what == "variance" else what)(numbers))
+    side, _, limit = what.partition("_")
+    if side in {"above", "below"} and limit.isdigit():
+        beyond = numbers > int(limit) if side == "above" else numbers < int(limit)
+        return float(beyond.mean())
     raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
 
 

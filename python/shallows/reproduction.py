@@ -174,7 +174,7 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
 def _number(claim: Claim, check: Check) -> str:
     if not math.isfinite(check.ours):
         return "never" if claim.kind == "crossing" else "∞"
-    if isinstance(claim.expected, str):
+    if isinstance(claim.expected, str) and claim.expected.endswith("B"):
         return size(check.ours)
     if claim.versus is not None:
         return f"{signed(100 * check.ours)} %"

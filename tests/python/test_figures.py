@@ -311,6 +311,21 @@ def test_starvation_counts_every_flow_once_in_the_same_bins(starving: list[sh.Ru
         assert heights[1] == pytest.approx(100 * second / len(gaps))
 
 
+def test_shares_are_packets_of_the_last_interval(starving: list[sh.Run]) -> None:
+    figure = figures.shares(starving)
+    assert [plot.get_title(loc="right") for plot in figure.axes] == ["FIFO", "SFQ", "HCF"]
+    assert figure.axes[-1].get_xlabel() == "packets in 1s"
+    for run, plot in zip(starving, figure.axes, strict=True):
+        bars = [(patch.get_x(), patch.get_height()) for patch in plot.patches]  # type: ignore[attr-defined]
+        assert sum(height for _, height in bars) == pytest.approx(100)
+        # The runs take as long as the interval: of packets with timestamps, 1448 bytes of data each.
+        traces = run.flow_traces
+        assert traces is not None
+        acked = traces.filter(pl.col("quantity") == "acked_bytes").group_by("flow").agg(pl.col("value").max())
+        small = (acked["value"] / 1448 < bars[1][0]).sum() + run.flows.height - acked.height
+        assert bars[0][1] == pytest.approx(100 * small / run.flows.height)
+
+
 def test_pings_are_told_apart_by_class(classes: list[sh.Run]) -> None:
     figure = figures.ping(classes)
     drawn = curves(figure.axes[0])
@@ -335,6 +350,7 @@ FIXTURES = {
     "cwnd": "sharing",
     "goodput": "sharing",
     "starvation": "starving",
+    "shares": "starving",
     "ping": "classes",
 }
 

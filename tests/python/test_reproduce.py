@@ -47,6 +47,12 @@ def test_a_value_holds_within_its_tolerance_and_fails_beyond_it() -> None:
     assert verdicts(runs, points=points, absolute=7.9) == ["does not hold", "does not hold"]
 
 
+def test_a_factor_allows_as_many_times_more_as_less() -> None:
+    runs = measured({("a", 0.4): [199.0], ("a", 0.6): [51.0], ("a", 0.8): [201.0], ("a", 0.9): [49.0]})
+    points = [(load, 100.0) for load in (0.4, 0.6, 0.8, 0.9)]
+    assert verdicts(runs, points=points, factor=2) == ["holds", "holds", "does not hold", "does not hold"]
+
+
 def test_an_interval_over_seeds_that_crosses_the_limit_cannot_tell() -> None:
     # Mean 100, deviation 10: t(0.975, 2) · 10 / √3 = 24.8.
     runs = measured({("a", 0.4): [90.0, 100.0, 110.0]})
@@ -159,6 +165,82 @@ overload = true
         measure(run, f"backlog_bytes.median@{port}")
     with pytest.raises(ShallowsError, match=r"has no number 'fct_us\.tiny\.mean'"):
         measure(run, "fct_us.tiny.mean")
+
+
+def test_what_flows_get_and_how_long_they_wait_is_told_over_flows(tmp_path: Path) -> None:
+    # Twenty packets of 1460 bytes in each round trip of 102.5 us: 100 us, two links of 1.2 us, and two of
+    # 32 ns for acknowledgements. The second flow begins in the middle of the last millisecond.
+    text = """
+[stop]
+at = "5ms"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+link_delay = "1us"
+host_delay = "24us"
+[switch]
+buffer = { kind = "complete-sharing", pool = "1MB" }
+[host]
+jitter = "off"
+[tcp]
+congestion = "reno"
+initial_window = 20
+max_window = 20
+timestamps = false
+delayed_ack = { segments = 1 }
+[measure]
+flow_traces = [{ sample = 2, every = "50us" }]
+[[workload]]
+kind = "long-lived"
+senders = 0
+receivers = 2
+[[workload]]
+kind = "long-lived"
+senders = 1
+receivers = 3
+start = "4.5ms"
+"""
+    (tmp_path / "two.toml").write_text(text)
+    run = sh.run(tmp_path / "two.toml", out=tmp_path / "run")
+    # 1000 / 102.5 round trips, and 398 / 102.5 once the second has its first acknowledgements; up to a window
+    # more or less.
+    first, second = 20 * 1000 / 102.5, 20 * 398 / 102.5
+    assert measure(run, "acked_packets.max@1ms") == pytest.approx(first, abs=20)
+    assert measure(run, "acked_packets.mean@1ms") == pytest.approx((first + second) / 2, abs=20)
+    deviation = measure(run, "acked_packets.std@1ms")
+    assert deviation == pytest.approx((first - second) / 2, abs=20)
+    assert measure(run, "acked_packets.variance@1ms") == pytest.approx(deviation**2)
+    assert measure(run, "acked_packets.above_140@1ms") == measure(run, "acked_packets.below_140@1ms") == 0.5
+    # A flow waits longest for its first acknowledgement; its data come for 24 us, the time of a window, and
+    # then not for 79.
+    assert measure(run, "longest_ack_gap_us.max@0") == pytest.approx(102.5, abs=0.1)
+    assert measure(run, "longest_arrival_gap_us.above_100@1") == 0
+    # 4.95 ms of 20 · 1500 bytes per round trip.
+    port = "switch0->host2"
+    assert measure(run, f"sent_gbps@{port}") == pytest.approx(20 * 12_000 / 102.5e3 * 4.95 / 5, rel=0.02)
+    # Nothing is lost: all but a window of both flows is delivered, and this port has sent the first's.
+    sent = measure(run, f"sent_gbps@{port}") + measure(run, "sent_gbps@switch0->host3")
+    assert measure(run, f"repeated_share@{port}") == pytest.approx(
+        1 - sent / measure(run, f"sent_gbps@{port}"), abs=0.02
+    )
+    for wrong in ("acked_packets.median@1ms", "acked_packets.above_@1ms", "waits.mean@0"):
+        with pytest.raises(ShallowsError, match="there is no metric"):
+            measure(run, wrong)
+    with pytest.raises(ShallowsError, match="has no flow of workload 2"):
+        measure(run, "longest_ack_gap_us.max@2")
+    with pytest.raises(ShallowsError, match="has no port 'switch9'"):
+        measure(run, "sent_gbps@switch9")
+
+
+def test_a_fifo_is_hcf_with_one_bin_that_may_fill_the_buffer(tmp_path: Path) -> None:
+    # As fig5.toml says: a packet joins the queue that the last of its bin joined, up to the last place.
+    scenario = EXPERIMENTS / "hcf/fig3.toml"
+    one = {"kind": "hcf", "limit": "20p", "bins": 1, "division": "dynamic"}
+    fifo = sh.run(scenario, {"stop.at": "3s"}, out=tmp_path / "fifo")
+    same = sh.run(scenario, {"stop.at": "3s", "switch.overrides.0.port": one}, out=tmp_path / "hcf")
+    assert fifo.flows.equals(same.flows)
+    assert fifo.flows["timeouts"].sum() > 0
 
 
 def test_a_claim_is_as_good_as_its_worst_place() -> None:

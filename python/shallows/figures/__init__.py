@@ -10,7 +10,15 @@ Each function takes runs and returns a matplotlib figure; `save` writes it with 
 """
 
 from shallows.figures.against import fct, incast
-from shallows.figures.distributions import fct_cdf, ping, queue_cdf, slowdown, slowdown_cdf, starvation
+from shallows.figures.distributions import (
+    fct_cdf,
+    ping,
+    queue_cdf,
+    shares,
+    slowdown,
+    slowdown_cdf,
+    starvation,
+)
 from shallows.figures.style import STYLE, save
 from shallows.figures.traces import cwnd, goodput, heat_map, queue
 
@@ -26,6 +34,7 @@ __all__ = [
     "queue",
     "queue_cdf",
     "save",
+    "shares",
     "slowdown",
     "slowdown_cdf",
     "starvation",

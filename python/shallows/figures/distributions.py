@@ -26,6 +26,9 @@ SIZE_GROUPS = 10
 
 GAP_BINS = 24
 
+MOST_SHARES = 5
+"""Times the mean that the axis of `shares` goes to."""
+
 
 def fct_cdf(runs: Runs) -> "Figure":
     r"""Distribution of completion times: a panel for each size of flows, a line for each scheme.
@@ -282,20 +285,70 @@ def starvation(runs: Runs) -> "Figure":
     bins[-1] = np.nextafter(high, np.inf)
     with style.panels(len(gaps), 1, 0.8, sharex=True, sharey=True) as (figure, plots):
         for plot, (name, values) in zip(plots, gaps.items(), strict=True):
-            weights = np.full(len(values), 100 / max(len(values), 1))
-            plot.hist(
-                values / unit.size,
-                bins.tolist(),
-                weights=weights,
-                color="0.72",
-                edgecolor="black",
-                linewidth=0.5,
-            )
-            plot.set_ylabel("flows (%)")
-            style.name_panel(plot, name)
+            _draw_histogram(plot, name, (values / unit.size).tolist(), bins.tolist())
         style.scale(plots[-1], "x", [low, high])
         plots[-1].set_xlabel(f"longest time without acknowledgement ({unit.name})")
     return figure
+
+
+def shares(runs: Runs) -> "Figure":
+    """How evenly flows share: packets of each that were acknowledged in the last interval of its trace.
+
+    A histogram for each scheme, one above the other, with the same bins; seeds are taken together. The last
+    bin holds whatever is more than `MOST_SHARES` times the mean.
+
+    Parameters
+    ----------
+    runs
+        Finished runs with `measure.flow_traces` at an interval.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> long = {"workload.0": {"kind": "long-lived", "senders": "1..9", "receivers": 0}, "stop.at": "4ms"}
+    >>> traced = long | {"measure.flow_traces": [{"workload": 0, "every": "1ms"}]}
+    >>> run = sh.run(sh.example("incast"), traced, out=folder / "shares")
+    >>> sh.figures.shares(run).axes[-1].get_xlabel()
+    'packets in 1ms'
+    """
+    import numpy as np
+
+    from shallows.measures import acked_packets
+
+    runs = as_list(runs)
+    every = {trace["every"] for run in runs for trace in run.scenario["measure"]["flow_traces"]}
+    if len(every) != 1 or "event" in every:
+        raise ShallowsError("these runs have no traces of flows at one interval", "set measure.flow_traces")
+    (interval,) = every
+    found = {
+        name: np.concatenate([acked_packets(run, interval).to_numpy() for run in members])
+        for name, members in groups(runs).items()
+    }
+    together = np.concatenate(list(found.values()))
+    if not together.any():
+        raise ShallowsError(
+            "no flow of these runs got anything in its last interval", "trace at a longer one"
+        )
+    most = MOST_SHARES * float(together.mean())
+    bins = np.linspace(0, most, GAP_BINS + 1).tolist()
+    with style.panels(len(found), 1, 0.8, sharex=True, sharey=True) as (figure, plots):
+        for plot, (name, values) in zip(plots, found.items(), strict=True):
+            _draw_histogram(plot, name, np.minimum(values, most).tolist(), bins)
+        style.scale(plots[-1], "x", [most / 2, most])
+        plots[-1].set_xlabel(f"packets in {interval}")
+    return figure
+
+
+def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequence[float]) -> None:
+    weights = [100 / max(len(values), 1)] * len(values)
+    plot.hist(values, bins, weights=weights, color="0.72", edgecolor="black", linewidth=0.5)
+    plot.set_ylabel("flows (%)")
+    style.name_panel(plot, name)
 
 
 def _completed(runs: Iterable[Run]) -> "pl.DataFrame":
