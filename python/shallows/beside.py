@@ -1,6 +1,7 @@
 """The figure of a reproduced experiment: what the paper published beside what was measured."""
 
 from collections.abc import Sequence
+from math import nan
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     if axis is None or not metrics:
         return None
     lines: dict[str, list[Measured]] = {}
-    for run in runs:
+    for run in _normalised(runs, experiment) if experiment.normalised else runs:
         lines.setdefault(_line(run, axis), []).append(run)
     with style.panels(len(metrics), 1, 1.0, sharex=True) as (figure, plots):
         for plot, metric in zip(plots, metrics, strict=True):
@@ -41,6 +42,21 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
         plots[-1].set_xlabel(axis_name(axis) + (" (KB)" if sizes else ""))
         style.add_legend(figure, *plots)
     return figure
+
+
+def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
+    """Each over the run of the same seed and place that `normalised` selects."""
+    base = {
+        (run.on(experiment.axis or ""), run.seed): run
+        for run in runs
+        if all(run.on(key) == value for key, value in experiment.normalised.items())
+    }
+
+    def over(run: Measured) -> Measured:
+        mine, theirs = run.value, base[run.on(experiment.axis or ""), run.seed].value
+        return Measured(run.labels, lambda metric: mine(metric) / theirs(metric) if theirs(metric) else nan)
+
+    return [over(run) for run in runs]
 
 
 def _horizontal(place: Place) -> float:
