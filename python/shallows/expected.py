@@ -59,7 +59,7 @@ class Experiment:
     show: Sequence[str] = ()
     """Metrics that are drawn against the axis, beside those of which the paper's points are known."""
     normalised: Selection = field(default_factory=dict)
-    """Runs to whose values those that are shown are divided, as papers draw schemes relative to one of them."""
+    """Runs by whose values those that are drawn are divided, as papers show schemes relative to one."""
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True

@@ -55,7 +55,7 @@ def compute(point: Point, name: str) -> float:
 
 
 def _goodput_gbps(run: Run, where: str) -> float:
-    """Application bytes that a host, or all hosts in a class, have received in order, over the simulated time."""
+    """Application bytes that a host, or a class anywhere, has received in order, over the simulated time."""
     import polars as pl
 
     number = where.removeprefix("class")
@@ -92,7 +92,7 @@ def _convergence_ms(run: Run, where: str) -> float:
         raise ShallowsError(f"{run.path} has no trace of {where}", "trace its flows with measure.flow_traces")
     end, start = run.summary["simulated_s"] * 1e6, float(mine["arrival_us"].to_numpy().min())
     times = np.unique(np.concatenate([each["time_us"].to_numpy() for each in traced]))
-    times = times[times >= start + CONVERGENCE_WINDOW_US]
+    times = times[times >= start]
 
     def acked(at: Any) -> Any:
         return sum(Steps.read(each, "value", end).at(at) for each in traced)
