@@ -226,7 +226,7 @@ def test_goodput_is_that_of_a_class_and_its_convergence_that_of_its_flows(tmp_pa
     (tmp_path / "alone.toml").write_text(TWO_CLASSES)
     (tmp_path / "both.toml").write_text(TWO_CLASSES + OTHER_CLASS)
     alone = sh.run(tmp_path / "alone.toml", out=tmp_path / "alone")
-    # Ten segments are more than the 5 KB of 40 us: the link is full from the start, and acknowledged after 64 us.
+    # Ten segments are more than the 5 KB of 40 us: the link is full at once; the first is back after 64 us.
     # Nine tenths of 2 ms later, nine tenths of the link have been acknowledged over 2 ms.
     assert measure(alone, "convergence_ms@class1") == pytest.approx(0.064 + 1.8, abs=0.02)
     # 1,448 of 1,500 bytes, for 90 of 100 ms.
