@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
+from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place
 from shallows.judging import Measured, order
 from shallows.results import axis_name, describe, on_axis
@@ -53,7 +54,13 @@ def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measur
     }
 
     def over(run: Measured) -> Measured:
-        mine, theirs = run.value, base[run.on(experiment.axis or ""), run.seed].value
+        place = (run.on(experiment.axis or ""), run.seed)
+        if place not in base:
+            raise ShallowsError(
+                f"no run of {experiment.name} is {dict(experiment.normalised)} beside {dict(run.labels)}",
+                "mend `normalised` in its expected.toml",
+            )
+        mine, theirs = run.value, base[place].value
         return Measured(run.labels, lambda metric: mine(metric) / theirs(metric) if theirs(metric) else nan)
 
     return [over(run) for run in runs]

@@ -228,7 +228,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
                 f'experiment "{name}": unknown figure "{drawing["figure"]}"; '
                 f"expected one of {', '.join(FIGURES)}",
             )
-    if table.get("show") and "axis" not in table:
+    if (table.get("show") or table.get("normalised")) and "axis" not in table:
         raise _refuse(path, f'experiment "{name}" has no axis, along which it could show anything')
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})

@@ -139,6 +139,8 @@ def test_what_is_shown_may_be_divided_by_the_values_of_one_scheme() -> None:
     shown = replace(SWEEP, show=["m"], normalised={"scheme": "a"})
     figure = draw(shown, [], runs)
     assert figure
+    with pytest.raises(ShallowsError, match=r"no run of x is \{'scheme': 'c'\} beside"):
+        draw(replace(shown, normalised={"scheme": "c"}), [], runs)
     drawn: list[Any] = [line.get_ydata() for line in figure.axes[0].get_lines()]
     assert [list(values) for values in drawn] == [[1.0], [2.0]]
 
@@ -311,6 +313,7 @@ def paper(folder: Path, text: str) -> Paper:
         ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
         ("quick =", "draw = [{}]\nquick =", "draw: there is no figure"),
         ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis, along which'),
+        ('axis = "load"', 'normalised = { scheme = "a" }', 'experiment "x" has no axis, along which'),
     ],
 )
 def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
