@@ -1,10 +1,12 @@
 """The figure of a reproduced experiment: what the paper published beside what was measured."""
 
 from collections.abc import Sequence
+from math import nan
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
+from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place
 from shallows.judging import Measured, order
 from shallows.results import axis_name, describe, on_axis
@@ -29,7 +31,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     if axis is None or not metrics:
         return None
     lines: dict[str, list[Measured]] = {}
-    for run in runs:
+    for run in _normalised(runs, experiment) if experiment.normalised else runs:
         lines.setdefault(_line(run, axis), []).append(run)
     with style.panels(len(metrics), 1, 1.0, sharex=True) as (figure, plots):
         for plot, metric in zip(plots, metrics, strict=True):
@@ -38,7 +40,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_ours(plot, axis, metric, line, members, index)
                 theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
                 values += _draw_theirs(plot, line, theirs, index)
-            style.scale(plot, "y", values, zero=True)
+            style.scale(plot, "y", values, zero=not experiment.normalised)
             style.name_panel(plot, metric)
         places = [_horizontal(run.on(axis)) for run in runs]
         if 0 < WIDE * min(places) < max(places):
@@ -56,6 +58,27 @@ def _unit(place: Place) -> style.Unit:
     if place.endswith("p"):
         return style.Unit("packets", 1)
     return style.Unit("ms", 1e-3) if place.endswith("s") else style.Unit("KB", 1000)
+
+
+def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
+    """Each over the run of the same seed and place that `normalised` selects."""
+    base = {
+        (run.on(experiment.axis or ""), run.seed): run
+        for run in runs
+        if all(run.on(key) == value for key, value in experiment.normalised.items())
+    }
+
+    def over(run: Measured) -> Measured:
+        place = (run.on(experiment.axis or ""), run.seed)
+        if place not in base:
+            raise ShallowsError(
+                f"no run of {experiment.name} is {dict(experiment.normalised)} beside {dict(run.labels)}",
+                "mend `normalised` in its expected.toml",
+            )
+        mine, theirs = run.value, base[place].value
+        return Measured(run.labels, lambda metric: mine(metric) / theirs(metric) if theirs(metric) else nan)
+
+    return [over(run) for run in runs]
 
 
 def _horizontal(place: Place) -> float:

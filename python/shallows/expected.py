@@ -58,6 +58,8 @@ class Experiment:
     """Along which the figure is drawn and claims with several points are checked."""
     show: Sequence[str] = ()
     """Metrics that are drawn against the axis, beside those of which the paper's points are known."""
+    normalised: Selection = field(default_factory=dict)
+    """Runs by whose values those that are drawn are divided, as papers show schemes relative to one."""
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
@@ -91,7 +93,9 @@ class Claim:
     lower: Selection | None = None
     higher: Selection | None = None
     at: Sequence[Place] = ()
-    """`ordering`: places on the axis; all if none are named."""
+    """`ordering`, `value` with an `extreme`: places on the axis; all if none are named."""
+    extreme: str | None = None
+    """`value`: `lowest` or `highest`, that of the places where ours is; what a paper says as "up to"."""
     level: float | None = None
     steps: int = 0
     """`crossing`: how many places on the axis it may be away."""
@@ -107,7 +111,11 @@ class Claim:
 
 
 KINDS = {
-    "value": ({"where", "versus", "expected", "points", "relative", "absolute", "factor", "because"}, set()),
+    "value": (
+        {"where", "versus", "expected", "points", "at", "extreme"}
+        | {"relative", "absolute", "factor", "because"},
+        set(),
+    ),
     "below": ({"where", "expected"}, {"expected"}),
     "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
@@ -200,7 +208,9 @@ def read(folder: Path) -> Paper:
             raise _refuse(
                 path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
             )
-        if experiment.axis is None and (claim.points or claim.at or claim.kind == "crossing"):
+        if experiment.axis is None and (
+            claim.points or claim.at or claim.extreme or claim.kind == "crossing"
+        ):
             raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
     return Paper(folder, document["title"], experiments, claims)
 
@@ -221,7 +231,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
                 f'experiment "{name}": unknown figure "{drawing["figure"]}"; '
                 f"expected one of {', '.join(FIGURES)}",
             )
-    if table.get("show") and "axis" not in table:
+    if (table.get("show") or table.get("normalised")) and "axis" not in table:
         raise _refuse(path, f'experiment "{name}" has no axis, along which it could show anything')
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
@@ -241,6 +251,10 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: a tolerance needs its reason, because")
     if not all(isinstance(point, list) and len(point) == 2 for point in table.get("points", [])):
         raise _refuse(path, f"{what}: points are pairs of a place on the axis and a number")
+    if table.get("extreme", "lowest") not in {"lowest", "highest"}:
+        raise _refuse(path, f"{what}: extreme is either lowest or highest")
+    if "points" in table and ("at" in table or "extreme" in table):
+        raise _refuse(path, f"{what}: points say where; at and extreme go with expected")
     return Claim(**table)
 
 

@@ -112,7 +112,11 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
     places: Sequence[Any] = [None]
     if claim.points:
         places = [place for place, _ in claim.points]
-    elif claim.kind == "ordering" and experiment.axis and experiment.axis not in (claim.lower or {}):
+    elif (
+        (claim.kind == "ordering" or claim.at or claim.extreme)
+        and experiment.axis
+        and experiment.axis not in (claim.lower or {})
+    ):
         mine = choose(runs, claim, claim.where)
         places = claim.at or sorted({run.on(experiment.axis) for run in mine}, key=order)
     if quick and experiment.axis:
@@ -123,7 +127,10 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
                 f'claim "{claim.id}": the reduced run has none of its places', "add one to quick.only"
             )
     check = _ordering if claim.kind == "ordering" else _value
-    return [check(claim, experiment, runs, place) for place in places]
+    checks = [check(claim, experiment, runs, place) for place in places]
+    if claim.extreme:
+        return [(min if claim.extreme == "lowest" else max)(checks, key=lambda check: check.ours)]
+    return checks
 
 
 def worst(checks: Sequence[Check]) -> str:

@@ -1,10 +1,12 @@
 """Numbers of a run by name, as claims ask for them.
 
-A name is a path into `summary.json`, such as `fct_us.small.p99`, `goodput_gbps@HOST` of one host, or
+A name is a path into `summary.json`, such as `fct_us.small.p99`, `goodput_gbps@HOST` of one host,
+`goodput_gbps@classN` and `convergence_ms@classN` of a class of service, `goodput_ratio@ONE/OTHER` of two, or
 `backlog_bytes.WHAT@PORT` of one port or pool. Others say what flows got and how long they waited.
 """
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
@@ -36,6 +38,11 @@ def measure(run: Run, name: str) -> float:
         return _number(_follow(run.summary, what), name, str(run.path))
     if what == "goodput_gbps":
         return _goodput_gbps(run, where)
+    if what == "goodput_ratio":
+        first, _, second = where.partition("/")
+        return _goodput_gbps(run, first) / _goodput_gbps(run, second)
+    if what == "convergence_ms":
+        return _convergence_ms(run, where)
     if what.startswith("backlog_bytes."):
         return _backlog(run, what.removeprefix("backlog_bytes."), where, name)
     if what == "sent_gbps":
@@ -59,17 +66,53 @@ def compute(point: Point, name: str) -> float:
     return _number(_follow(document, name), name, point.source.file)
 
 
-def _goodput_gbps(run: Run, host: str) -> float:
-    """Application bytes that a host has received in order, over the simulated time."""
+def _goodput_gbps(run: Run, where: str) -> float:
+    """Application bytes that a host, or a class anywhere, has received in order, over the simulated time."""
     import polars as pl
 
-    mine = run.flows.filter(pl.col("destination").cast(pl.String) == host)
+    number = where.removeprefix("class")
+    of = "destination" if number == where else "class"
+    mine = run.flows.filter(pl.col(of).cast(pl.String) == number)
     if mine.is_empty():
         raise ShallowsError(
-            f"{run.path} has no flow to host {host}", "hosts are numbers, as in flows.parquet"
+            f"{run.path} has no flow {'to host' if of == 'destination' else 'of class'} {number}",
+            "hosts and classes are numbers, as in flows.parquet",
         )
     simulated_s: float = run.summary["simulated_s"]
     return int(mine["delivered_bytes"].sum()) * 8 / simulated_s / 1e9
+
+
+CONVERGENCE_WINDOW_US = 2_000
+"""Over which the goodput of a class is averaged: about 160 full packets at 1 Gbit/s."""
+
+CONVERGED = 0.9
+"""Share of its goodput in the second half of the run from which a class counts as converged."""
+
+
+def _convergence_ms(run: Run, where: str) -> float:
+    """How long after its first flow a class first has its share, to a tenth."""
+    import numpy as np
+    import polars as pl
+
+    from shallows.figures.inputs import table
+    from shallows.figures.steps import Steps
+
+    mine = run.flows.filter(pl.concat_str(pl.lit("class"), pl.col("class")) == where)
+    rows = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
+    traced = [rows.filter(pl.col("flow") == flow) for flow in mine["flow"]]
+    if not traced or any(each.is_empty() for each in traced):
+        raise ShallowsError(f"{run.path} has no trace of {where}", "trace its flows with measure.flow_traces")
+    end, start = run.summary["simulated_s"] * 1e6, float(mine["arrival_us"].to_numpy().min())
+    times = np.unique(np.concatenate([each["time_us"].to_numpy() for each in traced]))
+    times = times[times >= start]
+
+    def acked(at: Any) -> Any:
+        return sum(Steps.read(each, "value", end).at(at) for each in traced)
+
+    half, whole = acked(np.array([end / 2, end]))
+    share = (whole - half) / (end / 2) * CONVERGENCE_WINDOW_US
+    there = np.flatnonzero(acked(times) - acked(times - CONVERGENCE_WINDOW_US) >= CONVERGED * share)
+    return float(times[there[0]] - start) / 1e3 if there.size else math.inf
 
 
 def _backlog(run: Run, what: str, port: str, name: str) -> float:

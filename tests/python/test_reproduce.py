@@ -2,12 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import shallows as sh
+from shallows.beside import draw
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Paper, read
 from shallows.judging import Check, Measured, judge, spread, worst
@@ -121,6 +123,32 @@ def test_places_may_be_sizes_which_are_in_order_of_bytes() -> None:
     assert (check.verdict, check.paper, check.ours) == ("holds", "1MB", 100_000.0)
     ordered = claim(kind="ordering", lower={"k": "50KB"}, higher={"k": "1MB"})
     assert [check.verdict for check in judge(ordered, sweep, runs, quick=False)] == ["holds"]
+
+
+def test_what_is_claimed_up_to_is_judged_where_ours_is_the_most() -> None:
+    runs = measured({("a", 0.4): [90.0], ("a", 0.6): [50.0], ("a", 0.8): [70.0]})
+    runs += measured({("b", load): [100.0] for load in (0.4, 0.6, 0.8)})
+    keys: dict[str, Any] = {"where": {"scheme": "a"}, "versus": {"scheme": "b"}, "absolute": 0.05}
+
+    def at(**more: Any) -> list[tuple[Any, str]]:
+        return [(c.place, c.verdict) for c in judge(claim(**keys, **more), SWEEP, runs, quick=False)]
+
+    assert at(expected=-0.5, extreme="lowest") == [(0.6, "holds")]
+    assert at(expected=-0.5, extreme="highest") == [(0.4, "does not hold")]
+    assert at(expected=-0.3, extreme="lowest", at=[0.4, 0.8]) == [(0.8, "holds")]
+    assert at(expected=-0.1, at=[0.4, 0.8]) == [(0.4, "holds"), (0.8, "does not hold")]
+
+
+def test_what_is_shown_may_be_divided_by_the_values_of_one_scheme() -> None:
+    # Seed by seed: 30/10 and 30/30 give a mean of 2, where the means of 30 and 20 would give 1.5.
+    runs = measured({("a", 0.4): [10.0, 30.0], ("b", 0.4): [30.0, 30.0]})
+    shown = replace(SWEEP, show=["m"], normalised={"scheme": "a"})
+    figure = draw(shown, [], runs)
+    assert figure
+    with pytest.raises(ShallowsError, match=r"no run of x is \{'scheme': 'c'\} beside"):
+        draw(replace(shown, normalised={"scheme": "c"}), [], runs)
+    drawn: list[Any] = [line.get_ydata() for line in figure.axes[0].get_lines()]
+    assert [list(values) for values in drawn] == [[1.0], [2.0]]
 
 
 def test_an_upper_bound_needs_the_whole_interval_below_it() -> None:
@@ -243,6 +271,60 @@ def test_a_fifo_is_hcf_with_one_bin_that_may_fill_the_buffer(tmp_path: Path) -> 
     assert fifo.flows["timeouts"].sum() > 0
 
 
+TWO_CLASSES = """
+stop.at = "100ms"
+[topology]
+kind = "star"
+hosts = 3
+rate = "1Gbps"
+link_delay = "10us"
+[host]
+jitter = "off"
+[switch]
+port = { kind = "dwrr", queues = 2, quantum = ["1p", "3p"] }
+buffer = { kind = "complete-sharing", pool = "1MB" }
+markers = [{ kind = "threshold", k = "20p" }]
+[tcp]
+max_window = "64KB"
+delayed_ack = { segments = 1 }
+[measure]
+flow_traces = [{ workload = 0 }]
+[[workload]]
+kind = "long-lived"
+senders = 1
+receivers = 0
+class = 1
+start = "10ms"
+"""
+OTHER_CLASS = """
+[[workload]]
+kind = "long-lived"
+senders = 2
+receivers = 0
+class = 0
+start = "10ms"
+"""
+
+
+def test_goodput_is_that_of_a_class_and_its_convergence_that_of_its_flows(tmp_path: Path) -> None:
+    (tmp_path / "alone.toml").write_text(TWO_CLASSES)
+    (tmp_path / "both.toml").write_text(TWO_CLASSES + OTHER_CLASS)
+    alone = sh.run(tmp_path / "alone.toml", out=tmp_path / "alone")
+    # Ten segments are more than the 5 KB of 40 us: the link is full at once; the first is back after 64 us.
+    # Nine tenths of 2 ms later, nine tenths of the link have been acknowledged over 2 ms.
+    assert measure(alone, "convergence_ms@class1") == pytest.approx(0.064 + 1.8, abs=0.02)
+    # 1,448 of 1,500 bytes, for 90 of 100 ms.
+    assert measure(alone, "goodput_gbps@class1") == pytest.approx(0.9 * 1448 / 1500, rel=0.005)
+    both = sh.run(tmp_path / "both.toml", out=tmp_path / "both")
+    # Quanta of one and three packets.
+    assert measure(both, "goodput_ratio@class1/class0") == pytest.approx(3, rel=0.02)
+    assert measure(both, "goodput_ratio@0/class1") == pytest.approx(4 / 3, rel=0.01)
+    with pytest.raises(ShallowsError, match="has no flow of class 2"):
+        measure(both, "goodput_gbps@class2")
+    with pytest.raises(ShallowsError, match="has no trace of class0"):
+        measure(both, "convergence_ms@class0")
+
+
 def test_a_claim_is_as_good_as_its_worst_place() -> None:
     checks = {name: Check(None, "", 0, 0, 0, name) for name in ("holds", "cannot tell", "does not hold")}
     assert worst([checks["holds"]]) == "holds"
@@ -313,6 +395,7 @@ def paper(folder: Path, text: str) -> Paper:
         ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
         ("quick =", "draw = [{}]\nquick =", "draw: there is no figure"),
         ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis, along which'),
+        ('axis = "load"', 'normalised = { scheme = "a" }', 'experiment "x" has no axis, along which'),
     ],
 )
 def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -329,6 +412,8 @@ def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: s
         ("expected = 1\npoints = [[0.3, 1]]", "needs either expected or points"),
         ("points = [0.3, 1]", "points are pairs of a place on the axis and a number"),
         ("level = 1", "unknown key level"),
+        ('expected = 1\nextreme = "most"', "extreme is either lowest or highest"),
+        ("points = [[0.3, 1]]\nat = [0.3]", "points say where; at and extreme go with expected"),
     ],
 )
 def test_a_value_says_what_is_expected_and_why_so_closely(tmp_path: Path, keys: str, message: str) -> None:
