@@ -78,6 +78,8 @@ class Claim:
     """The runs that it is about."""
     versus: Selection | None = None
     """`value`: the runs of which it is the relative change."""
+    change: str = "relative"
+    """With `versus`: `relative`, or the `difference`."""
     expected: Place | None = None
     """A number; of a `crossing`, the first place on the axis where the metric is above `level`."""
     points: Sequence[tuple[Place, float]] = ()
@@ -99,13 +101,18 @@ class Claim:
     """If it does not hold: why."""
 
     @property
+    def in_percent(self) -> bool:
+        """Whether its number is a relative change."""
+        return self.versus is not None and self.change == "relative"
+
+    @property
     def is_quick(self) -> bool:
         """Whether the reduced run checks it."""
         return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
 
 
 KINDS = {
-    "value": ({"where", "versus", "expected", "points", "relative", "absolute", "because"}, set()),
+    "value": ({"where", "versus", "change", "expected", "points", "relative", "absolute", "because"}, set()),
     "below": ({"where", "expected"}, {"expected"}),
     "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
@@ -236,6 +243,10 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: needs either expected or points")
     if (table.get("relative") or table.get("absolute") or table.get("steps")) and not table.get("because"):
         raise _refuse(path, f"{what}: a tolerance needs its reason, because")
+    if table.get("change", "relative") not in {"relative", "difference"}:
+        raise _refuse(
+            path, f'{what}: unknown change "{table["change"]}"; expected one of relative, difference'
+        )
     if not all(isinstance(point, list) and len(point) == 2 for point in table.get("points", [])):
         raise _refuse(path, f"{what}: points are pairs of a place on the axis and a number")
     return Claim(**table)
