@@ -54,7 +54,7 @@ def catch_up_ms(run: Run, flow: str) -> float:
     import polars as pl
 
     arrival = float(run.flows.filter(pl.col("flow") == int(flow))["arrival_us"].item())
-    acked = _acked(run, np.arange(arrival, float(run.summary["simulated_s"]) * 1e6, SLICE_MS * 1e3))
+    acked = _acked(run, np.arange(arrival, float(run.summary["simulated_s"]) * 1e6 + 1, SLICE_MS * 1e3))
     rates = {number: np.diff(each) for number, each in acked.items()}
     share = CAUGHT_UP * np.mean(list(rates.values()), axis=0)
     there = np.flatnonzero(rates[int(flow)] >= share)
@@ -92,7 +92,7 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
             last - int(run.flows.filter(pl.col("counted") == 1)["arrival_us"].to_numpy().min() // length) + 1
         )
         counts = np.append(counts, np.zeros(everybody * spans - counts.size))
-    return float(np.percentile(counts, float(percentile.removeprefix("p")), method="inverted_cdf"))
+    return float(np.quantile(counts, float(f"0.{percentile.removeprefix('p')}"), method="inverted_cdf"))
 
 
 def _flows(run: Run, workloads: str) -> "pl.DataFrame":

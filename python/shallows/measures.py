@@ -84,13 +84,14 @@ def _goodput_gbps(run: Run, host: str) -> float:
 
 
 def _backlog(run: Run, what: str, port: str, name: str) -> float:
-    """By time: `mean`, deviation (`std`), percentiles (`p9999` is 99.99), the share above (`above_720000`)."""
+    """By time: `mean`, deviation (`std`), percentiles (`p9999` is 99.99), share above (`above_720000`)."""
     import numpy as np
 
     from shallows.figures.traces import backlogs
 
+    port, _, begin = port.partition("@")
     (steps,) = backlogs(run, [port]).values()
-    values, shares = steps.shares()
+    values, shares = (steps.after(float(begin.removesuffix("ms")) * 1e3) if begin else steps).shares()
     kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
     weights = np.diff(shares, prepend=0.0)
     if what == "mean":
