@@ -80,6 +80,8 @@ class Claim:
     """The runs that it is about."""
     versus: Selection | None = None
     """`value`: the runs of which it is the relative change."""
+    change: str = "relative"
+    """With `versus`: `relative`, or the `difference`."""
     expected: Place | None = None
     """A number; of a `crossing`, the first place on the axis where the metric is above `level`."""
     points: Sequence[tuple[Place, float]] = ()
@@ -105,6 +107,11 @@ class Claim:
     """If it does not hold: why."""
 
     @property
+    def in_percent(self) -> bool:
+        """Whether its number is a relative change."""
+        return self.versus is not None and self.change == "relative"
+
+    @property
     def is_quick(self) -> bool:
         """Whether the reduced run checks it."""
         return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
@@ -112,7 +119,7 @@ class Claim:
 
 KINDS = {
     "value": (
-        {"where", "versus", "expected", "points", "at", "extreme"}
+        {"where", "versus", "change", "expected", "points", "at", "extreme"}
         | {"relative", "absolute", "factor", "because"},
         set(),
     ),
@@ -249,6 +256,10 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
     tolerances = ("relative", "absolute", "factor", "steps")
     if any(table.get(key) for key in tolerances) and not table.get("because"):
         raise _refuse(path, f"{what}: a tolerance needs its reason, because")
+    if table.get("change", "relative") not in {"relative", "difference"}:
+        raise _refuse(
+            path, f'{what}: unknown change "{table["change"]}"; expected one of relative, difference'
+        )
     if not all(isinstance(point, list) and len(point) == 2 for point in table.get("points", [])):
         raise _refuse(path, f"{what}: points are pairs of a place on the axis and a number")
     if table.get("extreme", "lowest") not in {"lowest", "highest"}:

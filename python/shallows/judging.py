@@ -6,6 +6,7 @@ its tolerance, does not hold if it lies outside, and otherwise nothing can be to
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -157,13 +158,15 @@ def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place
     values = list(mine.values())
     if claim.versus is not None:
         theirs = _at(claim, experiment, runs, claim.versus, place)
-        values = [_change(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+        change = _change if claim.in_percent else operator.sub
+        values = [change(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
     least = -math.inf if claim.kind == "below" else number / claim.factor - slack
     verdict = within(low, high, least, number * claim.factor + slack)
-    shown = digits(number) if claim.versus is None else f"{signed(100 * number)} %"
+    shown = f"{signed(100 * number)} %" if claim.in_percent else digits(number)
+    shown = signed(number) if claim.change == "difference" else shown
     shown = f"< {shown}" if claim.kind == "below" else shown
     return Check(place, shown, sum(values) / len(values), low, high, verdict)
 

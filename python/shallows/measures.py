@@ -9,6 +9,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from shallows import flow_measures
 from shallows.errors import ShallowsError
 from shallows.points import Point
 from shallows.quantity import parse_size, parse_time
@@ -16,6 +17,22 @@ from shallows.results import Run
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+OF_FLOWS = {
+    "flow_gbps": flow_measures.flow_gbps,
+    "jain": flow_measures.jain,
+    "with_timeout": flow_measures.with_timeout,
+    "catch_up_ms": flow_measures.catch_up_ms,
+}
+"""Metrics of the flows of some workloads, or of a flow."""
+
+CONCURRENT: dict[str, Any] = {
+    "concurrent": {},
+    "concurrent_large": {"above": flow_measures.LARGE},
+    "concurrent_large_busy": {"above": flow_measures.LARGE, "busy": True},
+}
+"""How many flows a host has at once; all of them, large ones, those of hosts that have one."""
 
 
 def measure(run: Run, name: str) -> float:
@@ -54,6 +71,14 @@ def measure(run: Run, name: str) -> float:
         return _over_flows(acked_packets(run, where), of_flows, name)
     if quantity in {"longest_ack_gap_us", "longest_arrival_gap_us"}:
         return _over_flows(_flows_of(run, where)[quantity].drop_nulls(), of_flows, name)
+
+    if what in OF_FLOWS:
+        return OF_FLOWS[what](run, where)
+    if what.startswith("jain_over_"):
+        return flow_measures.jain_over(run, what.removeprefix("jain_over_").removesuffix("ms"), where)
+    kind, dot, percentile = what.partition(".")
+    if dot and kind in CONCURRENT:
+        return flow_measures.concurrent(run, percentile, where, **CONCURRENT[kind])
     raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
 
 
@@ -116,16 +141,20 @@ def _convergence_ms(run: Run, where: str) -> float:
 
 
 def _backlog(run: Run, what: str, port: str, name: str) -> float:
-    """By time: the `mean`, a percentile (`p99`, `p9999` is 99.99), or the share above (`above_720000`)."""
+    """By time: `mean`, deviation (`std`), percentiles (`p9999` is 99.99), share above (`above_720000`)."""
     import numpy as np
 
     from shallows.figures.traces import backlogs
 
+    port, _, begin = port.partition("@")
     (steps,) = backlogs(run, [port]).values()
-    values, shares = steps.shares()
+    values, shares = (steps.after(float(begin.removesuffix("ms")) * 1e3) if begin else steps).shares()
     kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
+    weights = np.diff(shares, prepend=0.0)
     if what == "mean":
-        return float((values * np.diff(shares, prepend=0.0)).sum())
+        return float((values * weights).sum())
+    if what == "std":
+        return float(np.sqrt((values**2 * weights).sum() - (values * weights).sum() ** 2))
     if kind == "p" and number:
         return float(values[np.searchsorted(shares, float(f"0.{number}"))])
     if kind == "above_" and number:

@@ -176,9 +176,10 @@ def _number(claim: Claim, check: Check) -> str:
         return "never" if claim.kind == "crossing" else "∞"
     if isinstance(claim.expected, str) and claim.expected.endswith("B"):
         return size(check.ours)
-    if claim.versus is not None:
+    if claim.in_percent:
         return f"{signed(100 * check.ours)} %"
-    return signed(check.ours) if claim.kind == "ordering" else digits(check.ours)
+    by_sign = claim.kind == "ordering" or claim.change == "difference"
+    return signed(check.ours) if by_sign else digits(check.ours)
 
 
 def _markdown(findings: Sequence[Finding]) -> str:

@@ -4,8 +4,10 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import polars as pl
 import pytest
 
 import shallows as sh
@@ -20,6 +22,27 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/expected.toml"))
 
 SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
+
+
+SLOPE = """
+[stop]
+at = "STOP"
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+[switch]
+buffer = { kind = "complete-sharing", pool = "1MB" }
+[measure]
+sample_queues = "1us"
+[[workload]]
+kind = "udp"
+senders = "0..2"
+receivers = "2..3"
+pattern = { kind = "constant", rate = "5.5Gbps" }
+stop = "2ms"
+overload = true
+"""
 
 
 def measured(values: dict[tuple[str, float], list[float]]) -> list[Measured]:
@@ -80,6 +103,13 @@ def test_a_change_is_measured_seed_by_seed() -> None:
     (check,) = judge(claim(absolute=0.001, **keys), SWEEP, runs, quick=False)
     assert check.ours == pytest.approx(-0.1)
     assert check.paper == "−10 %"
+
+
+def test_a_change_may_be_a_difference() -> None:
+    runs = measured({("a", 0.4): [12.0, 102.0], ("b", 0.4): [10.0, 100.0]})
+    keys: dict[str, Any] = {"where": {"scheme": "a", "load": 0.4}, "versus": {"scheme": "b"}}
+    (check,) = judge(claim(change="difference", expected=2.0, **keys), SWEEP, runs, quick=False)
+    assert (check.verdict, check.ours, check.paper) == ("holds", 2.0, "+2")
 
 
 def test_an_ordering_is_judged_at_each_place_by_pairs() -> None:
@@ -325,6 +355,83 @@ def test_goodput_is_that_of_a_class_and_its_convergence_that_of_its_flows(tmp_pa
         measure(both, "convergence_ms@class0")
 
 
+def test_backlogs_may_be_those_after_a_time(tmp_path: Path) -> None:
+    # 5.5 + 5.5 Gbit/s into 10: 125 KB/ms more for 2 ms; from 1 ms on 125 to 250 KB, evenly.
+    text = SLOPE.replace("STOP", "2ms")
+    (tmp_path / "slope.toml").write_text(text)
+    run = sh.run(tmp_path / "slope.toml", out=tmp_path / "run")
+    port = "switch0->host2"
+    assert measure(run, f"backlog_bytes.mean@{port}@1ms") == pytest.approx(187_500, rel=0.02)
+    # Of what is spread evenly over 125 KB the deviation is 125/√12.
+    assert measure(run, f"backlog_bytes.std@{port}@1ms") == pytest.approx(125_000 / math.sqrt(12), rel=0.03)
+    assert measure(run, f"backlog_bytes.std@{port}") == pytest.approx(250_000 / math.sqrt(12), rel=0.03)
+
+
+FLOWS: dict[str, list[Any]] = {
+    # Of 10 ms: two flows without end, a query of host 0 to host 1 and its answer, and a large late flow.
+    "flow": [0, 1, 2, 3, 4],
+    "workload": [0, 0, 1, 1, 2],
+    "query": [None, None, 7, 7, None],
+    "source": [0, 1, 0, 1, 2],
+    "destination": [2, 2, 1, 0, 3],
+    "size_bytes": [None, None, 100, 2_000, 2_000_000],
+    "delivered_bytes": [1_000_000, 3_000_000, 100, 2_000, 2_000_000],
+    "arrival_us": [0.0, 0.0, 500.0, 600.0, 8_000.0],
+    "fct_us": [None, None, 50.0, 3_000.0, None],
+    "timeouts": [1, 0, 0, 0, 0],
+    "counted": [1, 1, 1, 1, 1],
+}
+
+TRACES: dict[str, list[Any]] = {
+    # Flow 0 has 1 MB at 5 ms and no more; flow 1 begins at 5 ms, and has 0.3 MB at 6 ms and 3 MB at the end.
+    "time_us": [0.0, 5_000.0, 5_000.0, 6_000.0, 10_000.0],
+    "flow": [0, 0, 1, 1, 1],
+    "quantity": ["acked_bytes"] * 5,
+    "value": [0.0, 1e6, 0.0, 0.3e6, 3e6],
+}
+
+
+def by_hand() -> sh.Run:
+    """A run that never was."""
+    tables = {"flows": pl.DataFrame(FLOWS), "flow_traces": pl.DataFrame(TRACES)}
+    return cast(sh.Run, SimpleNamespace(path=Path("by-hand"), summary={"simulated_s": 0.01}, **tables))
+
+
+def test_shares_of_flows_are_those_of_their_workloads() -> None:
+    run = by_hand()
+    # 1 and 3 MB in 10 ms: 0.8 and 2.4 Gbit/s; Jain's index is 3.2² / (2 · (0.8² + 2.4²)).
+    assert measure(run, "flow_gbps@0") == pytest.approx(1.6)
+    assert measure(run, "jain@0") == pytest.approx(0.8)
+    # The large flow has its 2 MB in the 2 ms that are left: 8 Gbit/s.
+    assert measure(run, "flow_gbps@0, 2") == pytest.approx((0.8 + 2.4 + 8.0) / 3)
+    assert measure(run, "with_timeout@0..2") == pytest.approx(1 / 4)
+    with pytest.raises(ShallowsError, match="no flow of workload 5"):
+        measure(run, "jain@5")
+
+
+def test_fairness_over_time_is_that_of_its_slices() -> None:
+    # In the first half of the time only flow 0 is there, in the second only flow 1: half of 1 in each slice.
+    assert measure(by_hand(), "jain_over_5ms@0..0.01") == pytest.approx(0.5)
+    # Flow 1 has no more than its half before 10 ms.
+    assert measure(by_hand(), "catch_up_ms@1") == 10
+    assert measure(by_hand(), "catch_up_ms@0") == 5
+    # Over all, 1 and 3 MB.
+    assert measure(by_hand(), "jain_over_10ms@0..0.01") == pytest.approx(0.8)
+
+
+def test_concurrent_flows_are_counted_by_host_and_window() -> None:
+    run = by_hand()
+    # Windows of 1 ms. Hosts 0 and 1 have the query in the first four, in the first of which request and
+    # answer are one; hosts 2 and 3 the large flow in the last two: 12 of 40 windows have a flow.
+    assert measure(run, "concurrent.p69@1ms") == 0
+    assert measure(run, "concurrent.p71@1ms") == 1
+    assert measure(run, "concurrent.p9999@1ms") == 1
+    # Of the large one 4 of 40, and where there is one there is one.
+    assert measure(run, "concurrent_large.p89@1ms") == 0
+    assert measure(run, "concurrent_large.p91@1ms") == 1
+    assert measure(run, "concurrent_large_busy.p01@1ms") == 1
+
+
 def test_a_claim_is_as_good_as_its_worst_place() -> None:
     checks = {name: Check(None, "", 0, 0, 0, name) for name in ("holds", "cannot tell", "does not hold")}
     assert worst([checks["holds"]]) == "holds"
@@ -413,6 +520,7 @@ def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: s
         ("points = [0.3, 1]", "points are pairs of a place on the axis and a number"),
         ("level = 1", "unknown key level"),
         ('expected = 1\nextreme = "most"', "extreme is either lowest or highest"),
+        ('expected = 1\nchange = "ratio"', 'unknown change "ratio"; expected one of relative, difference'),
         ("points = [[0.3, 1]]\nat = [0.3]", "points say where; at and extreme go with expected"),
     ],
 )

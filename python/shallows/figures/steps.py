@@ -62,6 +62,14 @@ class Steps:
         last = np.append(np.diff(values) > 0, True)
         return values[last], total[last] / total[-1]
 
+    def after(self, begin: float) -> "Steps":
+        """The same from a later time on."""
+        import numpy as np
+
+        later = self.times > begin
+        head = self.at(np.array([begin]))
+        return Steps(np.append(begin, self.times[later]), np.append(head, self.values[later]))
+
     def highest(self, edges: "Numbers") -> "Numbers":
         """The highest value between each two neighbouring edges."""
         import numpy as np
