@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+BOUND = "ideal_"
+"""A metric of this name and another is a bound of the other, the same for all schemes: a line beside theirs."""
+
+
 def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> "Figure | None":
     """A panel for each metric that is to be shown or of which the paper's points are known, against the axis.
 
@@ -25,6 +29,8 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     axis = experiment.axis
     if axis is None or not metrics:
         return None
+    bounds = {m.removeprefix(BOUND): m for m in metrics if m.startswith(BOUND) and m.removeprefix(BOUND) in metrics}
+    metrics = [metric for metric in metrics if metric not in bounds.values()]
     lines: dict[str, list[Measured]] = {}
     for run in runs:
         lines.setdefault(_line(run, axis), []).append(run)
@@ -35,6 +41,8 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_ours(plot, axis, metric, line, members, index)
                 theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
                 values += _draw_theirs(plot, line, theirs, index)
+            if metric in bounds:
+                values += _draw_ours(plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines))
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
         sizes = isinstance(runs[0].on(axis), str)

@@ -91,6 +91,8 @@ class Claim:
     at: Sequence[Place] = ()
     """`ordering`: places on the axis; all if none are named."""
     level: float | None = None
+    over: Sequence[Place] = ()
+    """`value`: places on the axis whose mean it is."""
     steps: int = 0
     """`crossing`: how many places on the axis it may be away."""
     quick: bool | None = None
@@ -105,7 +107,7 @@ class Claim:
 
 
 KINDS = {
-    "value": ({"where", "versus", "expected", "points", "relative", "absolute", "because"}, set()),
+    "value": ({"where", "versus", "expected", "points", "over", "relative", "absolute", "because"}, set()),
     "below": ({"where", "expected"}, {"expected"}),
     "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
@@ -198,7 +200,7 @@ def read(folder: Path) -> Paper:
             raise _refuse(
                 path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
             )
-        if experiment.axis is None and (claim.points or claim.at or claim.kind == "crossing"):
+        if experiment.axis is None and (claim.points or claim.at or claim.over or claim.kind == "crossing"):
             raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
     return Paper(folder, document["title"], experiments, claims)
 
