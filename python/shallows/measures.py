@@ -101,11 +101,13 @@ def _window(run: Run, what: str, flow: str, name: str) -> float:
     mine = (pl.col("flow").cast(pl.String) == flow) & (pl.col("quantity") == "cwnd_bytes")
     rows = table(run, "flow_traces").filter(mine).sort("time_us", maintain_order=True)
     kind, _, number = what.partition("_")
-    if rows.is_empty() or kind not in {"min", "at"} or not number.isdecimal():
+    if kind not in {"min", "at"} or not number.isdecimal():
         raise ShallowsError(f"there is no metric {name!r}", "docs/reproduction.md lists them")
-    before = rows.filter(pl.col("time_us") <= int(number)).tail(1)
-    after = rows.filter(pl.col("time_us") > int(number))
-    return float(before["value"].item() if kind == "at" else after["value"].to_numpy().min())
+    then = rows.filter(pl.col("time_us") <= int(number)).tail(1)["value"].to_list()
+    after = rows.filter(pl.col("time_us") > int(number))["value"].to_list() if kind == "min" else []
+    if not then:
+        raise ShallowsError(f"{run.path} knows no window for {name!r}", "trace the flow, or name a later time")
+    return float(min(then + after))
 
 
 def _of_flows(run: Run, what: str, name: str) -> float:

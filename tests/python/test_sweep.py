@@ -134,6 +134,11 @@ def test_ctrl_c_keeps_what_is_finished(sweep: Path, tmp_path: Path) -> None:
         ("[sweep]\n", "the [sweep] table is empty"),
         ("[sweep]\nloads = [1]\n", "unknown key sweep.loads; expected one of sweep.axes, sweep.scheme"),
         ('[sweep]\naxes = { "workload.0.load" = 0.4 }\n', "sweep.axes is not a table of lists"),
+        (
+            '[sweep]\naxes = { load = [1, 2] }\ntogether = { load = { "tcp.initial_window" = [1] } }\n',
+            "sweep.together.load: tcp.initial_window needs a value for each of load's",
+        ),
+        ("[sweep]\naxes = { seed = [1] }\ntogether = { load = {} }\n", "sweep.together has a table of keys"),
         ('[[sweep.scheme]]\nname = "a"\n', "each [[sweep.scheme]] has a name and a table `set`"),
         (
             "[sweep]\naxes = { seed = [3, 3] }\n",
