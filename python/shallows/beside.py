@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 BOUND = "ideal_"
-"""A metric of this name and another is a bound of the other, the same for all schemes: a line beside theirs."""
+"""How bounds begin, before the name of the metric that they bound: one line for all schemes."""
 
 
 def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> "Figure | None":
@@ -29,7 +29,9 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     axis = experiment.axis
     if axis is None or not metrics:
         return None
-    bounds = {m.removeprefix(BOUND): m for m in metrics if m.startswith(BOUND) and m.removeprefix(BOUND) in metrics}
+    bounds = {
+        m.removeprefix(BOUND): m for m in metrics if m.startswith(BOUND) and m.removeprefix(BOUND) in metrics
+    }
     metrics = [metric for metric in metrics if metric not in bounds.values()]
     lines: dict[str, list[Measured]] = {}
     for run in runs:
@@ -42,7 +44,9 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
                 values += _draw_theirs(plot, line, theirs, index)
             if metric in bounds:
-                values += _draw_ours(plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines))
+                values += _draw_ours(
+                    plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
+                )
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
         sizes = isinstance(runs[0].on(axis), str)

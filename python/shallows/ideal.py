@@ -1,8 +1,8 @@
 """How fast the flows of a finished run could have been if nobody queued: a bound, which no scheme attains.
 
-Senders know all and share links max-min fairly at any time, as a fluid. Paths are not those of the run: a flow uses
-all spines at once, so that only a host's links and those of a leaf together limit it. Each flow then takes as long
-as its fluid needs, and the latency of its path (`ideal_us` of flows.parquet, beyond the time of its bytes).
+Senders know all and share links max-min fairly at any time, as a fluid. Paths are not those of the run: a
+flow uses all spines at once, so that only a host's links and those of a leaf together limit it. Each flow
+takes as long as its fluid needs, and the latency of its path (`ideal_us` of flows.parquet, beyond its bytes).
 """
 
 import hashlib
@@ -77,8 +77,8 @@ def completion_us(run: Run) -> "Numbers":
 def schedule(fluid: Fluid, step_s: float = 0.0) -> "Numbers":
     """How long each flow takes, in seconds, from when it is served first.
 
-    Shares change with each arrival and each end; with `step_s`, at most so often, and a flow that arrives between
-    two such times is served from the second on.
+    Shares change with each arrival and each end; with `step_s`, at most so often, and a flow that arrives
+    between two such times is served from the second on.
     """
     import numpy as np
 
@@ -165,7 +165,8 @@ def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tupl
 
 
 def _bps(rate: str) -> float:
-    """
+    """Bits per second of a rate as `resolved.json` has it.
+
     >>> _bps("10Gbps"), _bps("2.5Mbps")
     (10000000000.0, 2500000.0)
     """

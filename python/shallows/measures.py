@@ -1,8 +1,8 @@
 """Numbers of a run by name, as claims ask for them.
 
 A name is a path into `summary.json`, such as `fct_us.small.p99`, `goodput_gbps@HOST` of one host,
-`backlog_bytes.WHAT@PORT` of one port or pool, `cwnd_bytes.WHAT@FLOW` of one sender, or `flow_gbps.BIN` of the flows
-of a bin. What begins with `ideal_` is that of the bound in `ideal.py`.
+`backlog_bytes.WHAT@PORT` of one port or pool, `cwnd_bytes.WHAT@FLOW` of one sender, or `flow_gbps.BIN` of the
+flows of a bin. What begins with `ideal_` is that of the bound in `ideal.py`.
 """
 
 import json
@@ -67,9 +67,9 @@ def _goodput_gbps(run: Run, host: str) -> float:
 
 
 def _backlog(run: Run, what: str, port: str, name: str) -> float:
-    """By time: the `mean`, a percentile (`p99`, `p9999` is 99.99), the share above (`above_720000`), the `max`.
+    """By time: the `mean`, a percentile (`p99`, `p9999` is 99.99), or the share above (`above_720000`).
 
-    `peak_us` is when it was at its highest for the last time.
+    Besides, the `max`, and when it was that high for the last time, `peak_us`.
     """
     import numpy as np
 
@@ -93,7 +93,7 @@ def _backlog(run: Run, what: str, port: str, name: str) -> float:
 
 
 def _window(run: Run, what: str, flow: str, name: str) -> float:
-    """Of a flow that is traced: the `min` from a time on (`min_5120`, in µs), or that at a time (`at_5120`)."""
+    """Of a traced flow: the least from a time on (`min_5120`, in µs), or that at a time (`at_5120`)."""
     import polars as pl
 
     from shallows.figures.inputs import table
@@ -106,7 +106,9 @@ def _window(run: Run, what: str, flow: str, name: str) -> float:
     then = rows.filter(pl.col("time_us") <= int(number)).tail(1)["value"].to_list()
     after = rows.filter(pl.col("time_us") > int(number))["value"].to_list() if kind == "min" else []
     if not then:
-        raise ShallowsError(f"{run.path} knows no window for {name!r}", "trace the flow, or name a later time")
+        raise ShallowsError(
+            f"{run.path} knows no window for {name!r}", "trace the flow, or name a later time"
+        )
     return float(min(then + after))
 
 
@@ -118,9 +120,10 @@ def _of_flows(run: Run, what: str, name: str) -> float:
     kind, bin_name, *percentile = what.split(".")
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
     sizes = flows["size_bytes"].cast(float).to_numpy()
-    kept = _bin(run, bin_name, sizes, name) & flows.select(
-        (pl.col("counted") == 1) & pl.col("fct_us").is_not_null()
-    ).to_series().to_numpy()
+    kept = (
+        _bin(run, bin_name, sizes, name)
+        & flows.select((pl.col("counted") == 1) & pl.col("fct_us").is_not_null()).to_series().to_numpy()
+    )
     if not kept.any():
         raise ShallowsError(f"{run.path} has no complete flow for {name!r}", "let it run longer")
     if kind == "ideal_fct_us" and percentile and percentile[0].strip("p").isdecimal():

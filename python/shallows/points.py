@@ -104,9 +104,7 @@ def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
 
 def _read_table(
     source: Source,
-) -> tuple[
-    list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]], dict[str, dict[str, list[Any]]]
-]:
+) -> tuple[list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]], dict[str, dict[str, list[Any]]]]:
     """Schemes, axes, and of axes that stand for several keys the values of each."""
 
     def refuse(message: str) -> ShallowsError:
@@ -128,14 +126,8 @@ def _read_table(
     axes, schemes, together = table.get("axes", {}), table.get("scheme", []), table.get("together", {})
     if not isinstance(axes, dict) or not all(isinstance(values, list) and values for values in axes.values()):
         raise refuse('sweep.axes is not a table of lists, such as { "workload.0.load" = [0.4, 0.6] }')
-    if not isinstance(together, dict) or not all(
-        isinstance(keys, dict) and isinstance(axes.get(axis), list) for axis, keys in together.items()
-    ):
-        raise refuse("sweep.together has a table of keys for an axis of sweep.axes, called by a name of its own")
-    for axis, keys in together.items():
-        for key, values in keys.items():
-            if not isinstance(values, list) or len(values) != len(axes[axis]):
-                raise refuse(f"sweep.together.{axis}: {key} needs a value for each of {axis}'s")
+    if problem := _misfit(axes, together):
+        raise refuse(problem)
     if not isinstance(schemes, list) or not all(_is_scheme(scheme) for scheme in schemes):
         raise refuse(
             "each [[sweep.scheme]] has a name and a table `set` of keys and values, and nothing else"
@@ -146,6 +138,19 @@ def _read_table(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise refuse(f'two schemes are called "{twice}"; results could not be told apart')
     return [(scheme["name"], scheme["set"]) for scheme in schemes] or [(None, {})], axes, together
+
+
+def _misfit(axes: dict[str, list[Any]], together: object) -> str:
+    """What is wrong with keys that change together, if anything is."""
+    if not isinstance(together, dict) or not all(
+        isinstance(keys, dict) and axis in axes for axis, keys in together.items()
+    ):
+        return "sweep.together has a table of keys for an axis of sweep.axes, called by a name of its own"
+    for axis, keys in together.items():
+        for key, values in keys.items():
+            if not isinstance(values, list) or len(values) != len(axes[axis]):
+                return f"sweep.together.{axis}: {key} needs a value for each of {axis}'s"
+    return ""
 
 
 def _is_scheme(scheme: object) -> bool:

@@ -16,8 +16,7 @@ def fluid(arrivals: list[float], bits: list[float], links: list[list[int]], capa
 
 
 def test_the_least_share_is_given_first_and_what_it_leaves_to_the_others() -> None:
-    # Bertsekas and Gallager, Data Networks, §6.5.2: the link of 1 gives half to each of its two flows, which leaves 1.5
-    # of the link of 2 to the third.
+    # The link of 1 gives half to each of its two flows, which leaves 1.5 of the link of 2 to the third.
     assert shares(np.array([[0, 0], [0, 1], [1, 1]]), np.array([1.0, 2.0])).tolist() == [0.5, 0.5, 1.5]
     # Three links in a row, of which each waits for the one before: 1 of 2, then 2 of 3, then 4.
     chain = shares(np.array([[0, 0], [0, 1], [1, 2], [2, 2]]), np.array([2.0, 3.0, 6.0]))
@@ -25,7 +24,7 @@ def test_the_least_share_is_given_first_and_what_it_leaves_to_the_others() -> No
 
 
 def test_flows_share_from_when_they_arrive_until_one_ends() -> None:
-    # 10 bits at 10 bit/s. After half a second another one of 5 bits: both get 5 bit/s, and end a second later.
+    # 10 bits at 10 bit/s, and after half a second another 5 bits: both get 5 bit/s, and end a second later.
     times = schedule(fluid([0.0, 0.5], [10.0, 5.0], [[0], [0]], [10.0]))
     assert times == pytest.approx([1.5, 1.0])
     # Of 5 and 15 bits the one ends at 1 s, the other has 10 left and the link for itself.
@@ -67,8 +66,8 @@ repeats = 2
 """
     (tmp_path / "alone.toml").write_text(text)
     run = sh.run(tmp_path / "alone.toml", out=tmp_path / "run")
-    # One host sends to a neighbour and across the spines at the same time: its link is shared, and each takes as long as
-    # its bytes do twice. 100 KB in 70 segments of 1,448 bytes are 103,640 bytes: 82.9 µs more than alone.
+    # One host sends to a neighbour and across the spines at the same time: its link is shared, and each flow
+    # takes as long as its bytes do twice. 100 KB in 70 segments are 103,640 bytes: 82.9 µs more than alone.
     alone = run.flows["ideal_us"].to_numpy()
     assert completion_us(run) - alone == pytest.approx(np.full(4, 103_640 * 8 / 1e4), rel=1e-6)
 

@@ -173,7 +173,7 @@ def test_a_change_on_average_is_that_of_all_its_places() -> None:
 
 
 def test_peaks_windows_and_throughputs_are_those_of_a_port_a_sender_and_a_bin(tmp_path: Path) -> None:
-    # Two senders of one megabyte each to a port whose buffer holds all, whose windows open to 300 segments at once.
+    # Two senders of 300 segments each, all in the first window, to a port whose buffer holds them.
     text = """
 [topology]
 kind = "star"
@@ -205,7 +205,7 @@ size = "434400B"
     assert measure(run, f"backlog_bytes.max@{port}") == pytest.approx(300 * 1_500, rel=0.01)
     assert measure(run, f"backlog_bytes.peak_us@{port}") == pytest.approx(371, abs=2)
     assert measure(run, "cwnd_bytes.at_300@0") == measure(run, "cwnd_bytes.min_50@1") == 300 * 1_448
-    # The second ends after 600 packets, the first one earlier: 434,400 B in about 740 µs. Fairly shared, both do.
+    # Packet by packet in turn, both end with the 600th. So they do as a fluid.
     both = 434_400 * 8 / (20 + 601 * 1.2) / 1e3
     assert measure(run, "flow_gbps.medium") == pytest.approx(both, rel=0.01)
     assert measure(run, "ideal_flow_gbps.medium") == pytest.approx(both, rel=0.01)
