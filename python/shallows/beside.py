@@ -19,6 +19,10 @@ WIDE = 30
 """An axis whose last place is so many times its first is logarithmic."""
 
 
+BOUND = "ideal_"
+"""How bounds begin, before the name of the metric that they bound: one line for all schemes."""
+
+
 def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> "Figure | None":
     """A panel for each metric that is to be shown or of which the paper's points are known, against the axis.
 
@@ -31,6 +35,10 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     axis = experiment.axis
     if axis is None or not metrics:
         return None
+    bounds = {
+        m.removeprefix(BOUND): m for m in metrics if m.startswith(BOUND) and m.removeprefix(BOUND) in metrics
+    }
+    metrics = [metric for metric in metrics if metric not in bounds.values()]
     lines: dict[str, list[Measured]] = {}
     for run in _normalised(runs, experiment) if experiment.normalised else runs:
         lines.setdefault(_line(run, axis), []).append(run)
@@ -41,6 +49,10 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_ours(plot, axis, metric, line, members, index)
                 theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
                 values += _draw_theirs(plot, line, theirs, index)
+            if metric in bounds:
+                values += _draw_ours(
+                    plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
+                )
             style.scale(plot, "y", values, zero=not experiment.normalised)
             style.name_panel(plot, metric)
         places = [_horizontal(run.on(axis)) for run in runs]

@@ -27,3 +27,7 @@ class ScenarioError(ValueError):
 
 class DefectError(RuntimeError):
     """An assertion failed inside the engine: a defect of Shallows, not of the scenario."""
+
+
+class UnknownMetric(Exception):  # noqa: N818
+    """A number that no run has; `measures` says how it was called."""

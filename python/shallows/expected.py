@@ -1,6 +1,6 @@
 """What a paper claims: `expected.toml` of its folder, read and checked.
 
-docs/reproduction.md describes the file.
+docs/claims.md describes the file.
 """
 
 import tomllib
@@ -99,6 +99,8 @@ class Claim:
     extreme: str | None = None
     """`value`: `lowest` or `highest`, that of the places where ours is; what a paper says as "up to"."""
     level: float | None = None
+    over: Sequence[Place] = ()
+    """`value`: places on the axis whose mean it is."""
     steps: int = 0
     """`crossing`: how many places on the axis it may be away."""
     quick: bool | None = None
@@ -119,7 +121,7 @@ class Claim:
 
 KINDS = {
     "value": (
-        {"where", "versus", "change", "expected", "points", "at", "extreme"}
+        {"where", "versus", "change", "expected", "points", "at", "extreme", "over"}
         | {"relative", "absolute", "factor", "because"},
         set(),
     ),
@@ -216,7 +218,7 @@ def read(folder: Path) -> Paper:
                 path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
             )
         if experiment.axis is None and (
-            claim.points or claim.at or claim.extreme or claim.kind == "crossing"
+            claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
         ):
             raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
     return Paper(folder, document["title"], experiments, claims)
@@ -279,4 +281,4 @@ def _check_keys(path: Path, what: str, table: Any, known: set[str], needed: set[
 
 
 def _refuse(path: Path, message: str) -> ShallowsError:
-    return ShallowsError(f"{path}: {message}", "docs/reproduction.md describes the file")
+    return ShallowsError(f"{path}: {message}", "docs/claims.md describes the file")

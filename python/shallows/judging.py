@@ -127,6 +127,8 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
             raise ShallowsError(
                 f'claim "{claim.id}": the reduced run has none of its places', "add one to quick.only"
             )
+    if claim.over:
+        return [_average(claim, experiment, runs, quick=quick)]
     check = _ordering if claim.kind == "ordering" else _value
     checks = [check(claim, experiment, runs, place) for place in places]
     if claim.extreme:
@@ -153,13 +155,29 @@ def _at(
     return {run.seed: run.value(claim.metric) for run in chosen}
 
 
+def _average(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> Check:
+    """Of a value at several places; in a reduced run, at those that it has."""
+    there = {run.on(experiment.axis or "") for run in runs}
+    places = [place for place in claim.over if place in there or not quick]
+    found = [_values(claim, experiment, runs, place) for place in places]
+    return _tolerated(claim, None, [sum(each) / len(each) for each in zip(*found, strict=True)])
+
+
 def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> Check:
+    return _tolerated(claim, place, _values(claim, experiment, runs, place))
+
+
+def _values(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> list[float]:
+    """Of each seed, in order."""
     mine = _at(claim, experiment, runs, {}, place)
-    values = list(mine.values())
-    if claim.versus is not None:
-        theirs = _at(claim, experiment, runs, claim.versus, place)
-        change = _change if claim.in_percent else operator.sub
-        values = [change(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+    if claim.versus is None:
+        return list(mine.values())
+    theirs = _at(claim, experiment, runs, claim.versus, place)
+    change = _change if claim.in_percent else operator.sub
+    return [change(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+
+
+def _tolerated(claim: Claim, place: Any, values: list[float]) -> Check:
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)

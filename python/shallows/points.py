@@ -12,7 +12,7 @@ The `[sweep]` table of a scenario file::
 import itertools
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,25 +79,34 @@ def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
         If there is no `[sweep]` table, or it is wrong.
     """
     base = source.load()
-    schemes, axes = _read_table(source)
+    schemes, axes, named = _read_table(source)
     parent = out if out is not None else Path("runs") / base.name
     points = []
     for (scheme, changes), values in itertools.product(schemes, itertools.product(*axes.values())):
-        labels = ({"scheme": scheme} if scheme is not None else {}) | dict(zip(axes, values, strict=True))
-        changed = [*changes.items(), *zip(axes, values, strict=True)]
+        place = dict(zip(axes, values, strict=True))
+        labels = ({"scheme": scheme} if scheme is not None else {}) | place
+        changed = list(changes.items())
+        for axis, value in place.items():
+            keys = named.get(axis)
+            index = axes[axis].index(value)
+            changed += [(axis, value)] if keys is None else [(key, keys[key][index]) for key in keys]
         overrides = (*((key, toml_value(value)) for key, value in changed), *source.overrides)
         point = replace(source, overrides=overrides, labels=labels)
         try:
             experiment = point.load()
         except ScenarioError as error:
-            raise ScenarioError(_locate(str(error), point, scheme, axes)) from None
+            raise ScenarioError(_locate(str(error), point, scheme, axes, named)) from None
         folder = default_folder(experiment, parent)
         points.append(Point(point, experiment.hash, folder, is_reusable(folder, experiment)))
     _refuse_duplicates(points)
     return parent, points
 
 
-def _read_table(source: Source) -> tuple[list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]]]:
+def _read_table(
+    source: Source,
+) -> tuple[list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]], dict[str, dict[str, list[Any]]]]:
+    """Schemes, axes, and of axes that stand for several keys the values of each."""
+
     def refuse(message: str) -> ShallowsError:
         return ShallowsError(f"{source.file}: {message}", "docs/scenario.md shows a [sweep] table")
 
@@ -110,11 +119,15 @@ def _read_table(source: Source) -> tuple[list[tuple[str | None, dict[str, Any]]]
             f"{source.file} has no [sweep] table",
             f"run it once with `shallows run {source.file}`, or add one",
         )
-    if unknown := sorted(table.keys() - {"axes", "scheme"}):
-        raise refuse(f"unknown key sweep.{unknown[0]}; expected one of sweep.axes, sweep.scheme")
-    axes, schemes = table.get("axes", {}), table.get("scheme", [])
+    if unknown := sorted(table.keys() - {"axes", "together", "scheme"}):
+        raise refuse(
+            f"unknown key sweep.{unknown[0]}; expected one of sweep.axes, sweep.scheme, sweep.together"
+        )
+    axes, schemes, together = table.get("axes", {}), table.get("scheme", []), table.get("together", {})
     if not isinstance(axes, dict) or not all(isinstance(values, list) and values for values in axes.values()):
         raise refuse('sweep.axes is not a table of lists, such as { "workload.0.load" = [0.4, 0.6] }')
+    if problem := _misfit(axes, together):
+        raise refuse(problem)
     if not isinstance(schemes, list) or not all(_is_scheme(scheme) for scheme in schemes):
         raise refuse(
             "each [[sweep.scheme]] has a name and a table `set` of keys and values, and nothing else"
@@ -124,7 +137,20 @@ def _read_table(source: Source) -> tuple[list[tuple[str | None, dict[str, Any]]]
     names = [scheme["name"] for scheme in schemes]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise refuse(f'two schemes are called "{twice}"; results could not be told apart')
-    return [(scheme["name"], scheme["set"]) for scheme in schemes] or [(None, {})], axes
+    return [(scheme["name"], scheme["set"]) for scheme in schemes] or [(None, {})], axes, together
+
+
+def _misfit(axes: dict[str, list[Any]], together: object) -> str:
+    """What is wrong with keys that change together, if anything is."""
+    if not isinstance(together, dict) or not all(
+        isinstance(keys, dict) and axis in axes for axis, keys in together.items()
+    ):
+        return "sweep.together has a table of keys for an axis of sweep.axes, called by a name of its own"
+    for axis, keys in together.items():
+        for key, values in keys.items():
+            if not isinstance(values, list) or len(values) != len(axes[axis]):
+                return f"sweep.together.{axis}: {key} needs a value for each of {axis}'s"
+    return ""
 
 
 def _is_scheme(scheme: object) -> bool:
@@ -137,13 +163,16 @@ def _is_scheme(scheme: object) -> bool:
     )
 
 
-def _locate(message: str, point: Source, scheme: str | None, axes: Iterable[str]) -> str:
+def _locate(
+    message: str, point: Source, scheme: str | None, axes: Iterable[str], named: Mapping[str, Any]
+) -> str:
     """The engine's message, which knows overrides only, with their places in the `[sweep]` table."""
     lines = point.text.splitlines()
     for key, value in point.overrides:
         line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)
         place = f"{point.file}:{line}" if line else point.file
         what = "sweep.axes" if key in axes else f'scheme "{scheme}"'
+        what = next((f"sweep.together.{axis}" for axis, keys in named.items() if key in keys), what)
         message = message.replace(f"--set {key}={value}: ", f"{place}: {what}, {key} = {value}: ", 1)
     return message
 

@@ -411,12 +411,12 @@ def test_shares_of_flows_are_those_of_their_workloads() -> None:
 
 def test_fairness_over_time_is_that_of_its_slices() -> None:
     # In the first half of the time only flow 0 is there, in the second only flow 1: half of 1 in each slice.
-    assert measure(by_hand(), "jain_over_5ms@0..0.01") == pytest.approx(0.5)
+    assert measure(by_hand(), "jain_over.5ms@0..0.01") == pytest.approx(0.5)
     # Flow 1 has no more than its half before 10 ms.
     assert measure(by_hand(), "catch_up_ms@1") == 10
     assert measure(by_hand(), "catch_up_ms@0") == 5
     # Over all, 1 and 3 MB.
-    assert measure(by_hand(), "jain_over_10ms@0..0.01") == pytest.approx(0.8)
+    assert measure(by_hand(), "jain_over.10ms@0..0.01") == pytest.approx(0.8)
 
 
 def test_concurrent_flows_are_counted_by_host_and_window() -> None:
@@ -430,6 +430,65 @@ def test_concurrent_flows_are_counted_by_host_and_window() -> None:
     assert measure(run, "concurrent_large.p89@1ms") == 0
     assert measure(run, "concurrent_large.p91@1ms") == 1
     assert measure(run, "concurrent_large_busy.p01@1ms") == 1
+
+
+def test_a_change_on_average_is_that_of_all_its_places() -> None:
+    # −10 % at one load and −30 % at the other.
+    runs = measured({("a", 0.4): [90.0], ("b", 0.4): [100.0], ("a", 0.8): [70.0], ("b", 0.8): [100.0]})
+    keys: dict[str, Any] = {"where": {"scheme": "a"}, "versus": {"scheme": "b"}, "over": [0.4, 0.8]}
+    assert verdicts(runs, expected=-0.2, absolute=0.001, **keys) == ["holds"]
+    # A reduced run has only one of them.
+    there = [run for run in runs if run.on("load") == 0.4]
+    (check,) = judge(claim(expected=-0.1, absolute=0.001, **keys), SWEEP, there, quick=True)
+    assert check.verdict == "holds"
+
+
+def test_peaks_windows_and_throughputs_are_those_of_a_port_a_sender_and_a_bin(tmp_path: Path) -> None:
+    # Two senders of 300 segments each, all in the first window, to a port whose buffer holds them.
+    text = """
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+link_delay = "10us"
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+[host]
+jitter = "off"
+[tcp]
+congestion = "reno"
+initial_window = 300
+max_window = 300
+[measure]
+bins = ["1KB", "1MB"]
+flow_traces = [{ workload = 0 }]
+traces = [{ ports = ["switch0->host2"] }]
+[[workload]]
+kind = "incast"
+senders = "0..2"
+receivers = "2"
+size = "434400B"
+"""
+    (tmp_path / "two.toml").write_text(text)
+    run = sh.run(tmp_path / "two.toml", out=tmp_path / "run")
+    port = "switch0->host2"
+    # 2 · 300 packets of 1.2 µs each: half of them have left when the last two arrive, at 10 + 301 · 1.2 µs.
+    assert measure(run, f"backlog_bytes.max@{port}") == pytest.approx(300 * 1_500, rel=0.01)
+    assert measure(run, f"backlog_bytes.peak_us@{port}") == pytest.approx(371, abs=2)
+    assert measure(run, "cwnd_bytes.at_300@0") == measure(run, "cwnd_bytes.min_50@1") == 300 * 1_448
+    # Packet by packet in turn, both end with the 600th. So they do as a fluid.
+    both = 434_400 * 8 / (20 + 601 * 1.2) / 1e3
+    assert measure(run, "flow_gbps.medium") == pytest.approx(both, rel=0.01)
+    assert measure(run, "ideal_flow_gbps.medium") == pytest.approx(both, rel=0.01)
+    # Alone 300 packets: 20 + 301 · 1.2 µs.
+    assert measure(run, "ideal_fct_us.medium.p99") == pytest.approx(20 + 301 * 1.2)
+    for wrong in ("flow_gbps.tiny", "ideal_fct_us.medium", "cwnd_bytes.max_3@0"):
+        with pytest.raises(ShallowsError, match=f"no metric '{wrong}'"):
+            measure(run, wrong)
+    with pytest.raises(ShallowsError, match="knows no window"):
+        measure(run, "cwnd_bytes.at_3@9")
+    with pytest.raises(ShallowsError, match="no complete flow"):
+        measure(run, "flow_gbps.small")
 
 
 def test_a_claim_is_as_good_as_its_worst_place() -> None:

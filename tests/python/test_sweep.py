@@ -134,6 +134,11 @@ def test_ctrl_c_keeps_what_is_finished(sweep: Path, tmp_path: Path) -> None:
         ("[sweep]\n", "the [sweep] table is empty"),
         ("[sweep]\nloads = [1]\n", "unknown key sweep.loads; expected one of sweep.axes, sweep.scheme"),
         ('[sweep]\naxes = { "workload.0.load" = 0.4 }\n', "sweep.axes is not a table of lists"),
+        (
+            '[sweep]\naxes = { load = [1, 2] }\ntogether = { load = { "tcp.initial_window" = [1] } }\n',
+            "sweep.together.load: tcp.initial_window needs a value for each of load's",
+        ),
+        ("[sweep]\naxes = { seed = [1] }\ntogether = { load = {} }\n", "sweep.together has a table of keys"),
         ('[[sweep.scheme]]\nname = "a"\n', "each [[sweep.scheme]] has a name and a table `set`"),
         (
             "[sweep]\naxes = { seed = [3, 3] }\n",
@@ -145,6 +150,25 @@ def test_a_wrong_sweep_table_is_refused(table: str, message: str) -> None:
     with pytest.raises(ShallowsError) as refused:
         plan(Source("x.toml", SMALL + table), None)
     assert message in str(refused.value)
+
+
+def test_an_axis_may_stand_for_several_keys() -> None:
+    table = """[sweep]
+axes = { pace = [1, 2] }
+[sweep.together.pace]
+"workload.0.load" = [0.3, 0.6]
+"tcp.initial_window" = [5, 10]
+"""
+    _, points = plan(Source("x.toml", SMALL + table), None)
+    assert [point.source.labels for point in points] == [{"pace": 1}, {"pace": 2}]
+    resolved = [json.loads(point.source.load().resolved()) for point in points]
+    assert [(each["workload"][0]["load"], each["tcp"]["initial_window"]) for each in resolved] == [
+        (0.3, 5),
+        (0.6, 10),
+    ]
+    wrong = table.replace("workload.0.load", "workload.0.lod")
+    with pytest.raises(ScenarioError, match=r"sweep\.together\.pace, workload\.0\.lod = 0\.3"):
+        plan(Source("x.toml", SMALL + wrong), None)
 
 
 def test_an_axis_that_names_no_key_is_refused_before_anything_runs() -> None:

@@ -318,7 +318,7 @@ def shares(runs: Runs) -> "Figure":
     """
     import numpy as np
 
-    from shallows.measures import acked_packets
+    from shallows.flow_measures import acked_packets
 
     runs = as_list(runs)
     every = {trace["every"] for run in runs for trace in run.scenario["measure"]["flow_traces"]}

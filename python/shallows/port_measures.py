@@ -1,0 +1,76 @@
+"""Numbers of a run's ports by name; `measures` calls them."""
+
+from typing import Any
+
+from shallows.errors import ShallowsError, UnknownMetric
+from shallows.quantity import parse_time
+from shallows.results import Run
+
+
+def backlog(run: Run, what: str, where: str) -> float:
+    """By time, of a port or pool, from a time on if one is given (`PORT@10ms`).
+
+    `mean`, `std`, `max`; percentiles (`p9999` is 99.99); the share of time above (`above_720000`); `peak_us`,
+    when it was highest for the last time.
+    """
+    import numpy as np
+
+    from shallows.figures.traces import backlogs
+
+    port, _, begin = where.partition("@")
+    (steps,) = backlogs(run, [port]).values()
+    if begin:
+        steps = steps.after(parse_time(begin) * 1e6)
+    values, shares = steps.shares()
+    weights = np.diff(shares, prepend=0.0)
+    kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
+    if kind == "p" and number:
+        return float(values[np.searchsorted(shares, float(f"0.{number}"))])
+    if kind == "above_" and number:
+        below = shares[values <= int(number)]
+        return 1.0 - float(below[-1]) if below.size else 1.0
+    match what:
+        case "mean":
+            return float((values * weights).sum())
+        case "std":
+            return float(np.sqrt((values**2 * weights).sum() - (values * weights).sum() ** 2))
+        case "max":
+            return float(values[-1])
+        case "peak_us":
+            return float(steps.times[1:][steps.values[:-1] == values[-1]][-1])
+    raise UnknownMetric
+
+
+def sent_gbps(run: Run, what: str, port: str) -> float:
+    """Bytes on the wire that a port has sent, over the simulated time."""
+    _refuse(what)
+    return _sent_bytes(run, port) * 8 / float(run.summary["simulated_s"]) / 1e9
+
+
+def repeated_share(run: Run, what: str, port: str) -> float:
+    """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run pass it."""
+    _refuse(what)
+    tcp, simulated_s = run.scenario["tcp"], float(run.summary["simulated_s"])
+    mtu: int = run.scenario["topology"]["mtu"]
+    datagrams = (run.summary["datagram_gbps"] or 0) * 1e9 / 8 * simulated_s
+    delivered = int(run.flows["delivered_bytes"].sum()) * mtu / payload(mtu, tcp)
+    return 1.0 - float(delivered) / (_sent_bytes(run, port) - datagrams)
+
+
+def payload(mtu: int, tcp: dict[str, Any]) -> int:
+    """Data in a full segment (docs/scenario.md)."""
+    return mtu - (52 if tcp["timestamps"] else 40)
+
+
+def _sent_bytes(run: Run, port: str) -> int:
+    import polars as pl
+
+    mine = run.counters.filter(pl.col("port") == port)
+    if mine.is_empty():
+        raise ShallowsError(f"{run.path} has no port {port!r}", "ports are called as in counters.parquet")
+    return int(mine["sent_bytes"].sum())
+
+
+def _refuse(what: str) -> None:
+    if what:
+        raise UnknownMetric
