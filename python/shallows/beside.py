@@ -37,7 +37,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_ours(plot, axis, metric, line, members, index)
                 theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
                 values += _draw_theirs(plot, line, theirs, index)
-            style.scale(plot, "y", values, zero=not experiment.normalised)
+            style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
         sizes = isinstance(runs[0].on(axis), str)
         plots[-1].set_xlabel(axis_name(axis) + (" (KB)" if sizes else ""))
