@@ -53,7 +53,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                 values += _draw_ours(
                     plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
                 )
-            style.scale(plot, "y", values, zero=not experiment.normalised)
+            style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, metric)
         places = [_horizontal(run.on(axis)) for run in runs]
         if 0 < WIDE * min(places) < max(places):
