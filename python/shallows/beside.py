@@ -24,7 +24,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     Ours are lines through means over seeds, with bars from the lowest to the highest; the paper's points are
     filled. Nothing where there is nothing to show.
     """
-    published = [claim for claim in claims if claim.kind == "value" and claim.points]
+    published = [claim for claim in claims if claim.kind == "value" and claim.points and claim.versus is None]
     metrics = list(dict.fromkeys([*experiment.show, *(claim.metric for claim in published)]))
     axis = experiment.axis
     if axis is None or not metrics:
