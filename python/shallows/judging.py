@@ -147,7 +147,7 @@ def _at(
 ) -> dict[Any, float]:
     """By seed, the metric of the runs that are selected at a place; one each."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
-    chosen = choose(runs, claim, {**claim.where, **where, **there})
+    chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
         raise ShallowsError(
             f'claim "{claim.id}": several runs of one seed are meant', "select among them with `where`"

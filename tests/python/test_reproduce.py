@@ -432,6 +432,13 @@ def test_concurrent_flows_are_counted_by_host_and_window() -> None:
     assert measure(run, "concurrent_large_busy.p01@1ms") == 1
 
 
+def test_a_change_may_be_from_one_place_to_others() -> None:
+    # 20 and 50 % more than at load 0.4; at that place itself nothing.
+    runs = measured({("a", 0.4): [100.0], ("a", 0.6): [120.0], ("a", 0.8): [150.0]})
+    keys: dict[str, Any] = {"versus": {"load": 0.4}, "points": [(0.4, 0.0), (0.6, 0.2), (0.8, 0.2)]}
+    assert verdicts(runs, absolute=0.001, **keys) == ["holds", "holds", "does not hold"]
+
+
 def test_a_change_on_average_is_that_of_all_its_places() -> None:
     # −10 % at one load and −30 % at the other.
     runs = measured({("a", 0.4): [90.0], ("b", 0.4): [100.0], ("a", 0.8): [70.0], ("b", 0.8): [100.0]})
