@@ -78,6 +78,7 @@ def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
     ShallowsError
         If there is no `[sweep]` table, or it is wrong.
     """
+    _refuse_changed_table(source)
     base = source.load()
     schemes, axes, named = _read_table(source)
     parent = out if out is not None else Path("runs") / base.name
@@ -100,6 +101,16 @@ def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
         points.append(Point(point, experiment.hash, folder, is_reusable(folder, experiment)))
     _refuse_duplicates(points)
     return parent, points
+
+
+def _refuse_changed_table(source: Source) -> None:
+    """The table is that of the file: what would change it would be ignored."""
+    for key, value in source.overrides:
+        if key.partition(".")[0] == "sweep":
+            raise ShallowsError(
+                f"--set {key}={value}: the [sweep] table cannot be changed",
+                f"mend {source.file}, or set the keys of an axis themselves",
+            )
 
 
 def _read_table(

@@ -171,6 +171,12 @@ axes = { pace = [1, 2] }
         plan(Source("x.toml", SMALL + wrong), None)
 
 
+def test_what_would_change_the_table_and_be_ignored_is_refused(sweep: Path) -> None:
+    source = Source.read(sweep, (("sweep.axes.seed", "[1]"),))
+    with pytest.raises(ShallowsError, match=r"--set sweep\.axes\.seed=\[1\]: the \[sweep\] table cannot be"):
+        plan(source, None)
+
+
 def test_an_axis_that_names_no_key_is_refused_before_anything_runs() -> None:
     table = '[sweep]\naxes = { "workload.0.lod" = [0.3, 0.6] }\n'
     with pytest.raises(ScenarioError, match="lod"):
