@@ -331,6 +331,16 @@ fn several_mistakes_are_reported_at_once() {
 }
 
 #[test]
+fn a_star_in_a_key_is_every_entry_of_a_list() {
+    let two = "[{ kind = 'threshold', k = '1KB' }, { kind = 'threshold', k = '2KB', at = 'dequeue' }]";
+    let sets = [("switch.markers", two), ("switch.markers.*.k", "30KB")];
+    let resolved = load(BCC_F2, &sets).unwrap().resolved();
+    let markers = resolved["switch"]["markers"].as_array().unwrap();
+    let found: Vec<_> = markers.iter().map(|marker| (&marker["k"], &marker["at"])).collect();
+    assert_eq!(found, [(&"30KB".into(), &"enqueue".into()), (&"30KB".into(), &"dequeue".into())]);
+}
+
+#[test]
 fn what_an_option_gets_wrong_is_said_of_the_option() {
     for (key, value, expected) in [
         (
@@ -344,7 +354,11 @@ fn what_an_option_gets_wrong_is_said_of_the_option() {
         ("a..b", "1", "the key is not of the form section.key or section[0].key"),
         ("seed.x", "1", "seed has no keys; it is 1"),
         ("topology.*.rate", "1", "\"topology\" is no list, of which * would be every entry"),
-        ("workload.*.lod", "1", "workload[0].lod: unknown key (did you mean \"load\"?)"),
+        (
+            "workload.*.senders",
+            "77",
+            "workload[0].senders: host 77 not in the network, whose hosts are 0..32",
+        ),
     ] {
         let found = message(BCC_F2, &[(key, value)]);
         assert_eq!(found, format!("--set {key}={value}: {expected}"));
