@@ -54,7 +54,7 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
                     plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
                 )
             style.scale(plot, "y", values, zero=True)
-            style.name_panel(plot, metric)
+            style.name_panel(plot, title(metric, unit=not experiment.normalised))
         places = [_horizontal(run.on(axis)) for run in runs]
         if 0 < WIDE * min(places) < max(places):
             style.scale(plots[-1], "x", places)
@@ -71,6 +71,25 @@ def _unit(place: Place) -> style.Unit:
     if place.endswith("p"):
         return style.Unit("packets", 1)
     return style.Unit("ms", 1e-3) if place.endswith("s") else style.Unit("KB", 1000)
+
+
+UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
+"""How the last word of a metric's kind is written as its unit."""
+
+
+def title(metric: str, *, unit: bool = True) -> str:
+    """A metric in words.
+
+    >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("loss_rate")
+    ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'loss rate')
+    """
+    name, _, where = metric.partition("@")
+    kind, *what = name.split(".")
+    words, _, last = kind.rpartition("_")
+    found = UNITS.get(last)
+    shown = (words if found else kind).replace("_", " ").replace("fct", "FCT")
+    of = [*what, where] if where else what
+    return ", ".join([shown, *of]) + (f" ({found})" if found and unit else "")
 
 
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
