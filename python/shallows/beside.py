@@ -1,6 +1,6 @@
 """The figure of a reproduced experiment: what the paper published beside what was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import nan
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -42,24 +42,31 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     lines: dict[str, list[Measured]] = {}
     for run in _normalised(runs, experiment) if experiment.normalised else runs:
         lines.setdefault(_line(run, axis), []).append(run)
+    unit = _unit(max((run.on(axis) for run in runs), key=order))
+
+    def across(place: Place) -> float:
+        return order(place) / unit.size
+
+    def where(run: Measured) -> float:
+        return across(run.on(axis))
+
     with style.panels(len(metrics), 1, 1.0, sharex=True) as (figure, plots):
         for plot, metric in zip(plots, metrics, strict=True):
             values: list[float] = []
             for index, (line, members) in enumerate(lines.items()):
-                values += _draw_ours(plot, axis, metric, line, members, index)
+                values += _draw_ours(plot, where, metric, line, members, index)
                 theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
-                values += _draw_theirs(plot, line, theirs, index)
+                values += _draw_theirs(plot, across, line, theirs, index)
             if metric in bounds:
                 values += _draw_ours(
-                    plot, axis, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
+                    plot, where, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
                 )
             style.scale(plot, "y", values, zero=True)
             style.name_panel(plot, title(metric, unit=not experiment.normalised))
-        places = [_horizontal(run.on(axis)) for run in runs]
+        places = [where(run) for run in runs]
         if 0 < WIDE * min(places) < max(places):
             style.scale(plots[-1], "x", places)
-        unit = _unit(runs[0].on(axis)).name
-        plots[-1].set_xlabel(axis_name(axis) + (f" ({unit})" if unit else ""))
+        plots[-1].set_xlabel(axis_name(axis) + (f" ({unit.name})" if unit.name else ""))
         style.add_legend(figure, *plots)
     return figure
 
@@ -70,7 +77,9 @@ def _unit(place: Place) -> style.Unit:
         return style.Unit("", 1)
     if place.endswith("p"):
         return style.Unit("packets", 1)
-    return style.Unit("ms", 1e-3) if place.endswith("s") else style.Unit("KB", 1000)
+    if not place.endswith("s"):
+        return style.Unit("KB", 1000)
+    return style.Unit("ms", 1e-3) if order(place) >= 1e-3 else style.Unit("µs", 1e-6)
 
 
 UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
@@ -113,10 +122,6 @@ def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measur
     return [over(run) for run in runs]
 
 
-def _horizontal(place: Place) -> float:
-    return order(place) / _unit(place).size
-
-
 def _line(run: Measured, axis: str) -> str:
     """What distinguishes a line: all but the axis and the seed."""
     kept = {key: value for key, value in run.labels.items() if key != "seed" and not on_axis({key: 0}, axis)}
@@ -128,12 +133,17 @@ def _is_of(claim: Claim, members: Sequence[Measured]) -> bool:
 
 
 def _draw_ours(
-    plot: "Axes", axis: str, metric: str, line: str, members: Sequence[Measured], index: int
+    plot: "Axes",
+    where: Callable[[Measured], float],
+    metric: str,
+    line: str,
+    members: Sequence[Measured],
+    index: int,
 ) -> list[float]:
     """Means and their bars; returns the means."""
     by_place: dict[float, list[float]] = {}
     for run in members:
-        by_place.setdefault(_horizontal(run.on(axis)), []).append(run.value(metric))
+        by_place.setdefault(where(run), []).append(run.value(metric))
     places = sorted(by_place)
     means = [fmean(by_place[place]) for place in places]
     bars = [
@@ -144,12 +154,14 @@ def _draw_ours(
     return means
 
 
-def _draw_theirs(plot: "Axes", line: str, claims: Sequence[Claim], index: int) -> list[float]:
+def _draw_theirs(
+    plot: "Axes", across: Callable[[Place], float], line: str, claims: Sequence[Claim], index: int
+) -> list[float]:
     """Points that the paper published, of which it returns the numbers."""
     look = style.look(index)
     points = [point for claim in claims for point in claim.points]
     if points:
         theirs = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "zorder": 4}
-        numbers = [(_horizontal(place), number) for place, number in points]
+        numbers = [(across(place), number) for place, number in points]
         plot.plot(*zip(*numbers, strict=True), label=f"{line}, paper", **theirs)
     return [number for _, number in points]
