@@ -55,7 +55,9 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
             values: list[float] = []
             for index, (line, members) in enumerate(lines.items()):
                 values += _draw_ours(plot, where, metric, line, members, index)
-                theirs = [claim for claim in published if claim.metric == metric and _is_of(claim, members)]
+                theirs = [
+                    claim for claim in published if claim.metric == metric and members[0].is_at(claim.where)
+                ]
                 values += _draw_theirs(plot, across, line, theirs, index)
             if metric in bounds:
                 values += _draw_ours(
@@ -104,9 +106,7 @@ def title(metric: str, *, unit: bool = True) -> str:
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
     """Each over the run of the same seed and place that `normalised` selects."""
     base = {
-        (run.on(experiment.axis or ""), run.seed): run
-        for run in runs
-        if all(run.on(key) == value for key, value in experiment.normalised.items())
+        (run.on(experiment.axis or ""), run.seed): run for run in runs if run.is_at(experiment.normalised)
     }
 
     def over(run: Measured) -> Measured:
@@ -126,10 +126,6 @@ def _line(run: Measured, axis: str) -> str:
     """What distinguishes a line: all but the axis and the seed."""
     kept = {key: value for key, value in run.labels.items() if key != "seed" and not on_axis({key: 0}, axis)}
     return describe(kept) if kept else "ours"
-
-
-def _is_of(claim: Claim, members: Sequence[Measured]) -> bool:
-    return all(members[0].on(key) == value for key, value in claim.where.items())
 
 
 def _draw_ours(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows import ideal
 from shallows.errors import ShallowsError, UnknownMetric
-from shallows.port_measures import payload
+from shallows.port_measures import payload, refuse
 from shallows.quantity import parse_size, parse_time
 from shallows.results import Run
 
@@ -37,7 +37,7 @@ def goodput_gbps(run: Run, what: str, where: str) -> float:
     """Application bytes that a host, or a class anywhere, has received in order, over the simulated time."""
     import polars as pl
 
-    _refuse(what)
+    refuse(what)
     number = where.removeprefix("class")
     of = "destination" if number == where else "class"
     mine = run.flows.filter(pl.col(of).cast(pl.String) == number)
@@ -64,7 +64,7 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
     from shallows.figures.inputs import table
     from shallows.figures.steps import Steps
 
-    _refuse(what)
+    refuse(what)
     mine = run.flows.filter(pl.concat_str(pl.lit("class"), pl.col("class")) == where)
     rows = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
     traced = [rows.filter(pl.col("flow") == flow) for flow in mine["flow"]]
@@ -85,19 +85,19 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
 
 def flow_gbps(run: Run, what: str, workloads: str) -> float:
     """Goodput of a flow from its arrival to the end of the run, on average over the flows."""
-    _refuse(what)
+    refuse(what)
     return float(_goodputs(run, workloads).mean())
 
 
 def jain(run: Run, what: str, workloads: str) -> float:
     """Jain's index of the same goodputs."""
-    _refuse(what)
+    refuse(what)
     return _index(_goodputs(run, workloads))
 
 
 def with_timeout(run: Run, what: str, workloads: str) -> float:
     """The share of flows that had a timeout."""
-    _refuse(what)
+    refuse(what)
     return float((_flows(run, workloads)["timeouts"] > 0).to_numpy().mean())
 
 
@@ -116,7 +116,7 @@ def catch_up_ms(run: Run, what: str, flow: str) -> float:
     import numpy as np
     import polars as pl
 
-    _refuse(what)
+    refuse(what)
     arrival = float(run.flows.filter(pl.col("flow") == int(flow))["arrival_us"].item())
     acked = _acked(run, np.arange(arrival, float(run.summary["simulated_s"]) * 1e6 + 1, SLICE_MS * 1e3))
     rates = {number: np.diff(each) for number, each in acked.items()}
@@ -159,14 +159,15 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
     return float(np.quantile(counts, float(f"0.{percentile.removeprefix('p')}"), method="inverted_cdf"))
 
 
-def _flows(run: Run, workloads: str) -> "pl.DataFrame":
+def _flows(run: Run, workloads: str, *, counted: bool = False) -> "pl.DataFrame":
+    """Of these workloads; only those that arrived after the warm-up, if asked for."""
     import polars as pl
 
     chosen: list[int] = []
     for part in workloads.split(","):
         low, _, high = part.strip().partition("..")
         chosen += range(int(low), int(high) if high else int(low) + 1)
-    mine = run.flows.filter(pl.col("workload").is_in(chosen))
+    mine = run.flows.filter(pl.col("workload").is_in(chosen) & ((pl.col("counted") == 1) | (not counted)))
     if mine.is_empty():
         raise ShallowsError(f"{run.path} has no flow of workload {workloads}", "the first one is 0")
     return mine
@@ -220,7 +221,7 @@ def acked_packets(run: Run, last: str) -> "pl.Series":
 
 def gaps(column: str, run: Run, what: str, workload: str) -> float:
     """Over the counted flows of a workload, their longest gaps."""
-    return _over_flows(_flows_of(run, workload)[column].drop_nulls(), what)
+    return _over_flows(_flows(run, workload, counted=True)[column].drop_nulls(), what)
 
 
 def window(run: Run, what: str, flow: str) -> float:
@@ -294,15 +295,6 @@ def _bin(run: Run, name: str, sizes: Any) -> Any:
     return np.searchsorted(edges, sizes, side="left") == names.index(name)
 
 
-def _flows_of(run: Run, workload: str) -> "pl.DataFrame":
-    import polars as pl
-
-    mine = run.flows.filter((pl.col("workload").cast(pl.String) == workload) & (pl.col("counted") == 1))
-    if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no flow of workload {workload}", "workloads count from 0")
-    return mine
-
-
 def _over_flows(values: "pl.Series", what: str) -> float:
     """Over flows: `mean`, `variance`, `std`, `max`, or the share of flows `above_N` or `below_N`."""
     import numpy as np
@@ -315,8 +307,3 @@ def _over_flows(values: "pl.Series", what: str) -> float:
         beyond = numbers > int(limit) if side == "above" else numbers < int(limit)
         return float(beyond.mean())
     raise UnknownMetric
-
-
-def _refuse(what: str) -> None:
-    if what:
-        raise UnknownMetric

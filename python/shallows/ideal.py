@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
+from shallows.port_measures import payload
+from shallows.quantity import parse_rate
 from shallows.results import Run
 
 if TYPE_CHECKING:
@@ -58,8 +60,8 @@ def completion_us(run: Run) -> "Numbers":
     import numpy as np
 
     topology, tcp = run.scenario["topology"], run.scenario["tcp"]
-    header = 52 if tcp["timestamps"] else 40
-    mss, framing = topology["mtu"] - header, topology["framing"]
+    mss, framing = payload(topology["mtu"], tcp), topology["framing"]
+    header = topology["mtu"] - mss
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
     sizes = flows["size_bytes"].cast(float).to_numpy()
     bits = 8 * (sizes + np.ceil(sizes / mss) * (header + framing))
@@ -158,18 +160,7 @@ def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tupl
     there, back = sources // per_leaf, destinations // per_leaf
     up = np.where(there != back, 2 * hosts + there, sources)
     down = np.where(there != back, 2 * hosts + leaves + back, sources)
-    host = _bps(topology["rate"])
-    trunk = topology["spines"] * _bps(topology["uplink_rate"]) if kind == "leaf-spine" else host
+    host = parse_rate(topology["rate"])
+    trunk = topology["spines"] * parse_rate(topology["uplink_rate"]) if kind == "leaf-spine" else host
     capacities = np.concatenate([np.full(2 * hosts, host), np.full(2 * leaves, trunk)])
     return np.column_stack([sources, hosts + destinations, up, down]), capacities
-
-
-def _bps(rate: str) -> float:
-    """Bits per second of a rate as `resolved.json` has it.
-
-    >>> _bps("10Gbps"), _bps("2.5Mbps")
-    (10000000000.0, 2500000.0)
-    """
-    number = rate.removesuffix("bps")
-    scale = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(number[-1], 1.0)
-    return float(number.rstrip("KkMGT")) * scale

@@ -15,7 +15,7 @@ from shallows import intervals
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place, Selection
 from shallows.quantity import digits, finite, parse_size, parse_time, signed
-from shallows.results import on_axis
+from shallows.results import place_on
 from shallows.verdicts import FEWEST_SEEDS
 
 HOLDS, CANNOT_TELL, DOES_NOT_HOLD = "holds", "cannot tell", "does not hold"
@@ -35,9 +35,13 @@ class Measured:
         """What pairs it with runs of other schemes."""
         return self.labels.get("seed")
 
+    def is_at(self, where: Selection) -> bool:
+        """Whether it is one of the runs that are selected."""
+        return all(self.on(axis) == value for axis, value in where.items())
+
     def on(self, axis: str) -> Any:
         """Its place on an axis, called by its key or its last word."""
-        return next(iter(on_axis(self.labels, axis)), None)
+        return place_on(self.labels, axis)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 from shallows import flow_measures, port_measures
 from shallows.errors import ShallowsError, UnknownMetric
 from shallows.points import Point
-from shallows.quantity import parse_size
+from shallows.quantity import parse_rate, parse_size
 from shallows.results import Run
 
 LARGE = flow_measures.LARGE
@@ -96,7 +96,7 @@ def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str,
         return {}
     pool = parse_size(buffer["pool"])
     each = pool / (buffer.get("ports_per_pool") or scenario["topology"]["hosts"])
-    found = {"per_port_bytes": each, "per_port_per_gbps_bytes": each / float(rate.removesuffix("Gbps"))}
+    found = {"per_port_bytes": each, "per_port_per_gbps_bytes": each / (parse_rate(rate) / 1e9)}
     return found | ({"ports_at_threshold": pool / curves[0]["kmin"]["bytes"]} if curves else {})
 
 

@@ -43,13 +43,13 @@ def backlog(run: Run, what: str, where: str) -> float:
 
 def sent_gbps(run: Run, what: str, port: str) -> float:
     """Bytes on the wire that a port has sent, over the simulated time."""
-    _refuse(what)
+    refuse(what)
     return _sent_bytes(run, port) * 8 / float(run.summary["simulated_s"]) / 1e9
 
 
 def repeated_share(run: Run, what: str, port: str) -> float:
     """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run pass it."""
-    _refuse(what)
+    refuse(what)
     tcp, simulated_s = run.scenario["tcp"], float(run.summary["simulated_s"])
     mtu: int = run.scenario["topology"]["mtu"]
     datagrams = (run.summary["datagram_gbps"] or 0) * 1e9 / 8 * simulated_s
@@ -71,6 +71,7 @@ def _sent_bytes(run: Run, port: str) -> int:
     return int(mine["sent_bytes"].sum())
 
 
-def _refuse(what: str) -> None:
+def refuse(what: str) -> None:
+    """Of a number that there is only one of."""
     if what:
         raise UnknownMetric

@@ -37,6 +37,17 @@ def parse_time(text: str) -> float:
     return float(number) / units[text[len(number) :]]
 
 
+def parse_rate(text: str) -> float:
+    """Bits per second of a rate as resolved scenarios print it.
+
+    >>> parse_rate("10Gbps"), parse_rate("2.5Mbps")
+    (10000000000.0, 2500000.0)
+    """
+    number = text.removesuffix("bps")
+    scale = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(number[-1], 1.0)
+    return float(number.rstrip("KkMGT")) * scale
+
+
 def rate(bits: float) -> str:
     """Bits per second with a decimal prefix.
 

@@ -3,9 +3,9 @@
 import argparse
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from shallows.judging import HOLDS, Check, Measured
 from shallows.measures import compute, measure
 from shallows.points import Point, plan
 from shallows.quantity import digits, signed, size
-from shallows.results import Run, on_axis
+from shallows.results import Run, place_on
 from shallows.running import Source, override_texts
 from shallows.sweep_commands import run_sweep
 from shallows.sweeps import choose_engine
@@ -69,8 +69,8 @@ def reproduce(options: argparse.Namespace) -> int:
         if runs is None:
             complete = False
             continue
-        measured = [Measured(run.labels, partial(measure, run)) for run in runs] or [
-            Measured(point.source.labels, partial(compute, point)) for point in points
+        measured = [Measured(run.labels, cache(partial(measure, run))) for run in runs] or [
+            Measured(point.source.labels, cache(partial(compute, point))) for point in points
         ]
         claims = paper.claims_of(each, quick=options.quick)
         findings += [Finding(c, judging.judge(c, each, measured, quick=options.quick)) for c in claims]
@@ -97,11 +97,7 @@ def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Poin
     source = Source.read(experiment.scenario, override_texts(changes))
     _, points = plan(source, parent / experiment.name)
     only = experiment.quick.only.items() if quick else ()
-    return [p for p in points if all(_place(p.source.labels, axis) in values for axis, values in only)]
-
-
-def _place(labels: Mapping[str, Any], axis: str) -> Any:
-    return next(iter(on_axis(labels, axis)), None)
+    return [p for p in points if all(place_on(p.source.labels, axis) in values for axis, values in only)]
 
 
 def _check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:
@@ -122,7 +118,7 @@ def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[s
     """Its figures of docs/figures.md by name of their file; of a reduced run, those of runs that it has."""
     found: dict[str, Figure] = {}
     for number, drawing in enumerate(experiment.draw, 1):
-        kept = [run for run in runs if all(_place(run.labels, a) == v for a, v in drawing.where.items())]
+        kept = [run for run in runs if all(place_on(run.labels, a) == v for a, v in drawing.where.items())]
         if not kept:
             if quick:
                 continue

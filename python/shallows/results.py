@@ -152,6 +152,15 @@ def axis_name(axis: str) -> str:
     return axis.rsplit(".", 1)[-1].replace("_", " ")
 
 
+def place_on(labels: Mapping[str, Any], axis: str) -> Any:
+    """A run's place on an axis, as `on_axis`; the first, or None.
+
+    >>> place_on({"scheme": "reno"}, "scheme"), place_on({"scheme": "reno"}, "load")
+    ('reno', None)
+    """
+    return next(iter(on_axis(labels, axis)), None)
+
+
 def on_axis(labels: Mapping[str, Any], axis: str) -> list[Any]:
     """A run's place on an axis, called by its key or the key's last word; several if keys end alike.
 

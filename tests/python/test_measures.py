@@ -37,26 +37,7 @@ overload = true
 
 def test_backlogs_and_goodput_are_those_of_a_port_and_a_host(tmp_path: Path) -> None:
     # 1 Gbit/s more than the link for 2 ms of 4: a queue grows steadily to 250 KB, and is drained in 0.2 ms.
-    text = """
-[stop]
-at = "4ms"
-[topology]
-kind = "star"
-hosts = 3
-rate = "10Gbps"
-[switch]
-buffer = { kind = "complete-sharing", pool = "1MB" }
-[measure]
-sample_queues = "1us"
-[[workload]]
-kind = "udp"
-senders = "0..2"
-receivers = "2..3"
-pattern = { kind = "constant", rate = "5.5Gbps" }
-stop = "2ms"
-overload = true
-"""
-    (tmp_path / "steady.toml").write_text(text)
+    (tmp_path / "steady.toml").write_text(SLOPE.replace("STOP", "4ms"))
     run = sh.run(tmp_path / "steady.toml", out=tmp_path / "run")
     port = "switch0->host2"
     # Half of 250 KB while it grows and drains, 2.2 ms of 4.
