@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
 
 pub mod event;
+pub mod mrg32k3a;
 pub mod packet;
 pub mod random;
 pub mod time;

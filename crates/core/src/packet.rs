@@ -80,6 +80,12 @@ impl Header {
         Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
     }
 
+    /// The sender's port number and the receiver's.
+    #[inline]
+    pub fn ports(&self) -> (u16, u16) {
+        ((self.ports >> 16) as u16, self.ports as u16)
+    }
+
     /// With this size on the wire in bytes, every header and framing included.
     #[must_use]
     #[inline]

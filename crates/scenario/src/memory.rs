@@ -4,11 +4,15 @@ use shallows_core::Bytes;
 use shallows_switch::buffer::{
     self, AbmConfig, Config, Congested, DrainRate, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule,
 };
+use shallows_switch::routing::Ecmp;
 
 use crate::check::Checker;
 use crate::quantity::Amount;
 use crate::spec::{self, Buffer, Spec};
 use crate::topology::{Link, Node, Routes};
+
+/// Before routes are known.
+const ANY_PATH: Ecmp = Ecmp::FiveTuple { seed: 0 };
 
 /// The memory of hosts and switches.
 pub(crate) struct Memory {
@@ -33,7 +37,7 @@ impl Memory {
 
     /// A host without routes.
     pub(crate) fn host_node(&self) -> Node {
-        Node { buffer: self.nic.clone(), routes: Routes::default(), ecmp_seed: 0 }
+        Node { buffer: self.nic.clone(), routes: Routes::default(), ecmp: ANY_PATH }
     }
 
     /// A switch, by its number among switches, without routes.
@@ -42,7 +46,7 @@ impl Memory {
         Node {
             buffer: Config { pools: vec![size; self.pools[switch]], ..self.switch.clone() },
             routes: Routes::default(),
-            ecmp_seed: 0,
+            ecmp: ANY_PATH,
         }
     }
 }

@@ -6,7 +6,6 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, PortKind};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
-use shallows_switch::routing::Ecmp;
 use shallows_transport::header_bytes;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
@@ -190,7 +189,7 @@ fn build(experiment: &Experiment) -> World {
     }
     let switches = network.nodes[network.hosts as usize..]
         .iter()
-        .map(|node| Switch { routes: node.routes.clone(), ecmp: Ecmp::new(node.ecmp_seed) })
+        .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp })
         .collect();
     let header_bytes = u16::try_from((header_bytes(experiment.tcp.timestamps) + network.framing).0)
         .expect("headers are small");

@@ -6,7 +6,7 @@ use shallows_core::event::EventQueue;
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections as Policy, Experiment, Flow, Next, WhenBusy, Workload};
+use shallows_scenario::{Connections as Policy, Experiment, FIRST_PORT, Flow, Next, WhenBusy, Workload};
 
 use crate::connection::Address;
 use crate::event::{Class, Event};
@@ -83,8 +83,6 @@ pub(crate) fn traffic(experiment: &Experiment) -> Traffic {
 
 /// Port on which every receiver listens.
 const SERVICE_PORT: u16 = 5_001;
-/// First port of a sender; below are the well-known ones.
-const FIRST_PORT: u16 = 1_024;
 
 impl Traffic {
     /// Whether every flow that will ever arrive has arrived and completed.

@@ -23,7 +23,7 @@ pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
 pub(crate) use port::*;
 pub(crate) use query::*;
-pub(crate) use switch::{Buffer, DtCounts, EgressDrop, PortOverride, PrivateRule, Switch};
+pub(crate) use switch::{Buffer, DtCounts, Ecmp, EgressDrop, PortOverride, PrivateRule, Switch};
 pub(crate) use tcp::*;
 pub(crate) use topology::{Common, Graph, LinkOverride, Topology};
 pub(crate) use workload::*;

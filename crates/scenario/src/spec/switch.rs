@@ -26,9 +26,24 @@ pub(crate) struct Switch {
     /// What a packet that a dequeue marker drops costs: its slot on the wire (default, hardware) or nothing.
     #[serde(default)]
     pub(crate) egress_drop: EgressDrop,
+    /// Which of several shortest paths a connection takes. Default `"five-tuple"`.
+    #[serde(default)]
+    pub(crate) ecmp: Ecmp,
     /// Ports that differ from the others. Where several entries name a port, the last one counts.
     #[serde(default)]
     pub(crate) overrides: Vec<PortOverride>,
+}
+
+/// Which of several shortest paths a connection takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ecmp {
+    /// By a hash of addresses, ports and protocol with a seed for each switch: evenly.
+    #[default]
+    FiveTuple,
+    /// By the hash of MQ-ECN's ns-2 simulations, which is uneven: of node, source, destination and the number of the pair.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// Ports that differ from the others; what is not given stays as for all.

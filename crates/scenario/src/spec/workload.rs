@@ -48,6 +48,9 @@ pub(crate) struct Poisson {
     pub(crate) overload: bool,
     /// Sizes of the flows.
     pub(crate) sizes: Sizes,
+    /// How times, pairs and sizes are drawn. Default `"own"`.
+    #[serde(default)]
+    pub(crate) draws: Draws,
     /// How many flows arrive. Default: as many as there are before `stop.at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flows: Option<u64>,
@@ -66,6 +69,19 @@ pub(crate) struct Poisson {
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
+}
+
+/// How the times, pairs and sizes of flows are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Draws {
+    /// From streams of the run's seed: one Poisson process, and pairs at random.
+    #[default]
+    Own,
+    /// As by the ns-2 scripts of BCC and MQ-ECN: a Poisson process for each pair, with their generator and their seeds. The
+    /// same flows under every seed of the run.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// Whose capacity a load is a share of.

@@ -7,6 +7,7 @@ pub(crate) mod routing;
 pub(crate) use build::build;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Rate};
+use shallows_switch::routing::Ecmp;
 use shallows_switch::{buffer, port};
 
 /// A host or a switch, by number: hosts first, then switches.
@@ -102,9 +103,12 @@ pub struct Node {
     pub buffer: buffer::Config,
     /// Next hops; empty at hosts.
     pub routes: Routes,
-    /// Seed of its choice among equal-cost next hops.
-    pub ecmp_seed: u64,
+    /// How it chooses among equal-cost next hops.
+    pub ecmp: Ecmp,
 }
+
+/// First port number of a sender's connections; below are the well-known ones.
+pub const FIRST_PORT: u16 = 1_024;
 
 /// The next hops of one switch.
 #[derive(Clone, Debug, Default)]

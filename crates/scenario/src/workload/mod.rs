@@ -4,6 +4,7 @@ mod build;
 mod classes;
 mod distribution;
 mod load;
+mod pairwise;
 mod poisson;
 mod queries;
 mod query;
@@ -16,6 +17,7 @@ pub(crate) use build::build;
 pub(crate) use classes::Classed;
 pub use classes::Classes;
 pub(crate) use load::Segments;
+pub(crate) use pairwise::Pairwise;
 pub(crate) use poisson::Poisson;
 pub(crate) use queries::Queries;
 pub use query::{Leg, LegKind, QueryRecord};
@@ -76,6 +78,8 @@ pub trait Workload: fmt::Debug + Send {
 pub(crate) enum Generator {
     /// Random arrivals.
     Poisson(Poisson),
+    /// Random arrivals of each pair by itself.
+    Pairwise(Pairwise),
     /// Rounds of synchronised flows.
     Incast(Incast),
     /// A list of flows.
@@ -89,6 +93,7 @@ impl Generator {
     pub(crate) fn start(&self) -> Box<dyn Workload> {
         match self {
             Self::Poisson(workload) => Box::new(workload.clone()),
+            Self::Pairwise(workload) => Box::new(workload.clone()),
             Self::Incast(workload) => Box::new(workload.clone()),
             Self::Schedule(workload) => Box::new(workload.clone()),
             Self::Queries(workload) => Box::new(workload.clone()),
@@ -99,6 +104,7 @@ impl Generator {
     pub(crate) fn expected_flows(&self) -> Option<u64> {
         match self {
             Self::Poisson(workload) => workload.expected_flows(),
+            Self::Pairwise(workload) => workload.expected_flows(),
             Self::Incast(workload) => Some(workload.expected_flows()),
             Self::Schedule(workload) => Some(workload.expected_flows()),
             Self::Queries(workload) => workload.expected_flows(),

@@ -3,7 +3,6 @@
 use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::{Experiment, Link, Network};
-use shallows_switch::routing::Ecmp;
 use shallows_transport::header_bytes;
 
 use crate::connection::Address;
@@ -33,7 +32,7 @@ fn path<'a>(network: &'a Network, header: &Header) -> Vec<&'a Link> {
             return path;
         }
         let node = &network.nodes[reached.0 as usize];
-        let next = Ecmp::new(node.ecmp_seed).select(header, node.routes.next_hops(header.destination));
+        let next = node.ecmp.select(header, node.routes.next_hops(header.destination));
         path.push(&network.links[next as usize]);
     }
 }
