@@ -211,6 +211,7 @@ FIGURES = {
     "slowdown": "slowdown against size of flow: median and 99th percentile",
     "slowdown-cdf": "distribution of slowdowns by size of flow",
     "incast": "goodput and time of queries against the number of servers",
+    "query-cdf": "distribution of the times that queries take",
     "queue": "backlog of ports and pools over time",
     "queue-cdf": "distribution of backlogs",
     "heat-map": "backlog of all ports over time",

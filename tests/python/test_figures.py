@@ -338,12 +338,27 @@ def test_pings_are_told_apart_by_class(classes: list[sh.Run]) -> None:
     assert figure.axes[0].get_xlabel() == "round-trip time (µs)"
 
 
+def test_a_query_counts_from_its_first_packet_to_its_last_answer(blocks: list[sh.Run]) -> None:
+    figure = figures.query_cdf(blocks)
+    (plot,) = figure.axes
+    factor = {"µs": 1, "ms": 1e3, "s": 1e6}[re.findall(r"\((.*)\)", plot.get_xlabel())[0]]
+    for name, members in inputs.groups(blocks).items():
+        asked = pl.concat([run.queries for run in members if run.queries is not None])
+        times = asked.filter(pl.col("counted") == 1)["completion_us"].drop_nulls()
+        places, shares = curves(plot)[name or blocks[0].summary["name"]]
+        assert places[-1] * factor == pytest.approx(times.max())
+        middle = len(places) // 2
+        within = (times <= places[middle] * factor * (1 + 1e-9)).sum() / len(times)
+        assert shares[middle] == pytest.approx(within)
+
+
 FIXTURES = {
     "fct": "loads",
     "fct-cdf": "heavy",
     "slowdown": "heavy",
     "slowdown-cdf": "heavy",
     "incast": "blocks",
+    "query-cdf": "blocks",
     "queue": "heavy",
     "queue-cdf": "heavy",
     "heat-map": "heavy",

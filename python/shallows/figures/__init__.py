@@ -13,6 +13,7 @@ from shallows.figures.against import fct, incast
 from shallows.figures.distributions import (
     fct_cdf,
     ping,
+    query_cdf,
     queue_cdf,
     shares,
     slowdown,
@@ -31,6 +32,7 @@ __all__ = [
     "heat_map",
     "incast",
     "ping",
+    "query_cdf",
     "queue",
     "queue_cdf",
     "save",

@@ -78,6 +78,53 @@ def slowdown_cdf(runs: Runs) -> "Figure":
     return _flow_cdf(as_list(runs), "slowdown")
 
 
+def query_cdf(runs: Runs) -> "Figure":
+    """Distribution of the times that queries or blocks take, a line for each scheme.
+
+    Queries of runs that differ in nothing but their seed are taken together; those that have no answer yet are left out.
+
+    Parameters
+    ----------
+    runs
+        Finished runs with queries, blocks or rounds of an incast with `think_time`.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> blocks = {"kind": "block-transfer", "clients": 0, "servers": "1..41", "block": "1MB"}
+    >>> run = sh.run(sh.example("incast"), {"workload.0": blocks}, out=folder / "query-cdf")
+    >>> sh.figures.query_cdf(run).axes[0].get_ylabel()
+    'share of queries'
+    """
+    import polars as pl
+
+    lines = {
+        name: pl.concat([_answered(run) for run in members]).sort()
+        for name, members in groups(as_list(runs)).items()
+    }
+    if not any(map(len, lines.values())):
+        raise ShallowsError("no query of these runs is complete", "let them run for longer: stop.at")
+    with style.panels(1, 1, 1.5) as (figure, (plot,)):
+        unit = style.time_unit(value for times in lines.values() for value in times)
+        _draw_cdf(plot, {line: _ranks(times / unit.size) for line, times in lines.items() if len(times)})
+        plot.set(ylabel="share of queries", xlabel=f"completion time ({unit.name})")
+        style.add_legend(figure, plot)
+    return figure
+
+
+def _answered(run: Run) -> "pl.Series":
+    """How long the queries of a run took that have their answer and are counted, in µs."""
+    import polars as pl
+
+    asked = table(run, "queries")
+    return asked.filter((pl.col("counted") == 1) & pl.col("completion_us").is_not_null())["completion_us"]
+
+
 def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
     lines = {name: _completed(members) for name, members in groups(runs).items()}
     sizes = {}
