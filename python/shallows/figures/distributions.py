@@ -81,7 +81,8 @@ def slowdown_cdf(runs: Runs) -> "Figure":
 def query_cdf(runs: Runs) -> "Figure":
     """Distribution of the times that queries or blocks take, a line for each scheme.
 
-    Queries of runs that differ in nothing but their seed are taken together; those that have no answer yet are left out.
+    Queries of runs that differ in nothing but their seed are taken together; those without an answer are left
+    out.
 
     Parameters
     ----------
