@@ -184,12 +184,12 @@ def _with_ports(run: Run) -> "Any":
     return run.flows
 
 
-def _ids_of_run(run: Run) -> list[int]:
+def _ids_of_run(run: Run) -> Sequence[int]:
     """HPCC's numbers of a run's hosts."""
     network = run.scenario["topology"]
     if network["kind"] != "graph":
-        # Hosts are numbered first, and so are HPCC's.
-        return list(range(1 << 17))
+        # Hosts are numbered first, as those of HPCC then are; a network has fewer.
+        return range(1 << 18)
     hosts, switches = (_expand(network[kind]) for kind in ("hosts", "switches"))
     return node_ids(hosts, switches)
 

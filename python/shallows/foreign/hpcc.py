@@ -31,12 +31,8 @@ class Network:
     switches: list[int]
     cables: list[Cable]
 
-    def name(self, node: int) -> str:
-        """What a node is called in our scenario."""
-        return node_name(node, node in self.switches)
 
-
-def node_name(node: int, is_switch: bool) -> str:
+def node_name(node: int, *, is_switch: bool) -> str:
     """What a node is called in our scenario: its number stays legible."""
     return f"{'switch' if is_switch else 'host'}{node}"
 
@@ -55,7 +51,8 @@ def import_hpcc(source: Path, ignored: Sequence[str] = ()) -> Imported:
     classes = sorted({flow.pg for flow in flows if flow.pg is not None})
     mtu = config.payload + TCP_HEADERS
     wire = {"mtu": mtu, "framing": HEADERS - TCP_HEADERS}
-    hosts, switches = ([network.name(node) for node in nodes] for nodes in (network.hosts, network.switches))
+    hosts = [node_name(node, is_switch=False) for node in network.hosts]
+    switches = [node_name(node, is_switch=True) for node in network.switches]
     tables: dict[str, dict[str, Any]] = {
         "stop": {"at": writing.time(config.stop_ps)},
         "topology": writing.graph(hosts, switches, network.cables, wire),
@@ -164,7 +161,7 @@ def _cable(line: Line, nodes: int, switches: set[int], linked: dict[int, int]) -
             f"an error rate of {line.words[4]}",
             "links lose nothing here: change it to 0 if you can do without",
         )
-    one, other = (node_name(end, end in switches) for end in ends)
+    one, other = (node_name(end, is_switch=end in switches) for end in ends)
     return Cable((one, other), line.rate(line.words[2]), line.time("the delay", line.words[3]))
 
 

@@ -36,6 +36,8 @@ class Connection:
     source: int
     destination: int
     values: dict[str, str]
+    turn: int = 0
+    """Its place among those that wait for the same trigger, from one."""
 
 
 @dataclass
@@ -85,7 +87,12 @@ def import_htsim(path: Path, topology: Path | None, ignored: Sequence[str] = ())
             "buffer": {"kind": "dynamic-threshold", "alpha": 1.0, "pool": "16MB"},
             "markers": [{"kind": "threshold", "k": "12us"}],
         },
-        "tcp": {"congestion": "dctcp", "rto": {"initial": "5ms", "min": "5ms"}},
+        "tcp": {
+            "congestion": "dctcp",
+            # An acknowledgement that waits for a second segment could outlast the timeout.
+            "delayed_ack": {"segments": 1},
+            "rto": {"initial": "5ms", "min": "5ms"},
+        },
     }
     comments = {
         "switch": "The connection matrix says nothing of switches and senders: change these.",
@@ -217,7 +224,9 @@ def _link(connections: list[Connection], triggers: dict[int, Trigger], nodes: in
                 raise line.error(f"id {number} is that of line {ids[number]} too", "give each flow its own")
             ids[number] = line.number
         if "trigger" in values:
-            _find(connection, "trigger", triggers).targets.append(connection)
+            targets = _find(connection, "trigger", triggers).targets
+            targets.append(connection)
+            connection.turn = len(targets)
         for name in ("send_done_trigger", "recv_done_trigger"):
             if name in values:
                 _find(connection, name, triggers).fired_by.append(connection)
@@ -259,9 +268,8 @@ def _flow(connection: Connection, triggers: dict[int, Trigger]) -> Flow:
     after, count, start = "", 1, 0
     if "trigger" in values:
         trigger = _find(connection, "trigger", triggers)
-        place = next(i for i, target in enumerate(trigger.targets, start=1) if target is connection)
         after = str(int(values["trigger"]))
-        count = {"oneshot": 1, "multishot": place}.get(trigger.kind) or trigger.count or 1
+        count = connection.turn if trigger.kind == "multishot" else trigger.count or 1
     else:
         # connection_matrix.cpp: picoseconds, of which a part is cut off.
         start = int(line.decimal("start", values["start"]))
