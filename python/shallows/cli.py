@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_plot(commands)
     _add_compare(commands)
     _add_reproduce(commands)
+    _add_foreign(commands)
     _add_small(commands)
     return parser
 
@@ -328,6 +329,64 @@ def _reproduce(options: argparse.Namespace) -> int:
     from shallows.reproduction import reproduce
 
     return reproduce(options)
+
+
+def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = _add_formats(commands, "import", "make a scenario from another simulator's files")
+    hpcc = _add(
+        kinds, "hpcc", _from_hpcc, "make a scenario from HPCC's config.txt, topology.txt and flow.txt"
+    )
+    hpcc.add_argument(
+        "source", metavar="DIR|config.txt", help="the configuration, or the folder that holds it"
+    )
+    htsim = _add(kinds, "htsim", _from_htsim, "make a scenario from htsim's connection matrix")
+    htsim.add_argument("source", metavar="FILE.cm", help="the connection matrix")
+    htsim.add_argument(
+        "--topo", dest="topology", metavar="FILE.topo", help="the fat tree; default: one switch"
+    )
+    for parser in (hpcc, htsim):
+        parser.add_argument("-o", dest="out", required=True, metavar="SCENARIO.toml", help="what to write")
+        parser.add_argument(
+            "--ignore",
+            dest="ignored",
+            action="append",
+            default=[],
+            metavar="KEY",
+            help="do without what this key does; may be repeated",
+        )
+    kinds = _add_formats(commands, "export", "write another simulator's files from scenarios and runs")
+    export = _add(kinds, "hpcc", _to_hpcc, "write HPCC's fct.txt, flow.txt or topology.txt")
+    export.add_argument("source", metavar="RUN|SCENARIO.toml", help="a run's folder, or a scenario file")
+    export.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
+    export.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
+    export.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
+    for parser in (hpcc, htsim, export):
+        parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def _add_formats(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str
+) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    return parser.add_subparsers(title="formats", metavar="FORMAT", required=True)
+
+
+def _from_hpcc(options: argparse.Namespace) -> int:
+    from shallows.foreign.commands import from_hpcc
+
+    return from_hpcc(options)
+
+
+def _from_htsim(options: argparse.Namespace) -> int:
+    from shallows.foreign.commands import from_htsim
+
+    return from_htsim(options)
+
+
+def _to_hpcc(options: argparse.Namespace) -> int:
+    from shallows.foreign.commands import to_hpcc
+
+    return to_hpcc(options)
 
 
 def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -62,6 +62,12 @@ impl PyExperiment {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
+    /// Hosts, switches and cables, as JSON: names of the nodes in order of their numbers, and of each cable its ends by
+    /// number, its rate in bit/s and the delay that packets have on it in ps.
+    fn network(&self) -> PyResult<String> {
+        guard(|| self.0.network.describe().to_string())
+    }
+
     /// What was computed for the scenario, with formulas and inputs.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()

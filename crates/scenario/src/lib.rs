@@ -30,5 +30,5 @@ pub use experiment::{
 };
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};
-pub use topology::{FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes};
-pub use workload::{Classes, Flow, Leg, LegKind, Next, QueryRecord, Workload};
+pub use topology::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes};
+pub use workload::{Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

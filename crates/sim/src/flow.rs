@@ -18,6 +18,8 @@ pub(crate) struct FlowRecord {
     pub(crate) class: u8,
     /// Which part of a query it is.
     pub(crate) leg: Option<Leg>,
+    /// Its place in a list of flows that wait for one another.
+    pub(crate) listed: Option<u32>,
     /// When the last byte reached the receiver.
     pub(crate) received_at: Option<Instant>,
     /// When the sender had every acknowledgement.

@@ -6,7 +6,9 @@ use shallows_core::event::EventQueue;
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections as Policy, Experiment, FIRST_PORT, Flow, Next, WhenBusy, Workload};
+use shallows_scenario::{
+    Connections as Policy, Experiment, FIRST_PORT, Flow, Milestone, Next, WhenBusy, Workload,
+};
 
 use crate::connection::Address;
 use crate::event::{Class, Event};
@@ -81,7 +83,7 @@ pub(crate) fn traffic(experiment: &Experiment) -> Traffic {
     }
 }
 
-/// Port on which every receiver listens.
+/// Port on which receivers listen, but for flows that say another.
 const SERVICE_PORT: u16 = 5_001;
 
 impl Traffic {
@@ -147,7 +149,8 @@ impl World {
         let record = self.record(flow);
         match policy {
             Policy::New => {
-                let slot = self.open_connection(flow.source, flow.destination, flow.class, false);
+                let ends = (flow.source, flow.destination, flow.port);
+                let slot = self.open_connection(ends, flow.class, false);
                 self.start_flow(slot, record, queue);
             }
             Policy::Persistent { per_pair, when_busy, .. } => {
@@ -168,6 +171,7 @@ impl World {
             workload: flow.workload,
             class: flow.class,
             leg: flow.leg,
+            listed: flow.listed,
             received_at: None,
             acked_at: None,
             address: None,
@@ -206,16 +210,23 @@ impl World {
 
     /// Open one more persistent connection of a pair.
     pub(crate) fn open_persistent(&mut self, key: (u16, HostId, HostId), class: u8) -> u32 {
-        let slot = self.open_connection(key.1, key.2, class, true);
+        let slot = self.open_connection((key.1, key.2, None), class, true);
         self.traffic.pools.entry(key).or_default().connections.push(slot);
         slot
     }
 
-    fn open_connection(&mut self, source: HostId, destination: HostId, class: u8, persistent: bool) -> u32 {
+    /// Open a connection from a host to another, and there to a port of its own if that is given.
+    fn open_connection(
+        &mut self,
+        (source, destination, port): (HostId, HostId, Option<u16>),
+        class: u8,
+        persistent: bool,
+    ) -> u32 {
         let next = &mut self.traffic.next_port[source.0 as usize];
         let source_port = *next;
         *next = next.checked_add(1).unwrap_or(FIRST_PORT);
-        let address = Address { source, destination, source_port, destination_port: SERVICE_PORT, class };
+        let destination_port = port.unwrap_or(SERVICE_PORT);
+        let address = Address { source, destination, source_port, destination_port, class };
         self.connections.open(&self.tcp, address, persistent)
     }
 
@@ -254,12 +265,14 @@ impl World {
         // The sender's side is booked when that is done.
         record.starved = Some(Starved { ack: Duration::ZERO, arrival: side.gap.longest() });
         let index = usize::from(record.workload);
+        let listed = record.listed;
         if let Some(leg) = record.leg {
             let sending = &self.connections.senders[slot as usize];
             record.timeouts_felt = sending.sender.stats().timeouts - sending.before.0;
             self.traffic.sources[index].workload.on_complete(leg, queue.now());
             self.pull(index, queue);
         }
+        self.milestone(index, listed, Milestone::Received, queue);
     }
 
     /// The sender of a flow has every acknowledgement: the connection is free, or closes.
@@ -278,6 +291,8 @@ impl World {
         self.traffic.open -= 1;
         self.traffic.completed += 1;
         let key = (record.workload, address.source, address.destination);
+        let (index, listed) = (usize::from(record.workload), record.listed);
+        self.milestone(index, listed, Milestone::Acked, queue);
         self.finished = self.ends_on_completion && self.traffic.is_complete();
         if !persistent {
             if let Some(card) = self.ictcp.get_mut(address.destination.0 as usize) {
@@ -290,6 +305,20 @@ impl World {
         match pool.waiting.pop_front() {
             Some(waiting) => self.start_flow(slot, waiting, queue),
             None => self.pump(slot, queue),
+        }
+    }
+
+    /// Tell a workload how far a flow of its list has come, if it is in one.
+    fn milestone(
+        &mut self,
+        index: usize,
+        listed: Option<u32>,
+        milestone: Milestone,
+        queue: &mut EventQueue<Event>,
+    ) {
+        if let Some(listed) = listed {
+            self.traffic.sources[index].workload.on_milestone(listed, milestone, queue.now());
+            self.pull(index, queue);
         }
     }
 

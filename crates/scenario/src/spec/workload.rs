@@ -305,13 +305,13 @@ pub(crate) struct Incast {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trace {
-    /// The file, relative to the scenario: a header line `start_ns,source,destination,bytes`, then one line per flow in
-    /// order of time.
+    /// The file, relative to the scenario: a header line `start_ns,source,destination,bytes` with further columns if need
+    /// be (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), then one line per flow in order of time.
     pub(crate) path: String,
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service of its flows: a number (DSCP), or a rule. Default 0; not with a column of that name.
     #[serde(default)]
     pub(crate) class: Class,
 }

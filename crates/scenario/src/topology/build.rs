@@ -7,7 +7,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::routing::{Ecmp, Ns2};
 
-use super::{FIRST_PORT, Link, Network, Node, NodeId, PortKind, graph, routing};
+use super::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, graph, routing};
 use crate::check::Checker;
 use crate::memory::{self, Memory};
 use crate::ports;
@@ -22,13 +22,25 @@ pub(super) const MAX_ROUTES: u64 = 1 << 27;
 
 /// A cable between two nodes, before it becomes two links.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cable {
+pub(super) struct Planned {
     pub(super) ends: [NodeId; 2],
     pub(super) rate: Rate,
     /// Propagation.
     pub(super) delay: Duration,
     /// What the port at each end is.
     pub(super) kinds: [PortKind; 2],
+}
+
+impl Planned {
+    fn is_at_host(&self) -> bool {
+        self.kinds.iter().any(|kind| matches!(kind, PortKind::Nic | PortKind::ToHost))
+    }
+
+    /// The cable, whose delay is also that of the host at its end.
+    fn with_hosts(&self, host_delay: Duration) -> Cable {
+        let more = if self.is_at_host() { host_delay } else { Duration::ZERO };
+        Cable { ends: self.ends, rate: self.rate, delay: self.delay + more }
+    }
 }
 
 /// Nodes and cables, before they are checked against overrides.
@@ -39,7 +51,7 @@ pub(super) struct Plan {
     pub(super) host_names: Option<Vec<String>>,
     pub(super) switch_names: Vec<String>,
     /// The cable of each host, in their order; then those between switches.
-    pub(super) cables: Vec<Cable>,
+    pub(super) cables: Vec<Planned>,
 }
 
 /// The network that `spec` describes, unless something is wrong with it.
@@ -58,6 +70,7 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
         hosts: plan.hosts,
         switches: plan.switch_names.len() as u32,
         links: links(&plan, common.host_delay),
+        cables: plan.cables.iter().map(|planned| planned.with_hosts(common.host_delay)).collect(),
         nodes: Vec::new(),
         ports: Vec::new(),
         notes: Vec::new(),
@@ -139,7 +152,7 @@ fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
             plan.hosts = t.left + t.right;
             plan.switch_names = vec!["left".to_owned(), "right".to_owned()];
             plan.attach_hosts(common, |host| u32::from(host >= t.left));
-            plan.cables.push(Cable {
+            plan.cables.push(Planned {
                 ends: [plan.switch(0), plan.switch(1)],
                 rate: t.bottleneck_rate.unwrap_or(t.rate).0,
                 delay: t.bottleneck_delay.unwrap_or(t.link_delay).0,
@@ -153,7 +166,7 @@ fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
             plan.attach_hosts(common, |host| host / t.hosts_per_leaf);
             for (leaf, spine) in (0..t.leaves).flat_map(|leaf| (0..t.spines).map(move |spine| (leaf, spine)))
             {
-                plan.cables.push(Cable {
+                plan.cables.push(Planned {
                     ends: [plan.switch(leaf), plan.switch(t.leaves + spine)],
                     rate: t.uplink_rate.unwrap_or(t.rate).0,
                     delay: t.uplink_delay.unwrap_or(t.link_delay).0,
@@ -171,7 +184,7 @@ impl Plan {
     }
 
     fn attach_hosts(&mut self, common: &Common<'_>, switch_of: impl Fn(u32) -> u32) {
-        let cables = (0..self.hosts).map(|host| Cable {
+        let cables = (0..self.hosts).map(|host| Planned {
             ends: [NodeId(host), NodeId(self.hosts + switch_of(host))],
             rate: common.rate,
             delay: common.link_delay,
@@ -238,7 +251,6 @@ fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
         for (from, to, kind) in
             [(cable.ends[0], cable.ends[1], cable.kinds[0]), (cable.ends[1], cable.ends[0], cable.kinds[1])]
         {
-            let at_host = matches!(kind, PortKind::Nic | PortKind::ToHost);
             let side = beside.entry((from, to)).or_default();
             *side += 1;
             let mut name = format!("{}->{}", plan.name(from), plan.name(to));
@@ -249,7 +261,7 @@ fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
                 from,
                 to,
                 rate: cable.rate,
-                delay: if at_host { cable.delay + host_delay } else { cable.delay },
+                delay: cable.with_hosts(host_delay).delay,
                 kind,
                 port: 0,
                 pool: 0,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{Cable, MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan};
+use super::build::{MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan, Planned};
 use super::{NodeId, PortKind, routing};
 use crate::check::Checker;
 use crate::pattern;
@@ -58,18 +58,14 @@ fn cables(
     nodes: &BTreeMap<&str, NodeId>,
     hosts: u32,
     checker: &mut Checker<'_>,
-) -> Option<Vec<Cable>> {
+) -> Option<Vec<Planned>> {
     let before = checker.problems.len();
     let mut cables = Vec::new();
     for (index, entry) in graph.links.iter().enumerate() {
         let key = format!("topology.links[{index}]");
         let [from, to] = [0, 1].map(|end| {
             let wanted = &entry.between[end];
-            let mut found: Vec<NodeId> = nodes
-                .iter()
-                .filter(|(name, _)| pattern::matches(wanted, name))
-                .map(|(_, node)| *node)
-                .collect();
+            let mut found = matching(wanted, nodes);
             checker.require(!found.is_empty(), &format!("{key}.between[{end}]"), || {
                 let (example, _) = nodes.iter().find(|(_, node)| node.0 == hosts).expect("there is a switch");
                 format!("no node is called \"{wanted}\"; one is \"{example}\"")
@@ -98,7 +94,7 @@ fn cables(
                 break;
             }
             let at_host = ends[0].0 < hosts;
-            cables.push(Cable {
+            cables.push(Planned {
                 ends,
                 rate: entry.rate.unwrap_or(graph.rate).0,
                 delay: entry.delay.unwrap_or(graph.link_delay).0,
@@ -109,8 +105,19 @@ fn cables(
     (checker.problems.len() == before).then_some(cables)
 }
 
+/// The nodes that an end of an entry stands for: of a name, of `*`, or of a range such as `h{0..10}`.
+fn matching(wanted: &str, nodes: &BTreeMap<&str, NodeId>) -> Vec<NodeId> {
+    if wanted.contains('*') {
+        let known = nodes.iter().filter(|(name, _)| pattern::matches(wanted, name));
+        return known.map(|(_, node)| *node).collect();
+    }
+    // All of a range or none, so that a slip of the pen is noticed.
+    let names = pattern::expand(wanted).unwrap_or_default();
+    names.iter().map(|name| nodes.get(name.as_str()).copied()).collect::<Option<_>>().unwrap_or_default()
+}
+
 /// A host has one network card.
-fn check_hosts(names: &[String], cables: &[Cable], checker: &mut Checker<'_>) {
+fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) {
     let mut links = vec![0u32; names.len()];
     for cable in cables {
         if let Some(count) = links.get_mut(cable.ends[0].0 as usize) {
@@ -127,7 +134,7 @@ fn check_hosts(names: &[String], cables: &[Cable], checker: &mut Checker<'_>) {
 }
 
 /// Every switch reaches every other.
-fn check_switches(names: &[String], cables: &[Cable], hosts: u32, checker: &mut Checker<'_>) {
+fn check_switches(names: &[String], cables: &[Planned], hosts: u32, checker: &mut Checker<'_>) {
     let trunks = cables.iter().filter(|cable| cable.ends[0].0 >= hosts);
     let ends = trunks.map(|cable| ((cable.ends[0].0 - hosts) as usize, (cable.ends[1].0 - hosts) as usize));
     if let Some((from, to)) = routing::unconnected(names.len(), ends) {

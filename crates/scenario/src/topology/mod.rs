@@ -5,6 +5,7 @@ mod graph;
 pub(crate) mod routing;
 
 pub(crate) use build::build;
+use serde_json::json;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::routing::Ecmp;
@@ -24,6 +25,8 @@ pub struct Network {
     /// Directed links. A link's number is also that of the egress port it leaves from. Link *h* below `hosts` is the
     /// one that leaves host *h*.
     pub links: Vec<Link>,
+    /// What links are the two directions of: that of each host, then those between switches as they are listed.
+    pub cables: Vec<Cable>,
     /// Hosts, then switches.
     pub nodes: Vec<Node>,
     /// What ports are made of; links say which of these theirs is.
@@ -34,6 +37,17 @@ pub struct Network {
     pub mtu: Bytes,
     /// What every link carries for a packet beyond the IP packet itself.
     pub framing: Bytes,
+}
+
+/// What two nodes are linked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// A host, if there is one, comes first.
+    pub ends: [NodeId; 2],
+    /// Bits per second, in each direction.
+    pub rate: Rate,
+    /// From the last bit sent to the packet's arrival, as [`Link::delay`].
+    pub delay: Duration,
 }
 
 /// One direction of a cable.
@@ -82,6 +96,18 @@ impl Network {
     pub(crate) fn host_name(&self, host: u32) -> &str {
         let name = &self.links[host as usize].name;
         name.split_once("->").map_or(name, |(from, _)| from)
+    }
+
+    /// Nodes by name, and cables by their ends, rate (bit/s) and delay (ps), as JSON.
+    pub fn describe(&self) -> serde_json::Value {
+        let mut names = vec![""; (self.hosts + self.switches) as usize];
+        for link in &self.links {
+            names[link.from.0 as usize] = link.name.split("->").next().unwrap_or_default();
+        }
+        let (hosts, switches) = names.split_at(self.hosts as usize);
+        let cable = |cable: &Cable| json!([cable.ends[0].0, cable.ends[1].0, cable.rate.0, cable.delay.0]);
+        let cables: Vec<_> = self.cables.iter().map(cable).collect();
+        json!({"hosts": hosts, "switches": switches, "cables": cables})
     }
 
     /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.

@@ -12,7 +12,8 @@ use shallows_switch::discipline;
 use super::distribution::Sizes;
 use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
-use super::{Classes, Generator, Incast, Pairwise, Poisson, Schedule, pairwise, poisson, trace};
+use super::trace::Trace;
+use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, pairwise, poisson, trace};
 use crate::check::Checker;
 use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, Probe, WarmUp, WhenBusy};
 use crate::hosts::HostSet;
@@ -339,14 +340,33 @@ impl Builder<'_, '_, '_> {
     fn trace(&mut self, w: &spec::Trace, key: &str) -> Option<()> {
         let at = format!("{key}.path");
         let text = self.checker.read(&at, &w.path)?;
-        let flows = trace::parse(&text, self.network.hosts, self.number());
-        let flows = self.checker.accept(&at, flows.map_err(|message| format!("{}, {message}", w.path)))?;
+        let trace = trace::parse(&text, self.network, self.number());
+        let trace = self.checker.accept(&at, trace.map_err(|message| format!("{}, {message}", w.path)))?;
+        let Trace { flows, links, columns } = trace;
+        let persistent = matches!(w.connections, spec::Connections::Persistent(_));
+        if persistent && columns.contains(&"port") {
+            let message = format!("{} has a column \"port\", which needs connections = \"new\"", w.path);
+            return self.refuse(&format!("{key}.connections"), &message);
+        }
+        if w.class != spec::Class::default() && columns.contains(&"class") {
+            let message = format!("{} has a column \"class\"; leave one of the two out", w.path);
+            return self.refuse(&format!("{key}.class"), &message);
+        }
         let mut pairs: Vec<_> = flows.iter().map(|flow| (flow.source, flow.destination)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let connections = self.connections(&w.connections, || pairs.len() as u64, key)?;
-        let classes = self.classes(&w.class, key)?;
-        self.add(Generator::Schedule(Schedule::new(flows)), connections, Pairs::List(pairs), classes);
+        let classes = match columns.contains(&"class") {
+            true => Classes::Listed(flows.iter().map(|flow| flow.class).max().unwrap_or_default()),
+            false => self.classes_of(&w.class, key)?,
+        };
+        self.check_classes(&classes, key)?;
+        let generator = if links.waits.is_empty() {
+            Generator::Schedule(Schedule::new(flows))
+        } else {
+            Generator::Chain(Chain::new(flows, links))
+        };
+        self.add(generator, connections, Pairs::List(pairs), classes);
         Some(())
     }
 
@@ -426,6 +446,12 @@ impl Builder<'_, '_, '_> {
 
     /// Classes of service for which every port of a switch and every network card has a queue.
     fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
+        let classes = self.classes_of(class, key)?;
+        self.check_classes(&classes, key)?;
+        Some(classes)
+    }
+
+    fn classes_of(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
         let key = format!("{key}.class");
         let classes = match class {
             spec::Class::Fixed(class) => Classes::Fixed(*class),
@@ -454,6 +480,12 @@ impl Builder<'_, '_, '_> {
                 Classes::Random(shares.collect())
             }
         };
+        Some(classes)
+    }
+
+    /// Refuse classes without a queue.
+    fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
+        let key = format!("{key}.class");
         let highest = usize::from(classes.highest());
         for link in &self.network.links {
             let discipline::Config::Composed(port) = &self.network.port(link).discipline else { continue };
@@ -468,7 +500,7 @@ impl Builder<'_, '_, '_> {
                 return self.refuse(&key, &message);
             }
         }
-        Some(classes)
+        Some(())
     }
 
     /// Refuse sources that offer a link more than it carries; one may be kept busy all the time.

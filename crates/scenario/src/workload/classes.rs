@@ -4,7 +4,7 @@ use shallows_core::Instant;
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 
-use super::{Leg, Next, QueryRecord, Workload};
+use super::{Leg, Milestone, Next, QueryRecord, Workload};
 
 /// Which class of service the flows of a workload have.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub enum Classes {
     BySender(u8),
     /// Each flow draws its own, and all flows of a query one: by class, the share of flows in it or in one below.
     Random(Vec<f64>),
+    /// Each flow of a list has one already; this is the highest.
+    Listed(u8),
 }
 
 impl Classes {
@@ -35,14 +37,14 @@ impl Classes {
         match *self {
             Self::Fixed(class) => class,
             Self::BySender(classes) => (source.0 % u32::from(classes)) as u8,
-            Self::Random(_) => 0,
+            Self::Random(_) | Self::Listed(_) => 0,
         }
     }
 
     /// The highest class that occurs.
     pub(crate) fn highest(&self) -> u8 {
         match self {
-            Self::Fixed(class) => *class,
+            Self::Fixed(class) | Self::Listed(class) => *class,
             Self::BySender(classes) => classes - 1,
             Self::Random(cumulative) => (cumulative.len() - 1) as u8,
         }
@@ -55,26 +57,28 @@ pub(crate) struct Classed {
     workload: Box<dyn Workload>,
     classes: Classes,
     stream: Stream,
-    /// The flows of a query arrive in an order that the network decides, so that each query has a stream of its own.
-    query_seed: u64,
+    /// Where the network decides in which order flows arrive, each query has a stream of its own, and each flow of a list.
+    own_seed: u64,
 }
 
 impl Classed {
     /// The flows of `workload`, number `index` among those that send flows, in `classes`.
     pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
-        let query_seed = Stream::new(seed, "query classes", index).next_u64();
-        Self { workload, classes, stream: Stream::new(seed, "classes", index), query_seed }
+        let own_seed = Stream::new(seed, "query classes", index).next_u64();
+        Self { workload, classes, stream: Stream::new(seed, "classes", index), own_seed }
     }
 }
 
 impl Workload for Classed {
     fn next(&mut self, now: Instant) -> Next {
         let mut next = self.workload.next(now);
-        if let Next::Flow(flow) = &mut next {
-            flow.class = match flow.leg {
+        if let Next::Flow(flow) = &mut next
+            && !matches!(self.classes, Classes::Listed(_))
+        {
+            flow.class = match flow.leg.map(|leg| leg.query).or(flow.listed) {
                 None => self.classes.of(flow.source, &mut self.stream),
-                Some(leg) => {
-                    let mut stream = Stream::new(self.query_seed, "class", leg.query.into());
+                Some(number) => {
+                    let mut stream = Stream::new(self.own_seed, "class", number.into());
                     self.classes.of(flow.source, &mut stream)
                 }
             };
@@ -84,6 +88,10 @@ impl Workload for Classed {
 
     fn on_complete(&mut self, leg: Leg, now: Instant) {
         self.workload.on_complete(leg, now);
+    }
+
+    fn on_milestone(&mut self, listed: u32, milestone: Milestone, now: Instant) {
+        self.workload.on_milestone(listed, milestone, now);
     }
 
     fn queries(&self) -> &[QueryRecord] {

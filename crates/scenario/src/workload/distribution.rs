@@ -27,9 +27,11 @@ pub(crate) struct Sizes {
 const MAX_FLOW: f64 = (1u64 << 50) as f64;
 
 impl Cdf {
-    /// Read lines of a value and a share, in 0–1 or 0–100; `#` begins a comment. An error names the line.
+    /// Read lines of a value and a share, in 0–1 or 0–100, in ns-2's files with a number between them that ns-2 skips;
+    /// `#` begins a comment. An error names the line.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut points: Vec<(f64, f64)> = Vec::new();
+        let mut end = 0;
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default();
             let fields: Vec<&str> = line.split_whitespace().collect();
@@ -37,6 +39,9 @@ impl Cdf {
             let point = match fields[..] {
                 [] => continue,
                 [value, share] => value.parse::<f64>().ok().zip(share.parse::<f64>().ok()),
+                [value, skipped, share] if skipped.parse::<f64>().is_ok() => {
+                    value.parse::<f64>().ok().zip(share.parse::<f64>().ok())
+                }
                 _ => None,
             };
             let (value, share) =
@@ -50,6 +55,7 @@ impl Cdf {
                 ));
             }
             points.push((value, share));
+            end = at;
         }
         match points.last().map(|last| last.1) {
             None => Err("it holds no value".to_owned()),
@@ -58,7 +64,7 @@ impl Cdf {
             Some(100.0) => {
                 Ok(Self { points: points.into_iter().map(|(v, share)| (v, share / 100.0)).collect() })
             }
-            Some(last) => Err(format!("the last share is {last}; it must be 1 or 100")),
+            Some(last) => Err(format!("line {end}: the last share is {last}; it must be 1 or 100")),
         }
     }
 

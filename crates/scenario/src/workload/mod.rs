@@ -1,6 +1,7 @@
 //! Who sends what to whom, and when: sources of flows that the simulation pulls.
 
 mod build;
+mod chain;
 mod classes;
 mod distribution;
 mod load;
@@ -14,6 +15,7 @@ mod trace;
 use std::fmt;
 
 pub(crate) use build::build;
+pub(crate) use chain::Chain;
 pub(crate) use classes::Classed;
 pub use classes::Classes;
 pub(crate) use load::Segments;
@@ -41,8 +43,38 @@ pub struct Flow {
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
+    /// Port on which its receiver listens; none for the one of all flows that do not say.
+    pub port: Option<u16>,
     /// Which part of a query it is, if it is one.
     pub leg: Option<Leg>,
+    /// Its place in a list of flows that wait for one another, if it is in one.
+    pub listed: Option<u32>,
+}
+
+impl Flow {
+    /// A flow without end at the beginning of time, of the first workload and in class 0.
+    pub(crate) fn between(source: HostId, destination: HostId) -> Self {
+        Self {
+            at: Instant::ZERO,
+            source,
+            destination,
+            size: None,
+            workload: 0,
+            class: 0,
+            port: None,
+            leg: None,
+            listed: None,
+        }
+    }
+}
+
+/// How far a flow has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// The receiver has all of it.
+    Received,
+    /// The sender has every acknowledgement.
+    Acked,
 }
 
 /// What a workload has next.
@@ -67,6 +99,9 @@ pub trait Workload: fmt::Debug + Send {
     /// The receiver has all of the flow that was this part of a query.
     fn on_complete(&mut self, _leg: Leg, _now: Instant) {}
 
+    /// The flow of this place in a list has come so far.
+    fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
+
     /// What has become of its queries so far, in the order in which they were asked.
     fn queries(&self) -> &[QueryRecord] {
         &[]
@@ -84,6 +119,8 @@ pub(crate) enum Generator {
     Incast(Incast),
     /// A list of flows.
     Schedule(Schedule),
+    /// A list of flows of which some wait for others.
+    Chain(Chain),
     /// Requests and answers.
     Queries(Queries),
 }
@@ -96,6 +133,7 @@ impl Generator {
             Self::Pairwise(workload) => Box::new(workload.clone()),
             Self::Incast(workload) => Box::new(workload.clone()),
             Self::Schedule(workload) => Box::new(workload.clone()),
+            Self::Chain(workload) => Box::new(workload.clone()),
             Self::Queries(workload) => Box::new(workload.clone()),
         }
     }
@@ -107,6 +145,7 @@ impl Generator {
             Self::Pairwise(workload) => workload.expected_flows(),
             Self::Incast(workload) => Some(workload.expected_flows()),
             Self::Schedule(workload) => Some(workload.expected_flows()),
+            Self::Chain(workload) => Some(workload.expected_flows()),
             Self::Queries(workload) => workload.expected_flows(),
         }
     }

@@ -107,15 +107,8 @@ impl Workload for Pairwise {
         let process = &mut self.processes[number as usize];
         let size = self.config.sizes.quantile(process.sizes.uniform());
         self.next.push(Reverse((process.arrive(&self.config), number)));
-        Next::Flow(Flow {
-            at: at.max(now),
-            source: process.source,
-            destination: process.destination,
-            size: Some(size),
-            workload: self.config.workload,
-            class: 0,
-            leg: None,
-        })
+        let flow = Flow::between(process.source, process.destination);
+        Next::Flow(Flow { at: at.max(now), size: Some(size), workload: self.config.workload, ..flow })
     }
 }
 

@@ -91,14 +91,7 @@ impl Workload for Poisson {
         let (source, destination) = self.pair();
         let size = self.config.sizes.quantile(self.sizes.uniform());
         let workload = self.config.workload;
-        Next::Flow(Flow {
-            at: at.max(now),
-            source,
-            destination,
-            size: Some(size),
-            workload,
-            class: 0,
-            leg: None,
-        })
+        let flow = Flow::between(source, destination);
+        Next::Flow(Flow { at: at.max(now), size: Some(size), workload, ..flow })
     }
 }

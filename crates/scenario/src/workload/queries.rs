@@ -253,12 +253,10 @@ impl Workload for Queries {
                     let (source, destination, size) = self.active[&leg.query].flow(leg, &self.config);
                     return Next::Flow(Flow {
                         at: now,
-                        source,
-                        destination,
                         size: Some(size),
                         workload: self.config.workload,
-                        class: 0,
                         leg: Some(leg),
+                        ..Flow::between(source, destination)
                     });
                 }
             }

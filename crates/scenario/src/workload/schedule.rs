@@ -29,12 +29,8 @@ impl Schedule {
         let mut flows: Vec<Flow> = pairs
             .map(|(source, destination)| Flow {
                 at: config.start + delay(&mut stream, config.spread),
-                source,
-                destination,
-                size: None,
                 workload: config.workload,
-                class: 0,
-                leg: None,
+                ..Flow::between(source, destination)
             })
             .collect();
         flows.sort_by_key(|flow| flow.at);
@@ -107,12 +103,9 @@ impl Incast {
         let start = config.start + config.period * u64::from(self.round);
         self.pending.extend(config.pairs.iter().map(|&(source, destination)| Flow {
             at: start + delay(&mut self.delays, config.spread),
-            source,
-            destination,
             size: Some(config.size),
             workload: config.workload,
-            class: 0,
-            leg: None,
+            ..Flow::between(source, destination)
         }));
         // Stable, so that flows of equal times keep the order of their pairs.
         self.pending.sort_by_key(|flow| flow.at);

@@ -1,63 +1,213 @@
-//! Flow lists: CSV with a header line `start_ns,source,destination,bytes`.
+//! Flow lists: CSV whose header line begins with `start_ns,source,destination,bytes`.
+
+use std::collections::BTreeMap;
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
 
 use super::Flow;
+use super::chain::{Links, Wait};
 use crate::quantity::MAX_TIME;
+use crate::spec::CLASSES;
+use crate::topology::Network;
 
-/// The header line.
-pub(crate) const HEADER: &str = "start_ns,source,destination,bytes";
+/// What every list has, in this order.
+const HEADER: &str = "start_ns,source,destination,bytes";
+/// What a list may have beside, in any order.
+const OPTIONAL: [&str; 6] = ["class", "port", "after", "count", "on_received", "on_acked"];
 
-/// The flows of a trace in order of their times. An error names the line.
-pub(crate) fn parse(text: &str, hosts: u32, workload: u16) -> Result<Vec<Flow>, String> {
-    let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
-    match lines.next() {
-        Some((_, HEADER)) => {}
-        other => {
-            let found = other.map_or("nothing", |(_, line)| line);
-            return Err(format!("line 1: found \"{}\"; the first line is \"{HEADER}\"", shorten(found)));
-        }
-    }
-    let mut flows: Vec<Flow> = Vec::new();
-    for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
-        let flow = parse_line(line, hosts).map_err(|message| format!("line {number}: {message}"))?;
-        if flows.last().is_some_and(|last| last.at > flow.at) {
-            return Err(format!("line {number}: it starts before the line above it; sort the lines by time"));
-        }
-        flows.push(Flow { workload, ..flow });
-    }
-    if flows.is_empty() { Err("it lists no flow".to_owned()) } else { Ok(flows) }
+/// What a file lists.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Trace {
+    /// Those that wait for nothing are in order of their times.
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) links: Links,
+    /// The optional columns that it has.
+    pub(crate) columns: Vec<&'static str>,
 }
 
-fn parse_line(line: &str, hosts: u32) -> Result<Flow, String> {
-    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let [start, source, destination, bytes] = fields[..] else {
-        return Err(format!("\"{}\" has {} fields; expected {HEADER}", shorten(line), fields.len()));
+/// The flows of a trace. An error names the line.
+pub(crate) fn parse(text: &str, network: &Network, workload: u16) -> Result<Trace, String> {
+    let hosts = (0..network.hosts).map(|host| network.host_name(host)).collect::<Vec<_>>();
+    parse_among(text, &hosts, workload)
+}
+
+fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<Trace, String> {
+    let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let columns = columns(lines.next().map_or("", |(_, line)| line))?;
+    let numbers = hosts.iter().zip(0..).map(|(&name, number)| (name, HostId(number))).collect();
+    let mut reader = Reader { columns, numbers, signals: BTreeMap::new(), links: Links::default() };
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut places = Vec::new();
+    let mut last = Instant::ZERO;
+    for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
+        let flow = reader.flow(line, flows.len() as u32);
+        let flow = flow.map_err(|message| format!("line {number}: {message}"))?;
+        if !reader.links.waits.contains_key(&(flows.len() as u32)) {
+            if last > flow.at {
+                return Err(format!(
+                    "line {number}: it starts before a line above it; sort the lines by time"
+                ));
+            }
+            last = flow.at;
+        }
+        flows.push(Flow { workload, ..flow });
+        places.push(number);
+    }
+    if flows.is_empty() {
+        return Err("it lists no flow".to_owned());
+    }
+    reader.links.signals = reader.signals.len() as u32;
+    if let Some((flow, givers)) = reader.links.stuck(flows.len() as u32) {
+        let number = places[flow as usize];
+        return Err(format!("line {number}: {}", reader.explain(flow, givers)));
+    }
+    Ok(Trace { flows, links: reader.links, columns: reader.columns })
+}
+
+/// The optional columns of a header line.
+fn columns(header: &str) -> Result<Vec<&'static str>, String> {
+    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    let allowed = || {
+        format!(
+            "line 1: the header is \"{HEADER}\", then any of {}",
+            OPTIONAL.map(|name| format!("\"{name}\"")).join(", ")
+        )
     };
-    let number = |name: &str, text: &str, most: u64| match text.parse::<u64>() {
+    if !names.starts_with(&HEADER.split(',').collect::<Vec<_>>()) {
+        return Err(format!("{}; found \"{}\"", allowed(), shorten(header)));
+    }
+    let mut columns = Vec::new();
+    for name in &names[4..] {
+        let known = OPTIONAL.into_iter().find(|known| known == name);
+        let known = known.ok_or_else(|| format!("{}; found \"{}\"", allowed(), shorten(name)))?;
+        if columns.contains(&known) {
+            return Err(format!("line 1: two columns are called \"{known}\""));
+        }
+        columns.push(known);
+    }
+    Ok(columns)
+}
+
+/// What is known while lines are read.
+struct Reader<'a> {
+    columns: Vec<&'static str>,
+    /// Of hosts, by name.
+    numbers: BTreeMap<&'a str, HostId>,
+    /// Of signals, by name.
+    signals: BTreeMap<String, u32>,
+    links: Links,
+}
+
+impl Reader<'_> {
+    fn flow(&mut self, line: &str, place: u32) -> Result<Flow, String> {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let expected = 4 + self.columns.len();
+        if fields.len() != expected {
+            return Err(format!(
+                "\"{}\" has {} fields; the header has {expected}",
+                shorten(line),
+                fields.len()
+            ));
+        }
+        let at = start(fields[0])?;
+        let (source, destination) = (self.host("source", fields[1])?, self.host("destination", fields[2])?);
+        let bytes = number("bytes", fields[3], 1 << 50)?;
+        if source == destination {
+            return Err(format!("host {} sends to itself", source.0));
+        }
+        if bytes == 0 {
+            return Err("a flow of 0 bytes".to_owned());
+        }
+        let mut flow = Flow { at, size: Some(Bytes(bytes)), ..Flow::between(source, destination) };
+        let mut count = None;
+        for (column, text) in self.columns.clone().into_iter().zip(&fields[4..]) {
+            match column {
+                _ if text.is_empty() => {}
+                "class" => flow.class = number(column, text, u64::from(CLASSES) - 1)? as u8,
+                "port" => flow.port = Some(number(column, text, u64::from(u16::MAX))? as u16),
+                "count" => match number(column, text, u64::from(u32::MAX))? {
+                    0 => return Err("a count of 0; at least 1".to_owned()),
+                    number => count = Some(number as u32),
+                },
+                "after" => {
+                    let signal = self.signal(text)?;
+                    self.links.waits.insert(place, Wait { signal, count: 1 });
+                }
+                _ => {
+                    let names = text.split_whitespace();
+                    let signals: Vec<u32> = names.map(|name| self.signal(name)).collect::<Result<_, _>>()?;
+                    let gives =
+                        if column == "on_acked" { &mut self.links.acked } else { &mut self.links.received };
+                    gives.insert(place, signals);
+                }
+            }
+        }
+        match (count, self.links.waits.get_mut(&place)) {
+            (None, _) => {}
+            (Some(count), Some(wait)) => wait.count = count,
+            (Some(_), None) => return Err("a count, but no signal to wait for in \"after\"".to_owned()),
+        }
+        Ok(flow)
+    }
+
+    /// A host by its number or its name.
+    fn host(&self, column: &str, text: &str) -> Result<HostId, String> {
+        let last = self.numbers.len() as u64 - 1;
+        self.numbers.get(text).copied().map_or_else(
+            || {
+                number(column, text, last)
+                    .map(|host| HostId(host as u32))
+                    .map_err(|error| format!("{error}, nor a host's name"))
+            },
+            Ok,
+        )
+    }
+
+    fn signal(&mut self, name: &str) -> Result<u32, String> {
+        if name.contains(char::is_whitespace) {
+            return Err(format!("it waits for \"{}\"; a flow waits for one signal", shorten(name)));
+        }
+        let next = self.signals.len() as u32;
+        Ok(*self.signals.entry(name.to_owned()).or_insert(next))
+    }
+
+    /// Why a flow waits for ever for a signal that so many give.
+    fn explain(&self, flow: u32, givers: u32) -> String {
+        let Wait { signal, count } = self.links.waits[&flow];
+        let name = self.signals.iter().find(|(_, number)| **number == signal).map_or("", |(name, _)| name);
+        if givers < count {
+            return format!(
+                "it waits until \"{}\" is given {count} times; it is given {givers} times",
+                shorten(name)
+            );
+        }
+        format!("it waits for \"{}\", which is given by flows that wait for it in their turn", shorten(name))
+    }
+}
+
+fn number(column: &str, text: &str, most: u64) -> Result<u64, String> {
+    match text.parse::<u64>() {
         Ok(value) if value <= most => Ok(value),
-        _ => Err(format!("{name} \"{}\" is not a whole number from 0 to {most}", shorten(text))),
-    };
-    let last = u64::from(hosts) - 1;
-    let start = number("start_ns", start, MAX_TIME.0 / 1_000)?;
-    let host = |name, text| number(name, text, last).map(|host| HostId(host as u32));
-    let (source, destination) = (host("source", source)?, host("destination", destination)?);
-    let bytes = number("bytes", bytes, 1 << 50)?;
-    if source == destination {
-        return Err(format!("host {} sends to itself", source.0));
+        _ => Err(format!("{column} \"{}\" is not a whole number from 0 to {most}", shorten(text))),
     }
-    if bytes == 0 {
-        return Err("a flow of 0 bytes".to_owned());
-    }
-    Ok(Flow {
-        at: Instant(start * 1_000),
-        source,
-        destination,
-        size: Some(Bytes(bytes)),
-        workload: 0,
-        class: 0,
-        leg: None,
+}
+
+/// Nanoseconds, with up to three decimal places.
+fn start(text: &str) -> Result<Instant, String> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let most = MAX_TIME.0 / 1_000;
+    let all_digits = decimals.len() <= 3 && decimals.bytes().all(|digit| digit.is_ascii_digit());
+    let picoseconds = whole
+        .parse::<u64>()
+        .ok()
+        .filter(|&whole| whole <= most && all_digits)
+        .map(|whole| whole * 1_000 + format!("{decimals:0<3}").parse::<u64>().expect("three digits"));
+    picoseconds.map(Instant).ok_or_else(|| {
+        format!(
+            "start_ns \"{}\" is not a number from 0 to {most} with up to three decimal places",
+            shorten(text)
+        )
     })
 }
 
@@ -74,38 +224,88 @@ fn shorten(text: &str) -> String {
 mod tests {
     use super::*;
 
+    const HOSTS: [&str; 8] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"];
+
+    fn parsed(text: &str) -> Result<Trace, String> {
+        parse_among(text, &HOSTS, 3)
+    }
+
+    fn flow(at: u64, source: u32, destination: u32, bytes: u64) -> Flow {
+        let flow = Flow::between(HostId(source), HostId(destination));
+        Flow { at: Instant(at), size: Some(Bytes(bytes)), workload: 3, ..flow }
+    }
+
     #[test]
     fn a_trace_lists_flows_in_order_of_time() {
-        let flows =
-            parse("start_ns,source,destination,bytes\n0,1,0,1500\n\n 2000, 0, 1, 9 \n", 2, 3).unwrap();
-        let expected = |at, source, destination, bytes| Flow {
-            at: Instant(at),
-            source: HostId(source),
-            destination: HostId(destination),
-            size: Some(Bytes(bytes)),
-            workload: 3,
-            class: 0,
-            leg: None,
+        let trace = parsed("start_ns,source,destination,bytes\n0,1,h0,1500\n\n 2000.5, 0, 1, 9 \n").unwrap();
+        assert_eq!(trace.flows, [flow(0, 1, 0, 1_500), flow(2_000_500, 0, 1, 9)]);
+        assert_eq!(trace.links, Links::default());
+    }
+
+    #[test]
+    fn columns_are_known_by_their_names_and_may_be_empty() {
+        let text = "start_ns,source,destination,bytes,on_received,count,after,class,port,on_acked\n\
+                    0,0,1,9,a b,,,,100,\n\
+                    5,1,2,9,,2,a,46,,a\n\
+                    1,2,3,9,,,b,,,a\n";
+        let trace = parsed(text).unwrap();
+        let first = Flow { port: Some(100), ..flow(0, 0, 1, 9) };
+        assert_eq!(trace.flows, [first, Flow { class: 46, ..flow(5_000, 1, 2, 9) }, flow(1_000, 2, 3, 9)]);
+        let expected = Links {
+            waits: BTreeMap::from([(1, Wait { signal: 0, count: 2 }), (2, Wait { signal: 1, count: 1 })]),
+            received: BTreeMap::from([(0, vec![0, 1])]),
+            acked: BTreeMap::from([(1, vec![0]), (2, vec![0])]),
+            signals: 2,
         };
-        assert_eq!(flows, [expected(0, 1, 0, 1_500), expected(2_000_000, 0, 1, 9)]);
+        assert_eq!(trace.links, expected);
     }
 
     #[test]
     fn a_bad_line_is_named_with_what_is_wrong() {
         for (lines, message) in [
-            ("0,1,2", "line 2: \"0,1,2\" has 3 fields; expected start_ns,source,destination,bytes"),
-            ("0,1,8,9", "line 2: destination \"8\" is not a whole number from 0 to 7"),
-            ("-1,1,2,9", "line 2: start_ns \"-1\" is not a whole number from 0 to 86400000000000"),
+            ("0,1,2", "line 2: \"0,1,2\" has 3 fields; the header has 4"),
+            ("0,1,8,9", "line 2: destination \"8\" is not a whole number from 0 to 7, nor a host's name"),
+            (
+                "-1,1,2,9",
+                "line 2: start_ns \"-1\" is not a number from 0 to 86400000000000 with up to three decimal places",
+            ),
+            (
+                "1.0001,1,2,9",
+                "line 2: start_ns \"1.0001\" is not a number from 0 to 86400000000000 with up to three decimal places",
+            ),
             ("0,1,1,9", "line 2: host 1 sends to itself"),
             ("0,1,2,0", "line 2: a flow of 0 bytes"),
-            ("5,1,2,9\n4,1,2,9", "line 3: it starts before the line above it; sort the lines by time"),
+            ("5,1,2,9\n4,1,2,9", "line 3: it starts before a line above it; sort the lines by time"),
             ("", "it lists no flow"),
         ] {
-            assert_eq!(parse(&format!("{HEADER}\n{lines}"), 8, 0).unwrap_err(), message);
+            assert_eq!(parsed(&format!("{HEADER}\n{lines}")).unwrap_err(), message);
         }
-        assert_eq!(
-            parse("0,1,2,9", 8, 0).unwrap_err(),
-            "line 1: found \"0,1,2,9\"; the first line is \"start_ns,source,destination,bytes\""
-        );
+        for (lines, message) in [
+            ("0,1,2,9,x,,,64", "line 2: class \"64\" is not a whole number from 0 to 63"),
+            ("0,1,2,9,x y,,,0", "line 2: it waits for \"x y\"; a flow waits for one signal"),
+            ("0,1,2,9,x,0,,0", "line 2: a count of 0; at least 1"),
+            ("0,1,2,9,,2,,0", "line 2: a count, but no signal to wait for in \"after\""),
+            (
+                "0,1,2,9,,,x,0\n0,1,2,9,x,2,,0",
+                "line 3: it waits until \"x\" is given 2 times; it is given 1 times",
+            ),
+            (
+                "0,1,2,9,y,,x,0\n0,1,2,9,x,,y,0",
+                "line 2: it waits for \"y\", which is given by flows that wait for it in their turn",
+            ),
+        ] {
+            let text = format!("{HEADER},after,count,on_received,class\n{lines}");
+            assert_eq!(parsed(&text).unwrap_err(), message);
+        }
+    }
+
+    #[test]
+    fn a_header_says_which_columns_there_may_be() {
+        let allowed = "line 1: the header is \"start_ns,source,destination,bytes\", then any of \"class\", \"port\", \
+                       \"after\", \"count\", \"on_received\", \"on_acked\"";
+        assert_eq!(parsed("0,1,2,9").unwrap_err(), format!("{allowed}; found \"0,1,2,9\""));
+        assert_eq!(parsed(&format!("{HEADER},prio")).unwrap_err(), format!("{allowed}; found \"prio\""));
+        let twice = parsed(&format!("{HEADER},class,class")).unwrap_err();
+        assert_eq!(twice, "line 1: two columns are called \"class\"");
     }
 }

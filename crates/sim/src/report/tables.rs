@@ -9,6 +9,7 @@ use shallows_switch::port::{Counters, DropReason};
 
 use super::Report;
 use super::parquet::{self, Column};
+use crate::connection::Address;
 use crate::flow::{End, FlowRecord, Starved};
 use crate::flow_tracer::QUANTITIES;
 use crate::probe::Echo;
@@ -65,6 +66,10 @@ impl Report {
         };
         let ideal = |flow: &FlowRecord| fct(flow).map(|_| self.ideal(flow).as_micros_f64());
         let slowdown = |flow: &FlowRecord| fct(flow).map(|us| us / self.ideal(flow).as_micros_f64());
+        let port = |port: fn(&Address) -> u16| {
+            let port = |flow: &FlowRecord| flow.address.as_ref().map(|address| i64::from(port(address)));
+            Column::OptionalIntegers(flows.iter().map(port).collect())
+        };
         let columns = [
             ("flow", Column::Integers((0..flows.len() as i64).collect())),
             ("workload", integers(|flow| i64::from(flow.workload))),
@@ -77,6 +82,8 @@ impl Report {
             ),
             ("source", integers(|flow| i64::from(flow.source.0))),
             ("destination", integers(|flow| i64::from(flow.destination.0))),
+            ("source_port", port(|address| address.source_port)),
+            ("destination_port", port(|address| address.destination_port)),
             (
                 "size_bytes",
                 Column::OptionalIntegers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)).collect()),

@@ -75,14 +75,21 @@ fn percentages_and_shares_read_alike() {
 }
 
 #[test]
+fn the_middle_column_of_a_file_for_ns_2_is_skipped() {
+    // Its loadCDF reads "%lf %*f %lf".
+    assert_eq!(Cdf::parse("1 1 0\n5 1 0.5\n9 1 1").unwrap(), Cdf::parse("1 0\n5 0.5\n9 1").unwrap());
+}
+
+#[test]
 fn a_file_that_is_no_distribution_is_refused_with_its_line() {
     for (text, message) in [
         ("", "it holds no value"),
-        ("1 0\n5 0.9", "the last share is 0.9; it must be 1 or 100"),
+        ("1 0\n5 0.9\n\n", "line 2: the last share is 0.9; it must be 1 or 100"),
         ("1 0\n5 0.5\n4 1", "line 3: 4 1 is less than the line before; both must not decrease"),
         ("1 0\n5 0.5\n6 0.4\n7 1", "line 3: 6 0.4 is less than the line before; both must not decrease"),
         ("1 0\nfive 1", "line 2: \"five 1\" is not a value and a share"),
-        ("1 0\n5 1 7", "line 2: \"5 1 7\" is not a value and a share"),
+        ("1 0\n5 1 7 1", "line 2: \"5 1 7 1\" is not a value and a share"),
+        ("1 0\n5 x 1", "line 2: \"5 x 1\" is not a value and a share"),
         ("-1 0\n5 1", "line 1: -1 0 is out of range"),
         ("1 0\nNaN 1", "line 2: NaN 1 is out of range"),
     ] {

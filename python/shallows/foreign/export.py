@@ -1,0 +1,218 @@
+"""HPCC's files from scenarios and runs: `topology.txt`, `flow.txt`, and `fct.txt`, which its scripts read."""
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+from shallows.folder import check_writable, write_whole
+from shallows.foreign import writing
+from shallows.results import Run
+from shallows.running import Source
+
+if TYPE_CHECKING:
+    from shallows._core import Experiment
+
+DATA = 3
+"""HPCC's priority group of data, and that of flows of class 0."""
+SERVICE_PORT = 5_001
+"""Where receivers listen unless a flow says another."""
+
+
+def hpcc(source: Path, what: str) -> str:
+    """The text of HPCC's file `fct`, `flow` or `topology`, from a run's folder or a scenario file.
+
+    Raises
+    ------
+    ShallowsError
+        If this source does not have it.
+    """
+    if source.is_dir():
+        run = Run(source)
+        if what == "topology":
+            raise ShallowsError(
+                f"{source} is a run; topologies are exported from scenarios",
+                f"name {source / 'scenario.toml'}",
+            )
+        return fct(run) if what == "fct" else _flows_of_run(run)
+    if what == "fct":
+        raise ShallowsError(
+            f"{source} is no run's folder", "run the scenario first, and name the run's folder"
+        )
+    scenario = Source.read(source)
+    experiment = scenario.load()
+    return topology(experiment) if what == "topology" else _flows_of_scenario(source, experiment)
+
+
+def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
+    """HPCC's number of each node, hosts first: that in its name, if all have one; else its place.
+
+    >>> node_ids(["host0", "host2"], ["switch1"]), node_ids(["a", "b"], ["tor"])
+    ([0, 2, 1], [0, 1, 2])
+    """
+    nodes = [*hosts, *switches]
+    found = [re.fullmatch(r"(host|switch)([0-9]+)", name) for name in nodes]
+    numbers = [int(match[2]) for match in found if match]
+    return numbers if sorted(numbers) == list(range(len(nodes))) else list(range(len(nodes)))
+
+
+def topology(experiment: "Experiment") -> str:
+    """`topology.txt` of a scenario: every cable with the delay that its packets have."""
+    network = json.loads(experiment.network())
+    ids = node_ids(network["hosts"], network["switches"])
+    switches = sorted(ids[len(network["hosts"]) :])
+    lines = [f"{len(ids)} {len(switches)} {len(network['cables'])}", " ".join(map(str, switches))]
+    for one, other, rate, delay in network["cables"]:
+        lines.append(f"{ids[one]} {ids[other]} {writing.rate(rate)} {_decimal(delay, 3)}ns 0")
+    return "\n".join(lines) + "\n"
+
+
+def _decimal(number: int, places: int) -> str:
+    """A number of so many decimal places.
+
+    >>> _decimal(2_000_000_000_000, 12), _decimal(1_500, 3)
+    ('2', '1.5')
+    """
+    return f"{Decimal(number).scaleb(-places).normalize():f}"
+
+
+def _flows_of_scenario(source: Path, experiment: "Experiment") -> str:
+    workloads = json.loads(experiment.resolved())["workload"]
+    if not all(workload["kind"] == "trace" and isinstance(workload["class"], int) for workload in workloads):
+        raise ShallowsError(
+            f"the flows of {source} are drawn as it runs", "run it, and export the run: its flows are known"
+        )
+    network = json.loads(experiment.network())
+    rows = []
+    for workload in workloads:
+        numbers = {name: number for number, name in enumerate(network["hosts"])}
+        with (source.parent / workload["path"]).open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, skipinitialspace=True):
+                rows.append(_listed(row, numbers, workload["class"], source))
+    ids = node_ids(network["hosts"], network["switches"])
+    return _flow_lines(sorted(rows, key=lambda row: row[0]), ids)
+
+
+def _listed(
+    row: Mapping[str, str | None], hosts: Mapping[str, int], common: int, source: Path
+) -> tuple[int, int, int, int, int, int]:
+    """Start in ps, source, destination, class, port and bytes of a row that the engine has read."""
+    cells = {(name or "").strip(): (text or "").strip() for name, text in row.items()}
+    if cells.get("after"):
+        raise ShallowsError(
+            f"flows of {source} wait for others", "run it, and export the run: its flows have times"
+        )
+    ends = [hosts.get(cells[name], -1) for name in ("source", "destination")]
+    one, other = (
+        int(cells[name]) if end < 0 else end
+        for end, name in zip(ends, ("source", "destination"), strict=True)
+    )
+    start = int(Decimal(cells["start_ns"]) * 1_000)
+    return (
+        start,
+        one,
+        other,
+        int(cells.get("class") or common),
+        int(cells.get("port") or SERVICE_PORT),
+        int(cells["bytes"]),
+    )
+
+
+def _flows_of_run(run: Run) -> str:
+    import polars as pl
+
+    flows = _with_ports(run).filter(pl.col("size_bytes").is_not_null())
+    columns = ["arrival_us", "source", "destination", "class", "destination_port", "size_bytes"]
+    rows = [
+        (round(us * 1e6), one, other, group, SERVICE_PORT if port is None else port, size)
+        for us, one, other, group, port, size in flows.select(columns).iter_rows()
+    ]
+    return _flow_lines(rows, _ids_of_run(run))
+
+
+def _flow_lines(rows: Sequence[tuple[int, int, int, int, int, int]], ids: Sequence[int]) -> str:
+    """`flow.txt`; where all flows are in class 0, they are in HPCC's group of data."""
+    plain = not any(row[3] for row in rows)
+    lines = [str(len(rows))]
+    for start, one, other, group, port, size in rows:
+        if not (plain or 1 <= group <= 7):
+            raise ShallowsError(
+                f"a flow is in class {group}; HPCC's queues of data are 1 to 7", "give flows other classes"
+            )
+        pg = DATA if plain else group
+        lines.append(f"{ids[one]} {ids[other]} {pg} {port} {size} {_decimal(start, 12)}")
+    return "\n".join(lines) + "\n"
+
+
+def fct(run: Run) -> str:
+    """`fct.txt` of a run: a line for each complete flow, in the order in which they ended.
+
+    Its columns (third.cc, `qp_finish`): addresses of source and destination, their ports, bytes, start,
+    completion time, and the time that the flow takes alone, which is our `ideal_us`; times are in ns.
+    """
+    import polars as pl
+
+    ids = _ids_of_run(run)
+    flows = _with_ports(run).filter(pl.col("fct_us").is_not_null() & pl.col("size_bytes").is_not_null())
+    flows = flows.sort(pl.col("arrival_us") + pl.col("fct_us"), maintain_order=True)
+    columns = ["source", "destination", "source_port", "destination_port", "size_bytes"]
+    times = ["arrival_us", "fct_us", "ideal_us"]
+    return "".join(
+        f"{_address(ids[one])} {_address(ids[other])} {port} {to} {size} "
+        + " ".join(str(round(us * 1_000)) for us in found)
+        + "\n"
+        for one, other, port, to, size, *found in flows.select(columns + times).iter_rows()
+    )
+
+
+def _address(node: int) -> str:
+    """The address of a node, as HPCC gives it, in hexadecimal.
+
+    >>> _address(3), _address(260)
+    ('0b000301', '0b010401')
+    """
+    return f"{0x0B000001 + node // 256 * 0x10000 + node % 256 * 0x100:08x}"
+
+
+def _with_ports(run: Run) -> "Any":
+    if "destination_port" not in run.flows.columns:
+        raise ShallowsError(f"{run.path} does not say the ports of its flows", "run its scenario again")
+    return run.flows
+
+
+def _ids_of_run(run: Run) -> Sequence[int]:
+    """HPCC's numbers of a run's hosts."""
+    network = run.scenario["topology"]
+    if network["kind"] != "graph":
+        # Hosts are numbered first, as those of HPCC then are; a network has fewer.
+        return range(1 << 18)
+    hosts, switches = (_expand(network[kind]) for kind in ("hosts", "switches"))
+    return node_ids(hosts, switches)
+
+
+def _expand(names: Sequence[str]) -> list[str]:
+    """The names behind ranges such as `h{0..3}`.
+
+    >>> _expand(["h{0..2}", "tor"])
+    ['h0', 'h1', 'tor']
+    """
+    found: list[str] = []
+    for name in names:
+        match = re.fullmatch(r"(.*)\{([0-9]+)\.\.([0-9]+)\}(.*)", name)
+        if match is None:
+            found.append(name)
+        else:
+            found += [f"{match[1]}{number}{match[4]}" for number in range(int(match[2]), int(match[3]))]
+    return found
+
+
+def write(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]:
+    """Write these files, none over another unless `force` is set."""
+    writing.refuse_existing(list(texts), force=force)
+    for path in texts:
+        check_writable(path.parent)
+    return [write_whole(path, text) for path, text in texts.items()]

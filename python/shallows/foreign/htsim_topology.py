@@ -1,0 +1,160 @@
+"""htsim's fat trees, `.topo` (Broadcom/csg-htsim, `sim/datacenter/fat_tree_topology.cpp`)."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.foreign import writing
+from shallows.foreign.reading import Line, read_lines
+from shallows.foreign.writing import Cable
+
+HEADER = {"nodes": (2, 1 << 17), "tiers": (2, 3), "podsize": (1, 1 << 17)}
+KEYS = {
+    "downlink_speed_gbps": (1, 100_000),
+    "radix_up": (1, 1 << 16),
+    "radix_down": (1, 1 << 16),
+    "oversubscribed": (1, 1 << 16),
+    "bundle": (1, 1 << 10),
+    "switch_latency_ns": (0, 10**12),
+    "downlink_latency_ns": (1, 10**12),
+}
+"""What a tier says, and the range of each."""
+DEFAULTS = {"oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
+
+
+@dataclass
+class Section:
+    """The header, or a tier: its switches and their links downwards."""
+
+    line: Line
+    """Where it begins."""
+    lines: dict[str, Line] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, key: str) -> int:
+        return self.values[key] if key in self.values else DEFAULTS[key]
+
+    def error(self, key: str, message: str, remedy: str) -> ShallowsError:
+        """What is wrong with a key."""
+        return self.lines.get(key, self.line).error(message, remedy)
+
+
+def read_topology(path: Path) -> tuple[dict[str, Any], int]:
+    """A `[topology]`, and how many hosts it has.
+
+    Switches take no time here: half their latency is in each link at them, so that every path takes as long.
+    """
+    header, tiers = _read(path)
+    hosts, pods = header["nodes"], header["nodes"] // header["podsize"]
+    tors = _divide(header, "podsize", tiers[0]["radix_down"], "Radix_Down of tier 0")
+    aggs = _divide(tiers[0], "radix_up", tiers[1]["bundle"], "the bundle of tier 1")
+    _check_down(tiers[1], tors, "ToR switches of a pod")
+    _check_oversubscription(tiers[0], tiers[1])
+    cables = [
+        Cable((f"host{h}", f"tor{h // tiers[0]['radix_down']}"), *_link(tiers[0])) for h in range(hosts)
+    ]
+    for tor in range(pods * tors):
+        pod = tor // tors
+        above = [f"agg{agg}" for agg in range(pod * aggs, (pod + 1) * aggs)]
+        cables += _bundle(f"tor{tor}", above, tiers[1], tiers[0])
+    switches = [f"tor{n}" for n in range(pods * tors)] + [f"agg{n}" for n in range(pods * aggs)]
+    if len(tiers) == 3:
+        reached = _divide(tiers[1], "radix_up", tiers[2]["bundle"], "the bundle of tier 2")
+        _check_down(tiers[2], pods, "pods")
+        _check_oversubscription(tiers[1], tiers[2])
+        for agg in range(pods * aggs):
+            # An aggregation switch reaches every so-manieth core switch, from its place in its pod on.
+            above = [f"core{agg % aggs + aggs * place}" for place in range(reached)]
+            cables += _bundle(f"agg{agg}", above, tiers[2], tiers[1])
+        switches += [f"core{n}" for n in range(aggs * reached)]
+    return writing.graph([f"host{h}" for h in range(hosts)], switches, cables), hosts
+
+
+def _link(tier: Section, below: Section | None = None) -> tuple[int, int]:
+    """Rate in bit/s and delay in ps of the links down from a tier."""
+    latency = tier["switch_latency_ns"] + (below["switch_latency_ns"] if below else 0)
+    return tier["downlink_speed_gbps"] * 10**9, tier["downlink_latency_ns"] * 1_000 + latency * 500
+
+
+def _bundle(lower: str, above: list[str], tier: Section, below: Section) -> list[Cable]:
+    """Links of a switch to those above it, side by side as often as the bundle says."""
+    return [Cable((lower, upper), *_link(tier, below)) for _ in range(tier["bundle"]) for upper in above]
+
+
+def _read(path: Path) -> tuple[Section, list[Section]]:
+    lines = read_lines(path, comment="#")
+    if not lines:
+        raise ShallowsError(f"{path} is empty", "its first lines are Nodes, Tiers and Podsize")
+    header = Section(lines[0])
+    tiers: dict[int, Section] = {}
+    section, known = header, HEADER
+    for line in lines:
+        key = line.words[0].lower()
+        line.expect(2, f"{line.words[0]} NUMBER")
+        if key == "tier":
+            number = line.whole("tier", line.words[1], 0, 2)
+            if number in tiers:
+                raise line.error(
+                    f"tier {number} begins in line {tiers[number].line.number} too", "name it once"
+                )
+            section = tiers[number] = Section(line)
+            known = KEYS
+        elif key not in known:
+            where = "a tier" if known is KEYS else "the header"
+            raise line.error(f"{where} has no key {line.words[0]}", f"one of {', '.join(known)}")
+        elif key in section.values:
+            raise line.error(f"{line.words[0]} is given twice", "keep one of the two")
+        else:
+            section.values[key] = line.whole(line.words[0], line.words[1], *known[key])
+            section.lines[key] = line
+    _check(path, header, tiers)
+    return header, [tiers[number] for number in sorted(tiers)]
+
+
+def _check(path: Path, header: Section, tiers: dict[int, Section]) -> None:
+    if missing := [key for key in HEADER if key not in header.values]:
+        raise ShallowsError(
+            f"{path} has no line {missing[0].capitalize()}", "the header has Nodes, Tiers and Podsize"
+        )
+    count = header["tiers"]
+    if sorted(tiers) != list(range(count)):
+        found = ", ".join(map(str, sorted(tiers))) or "none"
+        raise header.error(
+            "tiers", f"{count} tiers, but those described are {found}", f"describe 0 to {count - 1}"
+        )
+    for number, tier in tiers.items():
+        optional = {*DEFAULTS, *(["radix_up"] if number == count - 1 else [])}
+        if missing := [key for key in KEYS if key not in tier.values and key not in optional]:
+            raise tier.line.error(f"tier {number} has no {missing[0]}", f"add a line {missing[0]} NUMBER")
+    if header["nodes"] % header["podsize"]:
+        raise header.error("podsize", f"{header['nodes']} nodes are no whole number of pods", "mend Podsize")
+    if count == 2 and header["podsize"] != header["nodes"]:
+        raise header.error("podsize", "two tiers are one pod", f"write Podsize {header['nodes']}")
+    if count == 3 and "radix_up" in tiers[2].values:
+        raise tiers[2].error("radix_up", "nothing is above tier 2", "take it out")
+    if tiers[0]["bundle"] != 1:
+        raise tiers[0].error("bundle", "hosts have one link", "write Bundle 1, or take it out")
+
+
+def _divide(section: Section, key: str, by: int, what: str) -> int:
+    if section[key] % by:
+        raise section.error(key, f"{section[key]} is no multiple of {by}, {what}", "mend one of the two")
+    return section[key] // by
+
+
+def _check_down(tier: Section, below: int, what: str) -> None:
+    """The ports downwards of a switch: a bundle to each below."""
+    needed = below * tier["bundle"]
+    if tier["radix_down"] != needed:
+        bundles = f" with {tier['bundle']} links each" if tier["bundle"] > 1 else ""
+        message = f"{tier['radix_down']} ports downwards for {below} {what}{bundles}"
+        raise tier.error("radix_down", message, f"write Radix_Down {needed}, or mend the rest")
+
+
+def _check_oversubscription(tier: Section, above: Section) -> None:
+    down = tier["downlink_speed_gbps"] * tier["radix_down"]
+    up = above["downlink_speed_gbps"] * tier["radix_up"]
+    if down != up * tier["oversubscribed"]:
+        message = f"{down} Gbps down and {up} Gbps up are not {tier['oversubscribed']} to 1"
+        raise tier.error("oversubscribed", message, "mend Oversubscribed, the radices or the speeds")

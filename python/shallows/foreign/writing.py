@@ -1,0 +1,249 @@
+"""Scenarios that are made from other files: quantities, lists of flows, and the two files they become."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.folder import check_writable, write_whole
+from shallows.running import Source, toml_value
+
+
+def rate(bits: int) -> str:
+    """A rate as scenarios write it, exactly.
+
+    >>> rate(100_000_000_000), rate(2_500_000_001)
+    ('100Gbps', '2500000001bps')
+    """
+    return _exact(bits, [(12, "Tbps"), (9, "Gbps"), (6, "Mbps"), (3, "Kbps"), (0, "bps")])
+
+
+def time(picoseconds: int) -> str:
+    """A time as scenarios write it, exactly.
+
+    >>> time(1_000_000), time(1_500), time(0)
+    ('1us', '1500ps', '0s')
+    """
+    if picoseconds == 0:
+        return "0s"
+    return _exact(picoseconds, [(12, "s"), (9, "ms"), (6, "us"), (3, "ns"), (0, "ps")])
+
+
+def _exact(number: int, units: Sequence[tuple[int, str]]) -> str:
+    power, unit = next(found for found in units if number % 10 ** found[0] == 0)
+    return f"{number // 10**power}{unit}"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A row of a list of flows; a column that no row uses is not written."""
+
+    start_ps: int
+    source: int
+    destination: int
+    size: int
+    pg: int | None = None
+    port: int | None = None
+    after: str = ""
+    count: int = 1
+    on_received: str = ""
+    on_acked: str = ""
+
+    def fields(self) -> dict[str, str]:
+        """What stands in the columns, by their names."""
+        whole, rest = divmod(self.start_ps, 1_000)
+        number = {"class": self.pg, "port": self.port, "count": self.count if self.count > 1 else None}
+        return {
+            "start_ns": f"{whole}.{rest:03}".rstrip("0").rstrip(".") if rest else str(whole),
+            "source": str(self.source),
+            "destination": str(self.destination),
+            "bytes": str(self.size),
+            "class": "" if number["class"] is None else str(self.pg),
+            "port": "" if number["port"] is None else str(self.port),
+            "after": self.after,
+            "count": "" if number["count"] is None else str(self.count),
+            "on_received": self.on_received,
+            "on_acked": self.on_acked,
+        }
+
+
+REQUIRED = ["start_ns", "source", "destination", "bytes"]
+
+
+def flow_list(flows: Sequence[Flow]) -> str:
+    """A list of flows as scenarios read it.
+
+    >>> print(flow_list([Flow(1_500, 0, 3, 1000, port=100)]), end="")
+    start_ns,source,destination,bytes,port
+    1.5,0,3,1000,100
+    """
+    rows = [flow.fields() for flow in flows]
+    used = {name for row in rows for name, text in row.items() if text}
+    columns = [name for name in rows[0] if name in used or name in REQUIRED] if rows else REQUIRED
+    lines = [",".join(columns), *(",".join(row[name] for name in columns) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A link of a graph, by the names of its ends."""
+
+    ends: tuple[str, str]
+    rate: int
+    delay_ps: int
+
+
+def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, Any]]:
+    """Entries of `topology.links` for these cables in their order, with rate and delay unless `common`.
+
+    Cables in a row with one end in common, whose other ends are numbered in a row, become one entry.
+
+    >>> star = [Cable((f"h{n}", "s"), 10**9, 5) for n in range(3)]
+    >>> links(star, (10**9, 5))
+    [{'between': ['h{0..3}', 's']}]
+    """
+    entries = []
+    for run in _runs(cables):
+        first, last = run[0], run[-1]
+        between = [
+            one if one == other else f"{_stem(one)}{{{_number(one)}..{_number(other) + 1}}}"
+            for one, other in zip(first.ends, last.ends, strict=True)
+        ]
+        entry: dict[str, Any] = {"between": between}
+        if first.rate != common[0]:
+            entry["rate"] = rate(first.rate)
+        if first.delay_ps != common[1]:
+            entry["delay"] = time(first.delay_ps)
+        entries.append(entry)
+    return entries
+
+
+def _runs(cables: Iterable[Cable]) -> list[list[Cable]]:
+    runs: list[list[Cable]] = []
+    for cable in cables:
+        if runs and _continues(runs[-1], cable):
+            runs[-1].append(cable)
+        else:
+            runs.append([cable])
+    return runs
+
+
+def _continues(run: list[Cable], cable: Cable) -> bool:
+    """Whether a cable differs from the last of a run in the number of that end in which the run differs."""
+    last = run[-1]
+    if (cable.rate, cable.delay_ps) != (last.rate, last.delay_ps):
+        return False
+    differing = [end for end in (0, 1) if cable.ends[end] != last.ends[end]]
+    if len(differing) != 1 or (len(run) > 1 and run[0].ends[differing[0]] == last.ends[differing[0]]):
+        return False
+    one, other = last.ends[differing[0]], cable.ends[differing[0]]
+    return _stem(one) == _stem(other) and _number(other) == _number(one) + 1
+
+
+def _stem(name: str) -> str:
+    return name.rstrip("0123456789")
+
+
+def _number(name: str) -> int:
+    return int(name[len(_stem(name)) :])
+
+
+def graph(
+    hosts: Sequence[str], switches: Sequence[str], cables: Sequence[Cable], more: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A `[topology]` of kind `graph`."""
+    [(common, _)] = Counter((cable.rate, cable.delay_ps) for cable in cables).most_common(1)
+    return {
+        "kind": "graph",
+        "hosts": names(hosts),
+        "switches": names(switches),
+        "rate": rate(common[0]),
+        "link_delay": time(common[1]),
+        **(more or {}),
+        "links": links(cables, common),
+    }
+
+
+def names(nodes: Sequence[str]) -> list[str]:
+    """Names of nodes, those that are numbered in a row as one.
+
+    >>> names(["h0", "h1", "h2", "h5", "tor"])
+    ['h{0..3}', 'h5', 'tor']
+    """
+    runs: list[list[str]] = []
+    for node in nodes:
+        numbered = runs and node != _stem(node) and runs[-1][-1] != _stem(runs[-1][-1])
+        if numbered and _stem(node) == _stem(runs[-1][-1]) and _number(node) == _number(runs[-1][-1]) + 1:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return [
+        run[0] if len(run) == 1 else f"{_stem(run[0])}{{{_number(run[0])}..{_number(run[-1]) + 1}}}"
+        for run in runs
+    ]
+
+
+@dataclass
+class Imported:
+    """A scenario in the making."""
+
+    origin: str
+    """What it comes from, for the first line."""
+    tables: dict[str, dict[str, Any]]
+    """Its tables in their order, but for the workload."""
+    flows: list[Flow]
+    workload: dict[str, Any] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    """What to say above a table, by its name."""
+    notes: list[str] = field(default_factory=list)
+    """What to tell the user."""
+
+    def text(self, flow_file: str) -> str:
+        """The scenario."""
+        lines = [f"# Imported from {self.origin}."]
+        for name, table in self.tables.items():
+            lines += ["", *(f"# {line}" for line in self.comments.get(name, "").splitlines()), f"[{name}]"]
+            for key, value in table.items():
+                lines += _entry(key, value)
+        workload = {"kind": "trace", "path": flow_file, **self.workload}
+        lines += ["", "[[workload]]", *(f"{key} = {toml_value(value)}" for key, value in workload.items())]
+        return "\n".join(lines) + "\n"
+
+
+def _entry(key: str, value: object) -> list[str]:
+    """A key and its value; a list of tables has a line for each."""
+    if isinstance(value, list) and len(value) > 1 and isinstance(value[0], dict):
+        return [f"{key} = [", *(f"    {toml_value(item)}," for item in value), "]"]
+    return [f"{key} = {toml_value(value)}"]
+
+
+def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
+    """Write a scenario and its list of flows, after the engine has understood both.
+
+    Raises
+    ------
+    ShallowsError
+        If a file is there already, or cannot be written.
+    ScenarioError
+        If the engine cannot run it.
+    """
+    if out.suffix != ".toml":
+        raise ShallowsError(f"{out} is no name for a scenario", "name a file that ends in .toml with -o")
+    listed = out.with_name(f"{out.stem}.flows.csv")
+    refuse_existing([out, listed], force=force)
+    text, flows = imported.text(listed.name), flow_list(imported.flows)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / listed.name).write_text(flows, encoding="utf-8")
+        Source(str(out), text).load(Path(folder))
+    check_writable(out.parent)
+    return [write_whole(listed, flows), write_whole(out, text)]
+
+
+def refuse_existing(paths: Sequence[Path], *, force: bool) -> None:
+    """Raise if one of these files would be lost."""
+    there = [path for path in paths if path.exists() or path.is_symlink()]
+    if there and not force:
+        raise ShallowsError(f"{there[0]} exists", "name another file with -o, or replace it with --force")

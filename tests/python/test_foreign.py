@@ -1,0 +1,335 @@
+"""Other simulators' files: read into scenarios, refused with their line, and written back."""
+
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shallows
+from shallows.errors import ShallowsError
+from shallows.foreign import export
+from shallows.foreign.hpcc import import_hpcc
+from shallows.foreign.htsim import import_htsim
+from shallows.foreign.writing import write
+from shallows.running import Source
+from shared import Shell
+
+FILES = Path(__file__).parent / "foreign"
+"""Made by hand for these tests."""
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+@pytest.fixture
+def hpcc(tmp_path: Path) -> Path:
+    """A folder with HPCC's three files: two switches with two hosts each."""
+    folder = tmp_path / "mix"
+    folder.mkdir()
+    for name in ("config.txt", "topology.txt", "flow.txt"):
+        shutil.copy(FILES / name, folder)
+    return folder
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_hpcc_files_become_the_scenario_that_they_describe(hpcc: Path, tmp_path: Path) -> None:
+    write(import_hpcc(hpcc), tmp_path / "hpcc.toml")
+    for name in ("hpcc.toml", "hpcc.flows.csv"):
+        assert (tmp_path / name).read_text() == (FILES / name).read_text()
+
+
+@pytest.mark.parametrize(("matrix", "tree"), [("incast", True), ("permutation", False)])
+def test_htsim_files_become_the_scenario_that_they_describe(matrix: str, tree: bool, tmp_path: Path) -> None:
+    topology = FILES / "tree.topo" if tree else None
+    write(import_htsim(FILES / f"{matrix}.cm", topology), tmp_path / f"{matrix}.toml")
+    for name in (f"{matrix}.toml", f"{matrix}.flows.csv"):
+        assert (tmp_path / name).read_text() == (FILES / name).read_text()
+
+
+def test_an_idle_path_takes_what_can_be_reckoned_by_hand(shell: Shell, hpcc: Path, tmp_path: Path) -> None:
+    # Host 0 to 2: 1,000 bytes are 1,048 on the wire, 83.84 ns at 100 Gb/s and 20.96 ns at 400; links of 1, 2
+    # and 1 us: 4,188.64 ns. The acknowledgement of 48 bytes: 3.84 + 0.96 + 3.84 + 4,000 ns. In all 8,197.28.
+    # 4,000 bytes are four packets, 3 · 83.84 ns more. One byte is 49: 3.92 + 0.98 + 3.92 + 4,000 + 4,008.64.
+    assert shell("import", "hpcc", hpcc, "-o", "mine.toml").returncode == 0
+    run = shell("run", "mine.toml", "--set", "host.jitter=off", "--out", "run")
+    assert run.returncode == 0, run.stderr
+    assert shell("export", "hpcc", "run", "-o", "fct.txt", "--flow", "flow.txt").returncode == 0
+    assert lines((tmp_path / "fct.txt").read_text()) == [
+        "0b000001 0b000201 1024 100 1000 2000000000 8197 8197",
+        "0b000101 0b000301 1024 100 4000 2000001000 8449 8449",
+        "0b000201 0b000101 1024 200 1 2000003000 8017 8017",
+    ]
+    assert (tmp_path / "flow.txt").read_text() == (FILES / "flow.txt").read_text()
+
+
+def test_flows_of_a_matrix_wait_for_their_triggers(shell: Shell, tmp_path: Path) -> None:
+    shutil.copy(FILES / "incast.cm", tmp_path)
+    shutil.copy(FILES / "tree.topo", tmp_path)
+    imported = shell("import", "htsim", "incast.cm", "--topo", "tree.topo", "-o", "mine.toml")
+    assert imported.returncode == 0, imported.stderr
+    assert shell("run", "mine.toml", "--out", "run").returncode == 0
+    flows = shallows.Run(tmp_path / "run").flows
+    found = {
+        (row["source"], row["destination"]): (
+            row["arrival_us"],
+            row["arrival_us"] + row["fct_receiver_us"],
+            row["arrival_us"] + row["fct_sender_us"],
+        )
+        for row in flows.iter_rows(named=True)
+    }
+    last = max(found[sender, 0][1] for sender in (1, 2, 3))
+    assert found[0, 4][0] == pytest.approx(last, abs=1e-6), "the barrier opens with the last of three"
+    assert found[4, 5][0] == pytest.approx(found[0, 4][2], abs=1e-6), "when the sender knows"
+    assert found[5, 6][0] == pytest.approx(found[4, 5][1], abs=1e-6), "the first shot"
+    assert found[6, 7][0] == pytest.approx(found[5, 6][1], abs=1e-6), "the second"
+
+
+def test_a_fat_tree_has_the_delays_of_its_switches_on_every_path(tmp_path: Path) -> None:
+    # Host 0 to host 15, by a core switch: links of 1, 2, 3, 3, 2 and 1 us; two ToR switches of 400 ns, two
+    # aggregation switches of 500 ns, a core switch of 600 ns. Together 14.4 us.
+    write(import_htsim(FILES / "incast.cm", FILES / "tree.topo"), tmp_path / "tree.toml")
+    network = json.loads(Source.read(tmp_path / "tree.toml").load().network())
+    names = network["hosts"] + network["switches"]
+    delays = {frozenset((names[a], names[b])): delay for a, b, _, delay in network["cables"]}
+    path = ["host0", "tor0", "agg1", "core3", "agg7", "tor7", "host15"]
+    assert sum(delays[frozenset(pair)] for pair in pairwise(path)) == 14_400_000
+    # 16 links to hosts, 8 ToR switches with 2 links up, 8 aggregation switches with 2.
+    assert len(network["cables"]) == 16 + 16 + 16
+
+
+def test_bundles_are_links_side_by_side_and_two_tiers_have_no_core(tmp_path: Path) -> None:
+    # Two ToR switches of two hosts, each with two links of 100 Gb/s to one switch above.
+    topology = tmp_path / "two.topo"
+    topology.write_text(
+        "nodes 4\ntiers 2\npodsize 4\n"
+        "Tier 0\nDownlink_speed_Gbps 100\nRadix_Up 2\nRadix_Down 2\nDownlink_Latency_ns 1000\n"
+        "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 4\nBundle 2\nDownlink_Latency_ns 1000\n"
+    )
+    matrix = tmp_path / "one.cm"
+    matrix.write_text("Nodes 4\nConnections 1\n0->3 start 0 size 1000\n")
+    write(import_htsim(matrix, topology), tmp_path / "two.toml")
+    network = json.loads(Source.read(tmp_path / "two.toml").load().network())
+    assert network["switches"] == ["tor0", "tor1", "agg0"]
+    assert [cable[:2] for cable in network["cables"][4:]] == [[4, 6], [4, 6], [5, 6], [5, 6]]
+
+
+def test_several_priority_groups_have_queues_that_take_turns(hpcc: Path, tmp_path: Path) -> None:
+    change(hpcc / "flow.txt", "1 3 3", "1 3 5")
+    write(import_hpcc(hpcc), tmp_path / "mine.toml")
+    scenario = shallows.Scenario.load(tmp_path / "mine.toml").resolved
+    assert scenario["switch"]["port"]["classes"] == [0, 0, 1, 2, 3, 4, 5, 6]
+    assert lines((tmp_path / "mine.flows.csv").read_text())[2] == "2000001000,1,3,4000,5,100"
+
+
+def test_what_has_no_counterpart_is_named_with_all_its_lines(hpcc: Path, shell: Shell) -> None:
+    with (hpcc / "config.txt").open("a") as file:
+        file.write("HAS_WIN 1\nUSE_DYNAMIC_PFC_THRESHOLD 1\n")
+    refused = shell("import", "hpcc", hpcc, "-o", "mine.toml")
+    assert refused.returncode == 1
+    assert (
+        "config.txt:17: HAS_WIN: it has no counterpart in a scenario and would be ignored" in refused.stderr
+    )
+    assert "config.txt:18: USE_DYNAMIC_PFC_THRESHOLD: " in refused.stderr
+    options = refused.stderr.split("or say so: ")[1].split()
+    assert options == ["--ignore", "HAS_WIN", "--ignore", "USE_DYNAMIC_PFC_THRESHOLD"]
+    accepted = shell("import", "hpcc", hpcc, "-o", "mine.toml", *options)
+    assert accepted.returncode == 0
+    assert "note: HAS_WIN, USE_DYNAMIC_PFC_THRESHOLD: ignored, as asked" in accepted.stdout
+
+
+def test_other_modes_are_refused_with_the_keys_that_only_they_read(hpcc: Path) -> None:
+    change(hpcc / "config.txt", "CC_MODE 8", "CC_MODE 3")
+    with pytest.raises(ShallowsError) as refused:
+        import_hpcc(hpcc)
+    assert ":8: CC_MODE: congestion control 3 (HPCC) is not modelled; 8 (DCTCP) is" in str(refused.value)
+    assert str(refused.value).endswith("--ignore CC_MODE --ignore RATE_AI")
+    assert import_hpcc(hpcc, ["CC_MODE", "RATE_AI"]).tables["tcp"]["congestion"]["kind"] == "dctcp"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("topology.txt", "6 2 5", "6 2 5 9", "topology.txt:1: 4 words where 3 are expected"),
+        ("topology.txt", "6 2 5", "6 2 6", "topology.txt:1: 6 links, but only 5 lines follow"),
+        ("topology.txt", "6 2 5", "6 2 4", "topology.txt:7: one line too many"),
+        ("topology.txt", "4 5\n", "4\n", "topology.txt:2: 1 switches; the first line says 2"),
+        ("topology.txt", "0 4 100Gbps", "0 6 100Gbps", 'topology.txt:3: node "6" is no such number'),
+        ("topology.txt", "0 4 100Gbps", "0 1 100Gbps", "topology.txt:3: two hosts are linked"),
+        ("topology.txt", "1 4 100Gb/s", "0 4 100Gb/s", "topology.txt:4: host 0 has a second link"),
+        ("topology.txt", "100Gbps", "fast", 'topology.txt:3: "fast" is no rate'),
+        ("topology.txt", "1us 0", "1us 0.01", "topology.txt:3: an error rate of 0.01"),
+        ("topology.txt", "0.001ms", "a", 'topology.txt:4: the delay "a" is no time'),
+        ("flow.txt", "3\n", "2\n", "flow.txt:4: one line too many: flow.txt says 2 flows"),
+        ("flow.txt", "1 3 3", "1 4 3", "flow.txt:3: node 4 is no host"),
+        ("flow.txt", "1 3 3", "1 3 0", 'flow.txt:3: the priority group "0" is no such number'),
+        ("flow.txt", "100 4000", "100 0", 'flow.txt:3: the size "0" is no such number'),
+        ("flow.txt", "2.000001", "1.9", "flow.txt:3: it starts before the flow above it"),
+        ("flow.txt", "2.000001", "soon", 'flow.txt:3: the start "soon" is no number'),
+        ("config.txt", "CC_MODE 8\n", "CC_MODE 8\nCC_MODE 8\n", "config.txt:9: CC_MODE is given again"),
+        ("config.txt", "KMIN_MAP 2", "KMIN_MAP 3", "config.txt:15: 6 words where 8 are expected"),
+        ("config.txt", "400000000000 400\n", "4 400\n", "config.txt:15: nothing for links of 400000000000"),
+        ("config.txt", "EWMA_GAIN 0.0625\n", "", "config.txt has no EWMA_GAIN"),
+        ("config.txt", "LINK 0.0000", "LINK 0.001", "config.txt:11: ERROR_RATE_PER_LINK: it has no"),
+        ("config.txt", "topology.txt", "gone.txt", "config.txt:4: there is no file"),
+    ],
+)
+def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, message: str) -> None:
+    change(hpcc / file, old, new)
+    with pytest.raises(ShallowsError) as refused:
+        import_hpcc(hpcc)
+    assert message in refused.value.message
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Connections 7", "Connections 8", ":3: 8 connections, but 7 follow"),
+        ("Triggers 3\n", "", ": 0 triggers, but 3 follow"),
+        ("2->0", "2>0", ':6: "2>0" begins no line of a connection matrix'),
+        ("2->0", "2->2", ":6: node 2 sends to itself"),
+        ("2->0", "2->16", ":6: destination 16 is no node"),
+        ("id 2 start 1000000", "id 2", ":6: neither or both of start and trigger"),
+        ("id 2 start 1000000", "id 2 start now", ':6: start "now" is no number'),
+        ("id 2", "id 1", ":6: id 1 is that of line 5 too"),
+        ("id 2", "id 2 prio 3", ":6: prio: it orders the pulls of receivers"),
+        ("id 2", "id 2 colour 3", ':6: "colour" is not known'),
+        ("15000 recv_done_trigger 1\n3->0", "0 recv_done_trigger 1\n3->0", ':6: size "0" is no such number'),
+        ("trigger 1 size 30000", "trigger 9 size 30000", ":8: there is no trigger 9"),
+        ("trigger 1 size 30000", "start 0 trigger 1 size 30000", ":8: neither or both"),
+        ("count 3", "count 4", ":8: trigger 1 is fired 3 times; its flows need 4"),
+        ("count 3", "count 2", ":12: trigger 1 is fired 3 times, a barrier of 2"),
+        ("multishot", "oneshot", ":14: trigger 3 is fired 2 times, a oneshot of 1"),
+        ("multishot", "sometimes", ':14: "sometimes" does not belong here'),
+        ("trigger id 2", "trigger id 1", ":13: trigger 1 stands in line 12 too"),
+        ("trigger id 3 multishot", "failure switch_type TOR", ":14: links do not fail here"),
+    ],
+)
+def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = Path(shutil.copy(FILES / "incast.cm", tmp_path))
+    change(path, old, new)
+    with pytest.raises(ShallowsError) as refused:
+        import_htsim(path, None)
+    assert f"incast.cm{message}" in refused.value.message
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Nodes 16", "Nodes 18", "tree.topo:4: 18 nodes are no whole number of pods"),
+        ("Tiers 3", "Tiers 2", "tree.topo:3: 2 tiers, but those described are 0, 1, 2"),
+        ("Tier 0\nDownlink_speed_Gbps 100\n", "Tier 0\n", "tree.topo:5: tier 0 has no downlink_speed_gbps"),
+        ("Radix_Down 4", "Radix_Down 8", "tree.topo:19: 8 ports downwards for 4 pods"),
+        (
+            "Downlink_speed_Gbps 100\nRadix_Up",
+            "Downlink_speed_Gbps 400\nRadix_Up",
+            "tree.topo:5: 800 Gbps down",
+        ),
+        ("Switch_Latency_ns", "Queue_Size", "tree.topo:10: a tier has no key Queue_Size"),
+        ("Tier 1", "Tier 0", "tree.topo:11: tier 0 begins in line 5 too"),
+        ("Podsize 4", "Podsize", "tree.topo:4: 1 words where 2 are expected"),
+    ],
+)
+def test_a_bad_line_of_a_fat_tree_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = Path(shutil.copy(FILES / "tree.topo", tmp_path))
+    change(path, old, new)
+    with pytest.raises(ShallowsError) as refused:
+        import_htsim(FILES / "permutation.cm", path)
+    assert message in refused.value.message
+    assert refused.value.remedy
+
+
+def test_a_start_that_htsim_would_round_is_read_exactly_and_told(tmp_path: Path) -> None:
+    # 2^24 + 1 is the first whole number that a 32-bit float cannot hold; it becomes 2^24.
+    path = tmp_path / "late.cm"
+    path.write_text("Nodes 2\nConnections 1\n0->1 start 16777217 size 3000000000\n")
+    imported = import_htsim(path, None)
+    assert imported.flows[0].start_ps == 16_777_217
+    assert (
+        "1 starts are exact here; htsim reads them as 32-bit floats, up to 1 ps off (line 3)"
+        in imported.notes
+    )
+    assert "htsim cannot read sizes of 2 GiB and more, such as that of line 3" in imported.notes
+
+
+def test_files_that_exist_are_replaced_only_when_asked(hpcc: Path, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "mine.flows.csv").write_text("precious")
+    refused = shell("import", "hpcc", hpcc, "-o", "mine.toml")
+    assert refused.returncode == 1
+    assert "mine.flows.csv exists" in refused.stderr
+    assert (tmp_path / "mine.flows.csv").read_text() == "precious"
+    assert shell("import", "hpcc", hpcc, "-o", "mine.toml", "--force").returncode == 0
+    assert shell("export", "hpcc", "mine.toml", "--flow", "mine.toml").returncode == 1
+
+
+def test_a_scenario_of_ours_goes_to_hpcc(scenario: Path, shell: Shell, tmp_path: Path) -> None:
+    # A star of five hosts at 10 Gb/s and 10 us; hosts are 0 to 4, the switch is 5.
+    assert shell("export", "hpcc", scenario, "--topology", "topology.txt").returncode == 0
+    links = [f"{host} 5 10Gbps 10000ns 0" for host in range(5)]
+    assert lines((tmp_path / "topology.txt").read_text()) == ["6 1 5", "5", *links]
+    refused = shell("export", "hpcc", scenario, "--flow", "flow.txt")
+    assert "are drawn as it runs\n  run it, and export the run" in refused.stderr
+    assert shell("run", scenario, "--out", "run").returncode == 0
+    assert shell("export", "hpcc", "run", "--flow", "flow.txt", "-o", "fct.txt").returncode == 0
+    flows = lines((tmp_path / "flow.txt").read_text())
+    assert flows[0] == "60"
+    assert len(flows) == 61
+    assert all(line.split()[2] == "3" and line.split()[3] == "5001" for line in flows[1:])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[str, str]:
+    """A topology file, whose switches are a tree with further links, and a flow file."""
+    count = draw(st.integers(1, 4))
+    hosts = draw(st.integers(2, 6))
+    ids = draw(st.permutations(range(count + hosts)))
+    switches, ends = ids[:count], ids[count:]
+    pairs = [(switches[n], switches[draw(st.integers(0, n - 1))]) for n in range(1, count)]
+    if count > 1:
+        pairs += draw(st.lists(st.permutations(switches).map(lambda two: (two[0], two[1])), max_size=3))
+    pairs += [(end, draw(st.sampled_from(switches))) for end in ends]
+    rates = st.sampled_from(["100Gbps", "400Gbps", "25000000000.0"])
+    delays = st.sampled_from(["1us", "0.002ms", "1500ns", "0.0000005s"])
+    text = [f"{len(ids)} {count} {len(pairs)}", " ".join(map(str, switches))]
+    for one, other in draw(st.permutations(pairs)):
+        text.append(f"{one} {other} {draw(rates)} {draw(delays)} 0")
+    starts = sorted(draw(st.lists(st.integers(0, 10**13), min_size=1, max_size=5)))
+    flows = [str(len(starts))]
+    for start in starts:
+        pair = draw(st.permutations(sorted(ends)))
+        group, port, size = draw(st.tuples(st.integers(1, 7), st.integers(0, 65_535), st.integers(1, 2**40)))
+        flows.append(f"{pair[0]} {pair[1]} {group} {port} {size} {start / 10**12:.12f}")
+    return "\n".join(text) + "\n", "\n".join(flows) + "\n"
+
+
+@given(networks())
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+def test_what_is_imported_exported_and_imported_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory, files: tuple[str, str]
+) -> None:
+    folder = tmp_path_factory.mktemp("mix")
+    config = (FILES / "config.txt").read_text().replace("ENABLE_QCN 1", "ENABLE_QCN 0")
+    found = []
+    for turn in range(2):
+        place = folder / str(turn)
+        place.mkdir()
+        (place / "config.txt").write_text(config)
+        for name, text in zip(("topology.txt", "flow.txt"), files, strict=True):
+            (place / name).write_text(text)
+        imported = import_hpcc(place)
+        write(imported, place / "mine.toml")
+        experiment = Source.read(place / "mine.toml").load()
+        files = (export.hpcc(place / "mine.toml", "topology"), export.hpcc(place / "mine.toml", "flow"))
+        found.append((json.loads(experiment.network()), imported.flows, files))
+    assert found[0] == found[1]
