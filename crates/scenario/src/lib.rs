@@ -26,8 +26,8 @@ mod workload;
 
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace, InputFile,
-    Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
+    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace,
+    InputFile, Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
 };
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};

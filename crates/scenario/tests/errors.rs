@@ -505,7 +505,10 @@ fn a_capture_says_of_what_and_where() {
         ("[{ ports = ['nic', 'up'] }]", "measure.captures[0].ports[1]: no such port is named \"up\"; one is"),
         ("[{ hosts = 40 }]", "measure.captures[0].hosts: host 40 not in the network, whose hosts are 0..32"),
         // Ethernet 14, IPv4 20, TCP at most 60: 94.
-        ("[{ hosts = 0, snap = '93B' }]", "measure.captures[0].snap: 93B of each packet; 94B, all headers, to 262144B"),
+        (
+            "[{ hosts = 0, snap = '93B' }]",
+            "measure.captures[0].snap: 93B of each packet; 94B, all headers, to 262144B",
+        ),
         ("[{ hosts = 0, snap = '1MB' }]", "measure.captures[0].snap: 1MB of each packet; 94B"),
         ("[{ hosts = 0, name = '../x' }]", "measure.captures[0].name: \"../x\" cannot name a file"),
         ("[{ hosts = 0, name = '.x' }]", "\".x\" cannot name a file"),

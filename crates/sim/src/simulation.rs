@@ -69,10 +69,7 @@ impl Simulation {
     /// # Errors
     ///
     /// If one cannot be opened or written to.
-    pub fn capturing(
-        experiment: Experiment,
-        open: impl FnMut(&str) -> io::Result<Sink>,
-    ) -> io::Result<Self> {
+    pub fn capturing(experiment: Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<Self> {
         let mut queue = EventQueue::new(horizon(&experiment));
         let mut world = build(&experiment, open)?;
         world.open_warm_connections(&experiment);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pcap_file::pcapng::{Block, PcapNgReader};
-use shallows_sim::{Sink, Simulation};
+use shallows_sim::{Simulation, Sink};
 
 /// Two senders and a receiver, 10 Gb/s, 10 us on each link. One segment of 1000 B on the wire takes 800 ns.
 const SCENARIO: &str = r#"
@@ -104,10 +104,7 @@ fn a_packet_is_captured_when_its_first_bit_leaves_each_port() {
     // 1000 bytes at 5 us from the host; 800 ns and 10 us later from the switch. Another 10.8 us later it is there and its
     // acknowledgement of 40 bytes leaves, which takes 32 ns and 10 us. Ethernet adds 14 to each length.
     // Host ports are the first interfaces; the switch's follow in the order of hosts.
-    assert_eq!(
-        packets,
-        [(0, 5_000, 1_014), (5, 15_800, 1_014), (2, 26_600, 54), (3, 36_632, 54)]
-    );
+    assert_eq!(packets, [(0, 5_000, 1_014), (5, 15_800, 1_014), (2, 26_600, 54), (3, 36_632, 54)]);
     assert!(!warnings.iter().any(|warning| warning.contains("capture")));
 }
 

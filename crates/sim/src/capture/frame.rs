@@ -127,7 +127,7 @@ impl Wire {
         tcp.ack = flags.contains(Flags::ACK);
         tcp.acknowledgment_number = match (tcp.ack, answers) {
             (false, _) => 0,
-            (true, true) => 1 + segment.ack as u32,
+            (true, true) => (1 + segment.ack) as u32,
             (true, false) => 1,
         };
         (tcp.syn, tcp.fin, tcp.psh) = (syn, flags.contains(Flags::FIN), flags.contains(Flags::PSH));
@@ -176,8 +176,7 @@ impl Wire {
         if self.timestamps {
             options.extend([Noop, Noop, timestamp]);
         }
-        let mut blocks =
-            segment.sack_ranges().map(|(start, end)| ((1 + start) as u32, (1 + end) as u32));
+        let mut blocks = segment.sack_ranges().map(|(start, end)| ((1 + start) as u32, (1 + end) as u32));
         if let Some(first) = blocks.next() {
             let more = [blocks.next(), blocks.next(), blocks.next()];
             options.extend([Noop, Noop, SelectiveAcknowledgement(first, more)]);
@@ -366,8 +365,7 @@ mod tests {
             ..Segment::default()
         }
         .with_echo(Instant(4 * MICROSECOND));
-        let header =
-            forward(1_502, PacketKind::Data).with_class(5).with_ecn(Ecn::Ce).with_incast(true);
+        let header = forward(1_502, PacketKind::Data).with_class(5).with_ecn(Ecn::Ce).with_incast(true);
         let frame = written(&WIRE, &header, Some(&segment), 2_000);
         // DSCP 5 and CE: 5 · 4 + 3 = 17. 1500 bytes = 05dc. Reserved flag and DF: c0.
         assert_eq!(hex(&frame.bytes[14..24]), "451705dc0000c0004006");
@@ -416,6 +414,9 @@ mod tests {
             hex(&written(&WIRE, &forward(54, PacketKind::Data), Some(&segment), 200).bytes[38..42])
         };
         assert_eq!((at((1 << 32) - 2), at((1 << 32) - 1)), ("ffffffff".to_owned(), "00000000".to_owned()));
+        let ack = Segment { ack: (1 << 32) - 1, flags: Flags::ACK, ..Segment::default() };
+        let frame = written(&WIRE, &forward(54, PacketKind::PureAck), Some(&ack), 200);
+        assert_eq!(hex(&frame.bytes[42..46]), "00000000");
     }
 
     #[test]
