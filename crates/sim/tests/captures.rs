@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -44,9 +44,15 @@ start = "5us"
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
+impl Kept {
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().expect("nobody panics while writing")
+    }
+}
+
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.bytes().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -64,19 +70,19 @@ fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<String>)
         files.push((name.to_owned(), kept.clone()));
         Ok(Box::new(kept) as Sink)
     };
-    let mut simulation = Simulation::capturing(experiment, open).unwrap();
+    let mut simulation = Simulation::capturing(experiment, open).expect("memory takes it");
     simulation.advance(u64::MAX);
-    simulation.flush_captures().unwrap();
+    simulation.flush_captures().expect("memory takes it");
     let warnings = simulation.finish().warnings();
-    (files.into_iter().map(|(name, kept)| (name, kept.0.lock().unwrap().clone())).collect(), warnings)
+    (files.into_iter().map(|(name, kept)| (name, kept.bytes().clone())).collect(), warnings)
 }
 
 /// Names of the interfaces, and by packet its interface, time in ns and length.
 fn read(bytes: &[u8]) -> (Vec<String>, Vec<(u32, u128, u32)>) {
     let (mut names, mut packets) = (Vec::new(), Vec::new());
-    let mut reader = PcapNgReader::new(bytes).unwrap();
+    let mut reader = PcapNgReader::new(bytes).expect("a section header");
     while let Some(block) = reader.next_block() {
-        match block.unwrap() {
+        match block.expect("a sound block") {
             Block::InterfaceDescription(block) => {
                 // Name, kind, 10 Gb/s, nanoseconds.
                 names.push(format!("{:?}", block.options));
