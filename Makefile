@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test ray bench mutants clean
+.PHONY: build demo test ray wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -32,6 +32,13 @@ test: $(VENV)/.built $(VENV)/.dev
 # For the tests of sweeps on a cluster, which are otherwise listed as not run.
 ray: $(VENV)/.ray
 
+# One for every Python from 3.11 on, and every Linux with glibc 2.17 (PEP 599): Zig links against that, whatever is here.
+# What `pip install` needs beside it is in requirements.txt.
+wheel: $(VENV)/.wheel
+	@$(require-rust)
+	rm -rf dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014 --out dist
+
 bench: build
 	$(BIN)/python benches/peers.py
 	$(BIN)/python benches/micro.py --ports
@@ -47,7 +54,7 @@ mutants:
 		cargo mutants $(addprefix -p ,$(MUTANTS_OF)) --minimum-test-timeout 25 -o target $(MUTANTS)
 
 clean:
-	rm -rf $(VENV) target
+	rm -rf $(VENV) target dist
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/shallows/_core*.so
 
@@ -71,10 +78,18 @@ $(VENV)/.ray: requirements-ray.txt $(VENV)/.dev
 	$(PIP) install --require-hashes -r requirements-ray.txt
 	@touch $@
 
+$(VENV)/.wheel: requirements-wheel.txt $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements-wheel.txt
+	@touch $@
+
+define require-rust
+command -v cargo >/dev/null || { echo "missing: Rust. Get it from rustup.rs (1.95 or later)"; exit 1; }; \
+rustc --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 95) }' || \
+	{ echo "missing: Rust 1.95 or later ($$(rustc --version)). Get it with: rustup update stable"; exit 1; }
+endef
+
 $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
-	@command -v cargo >/dev/null || { echo "missing: Rust. Get it from rustup.rs (1.95 or later)"; exit 1; }
-	@rustc --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 95) }' || \
-		{ echo "missing: Rust 1.95 or later ($$(rustc --version)). Get it with: rustup update stable"; exit 1; }
+	@$(require-rust)
 	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
 	@touch $@.new # as old as the sources that are built, should one change meanwhile
 	PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet

@@ -46,6 +46,8 @@ def run(
         print(json.dumps(finished.summary, ensure_ascii=False))
     else:
         print_results(finished, screen, before=set(experiment.warnings()))
+        for path in finished.captures.values():
+            screen.print(f"capture: {path}", soft_wrap=True)
         screen.print(f"report: {finished.path / 'report.html'}", soft_wrap=True)
     return OK
 

@@ -105,6 +105,11 @@ class Run:
         """One row for each echo request, if the scenario has a workload of kind `ping`."""
         return self._optional_table("pings.parquet")
 
+    @property
+    def captures(self) -> dict[str, Path]:
+        """Files of packets by name, if the scenario asks for them with `measure.captures`."""
+        return {path.stem: path for path in sorted(self.path.glob("*.pcapng"))}
+
     def _optional_table(self, name: str) -> "pl.DataFrame | None":
         return self._table(name) if (self.path / name).exists() else None
 

@@ -111,9 +111,9 @@ def execute(
     from shallows import pages
 
     with RunFolder(destination) as folder:
-        summary, results = _simulate(experiment, on_progress)
         path = folder.path
         try:
+            summary, results = _simulate(experiment, path, on_progress)
             (path / "scenario.toml").write_text(source.text, encoding="utf-8")
             (path / "resolved.json").write_text(experiment.resolved() + "\n", encoding="utf-8")
             for name in results.tables():
@@ -131,11 +131,11 @@ def execute(
 
 
 def _simulate(
-    experiment: _core.Experiment, on_progress: OnProgress | None
+    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None
 ) -> tuple[dict[str, Any], _core.Report]:
     start = time.perf_counter()
     try:
-        simulation = experiment.simulate()
+        simulation = experiment.simulate(folder)
         while True:
             progress = json.loads(simulation.advance(STEP_MS))
             if on_progress:

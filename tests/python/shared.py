@@ -131,7 +131,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         f"{path.parent.name}/{path.name}": path.read_bytes()
         for path in folder.glob("*/*")
-        if path.suffix == ".parquet" or path.name in {"resolved.json", "scenario.toml"}
+        if path.suffix in {".parquet", ".pcapng"} or path.name in {"resolved.json", "scenario.toml"}
     }
 
 

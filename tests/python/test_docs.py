@@ -24,7 +24,9 @@ def commands(document: str) -> list[str]:
     return [line for line in lines if line.startswith("shallows ")]
 
 
-@pytest.mark.parametrize("command", commands("README.md") + commands("docs/figures.md"))
+@pytest.mark.parametrize(
+    "command", commands("README.md") + commands("docs/figures.md") + commands("docs/captures.md")
+)
 def test_commands_of_the_documents_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     options = _parser().parse_args(shlex.split(command)[1:])

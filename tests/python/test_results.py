@@ -111,7 +111,7 @@ class Broken:
 
     name, seed, hash = "broken", 42, "0" * 64
 
-    def simulate(self) -> "Broken":
+    def simulate(self, _folder: Path) -> "Broken":
         """Begin."""
         return self
 

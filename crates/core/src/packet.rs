@@ -80,12 +80,6 @@ impl Header {
         Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
     }
 
-    /// The sender's port number and the receiver's.
-    #[inline]
-    pub fn ports(&self) -> (u16, u16) {
-        ((self.ports >> 16) as u16, self.ports as u16)
-    }
-
     /// With this size on the wire in bytes, every header and framing included.
     #[must_use]
     #[inline]
@@ -125,6 +119,12 @@ impl Header {
     #[inline]
     pub fn with_incast(self, incast: bool) -> Self {
         self.with_tag(INCAST_SHIFT, 0x1, u32::from(incast))
+    }
+
+    /// Port numbers, the sender's first.
+    #[inline]
+    pub fn ports(&self) -> (u16, u16) {
+        ((self.ports >> 16) as u16, self.ports as u16)
     }
 
     /// Size on the wire, every header and framing included.
@@ -206,10 +206,12 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Self = Self(0x02);
+    /// Nothing more was written yet: the data is for the application now.
+    pub const PSH: Self = Self(0x08);
     /// The acknowledgement field is significant.
     pub const ACK: Self = Self(0x10);
     /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). It stands where real
-    /// headers have URG, which our hosts never send.
+    /// headers have URG, which our hosts never send; in a capture it is a reserved bit.
     pub const INCAST_ECHO: Self = Self(0x20);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);
@@ -344,6 +346,7 @@ mod tests {
                 header.with_size(65_535).with_class(255).with_ecn(ecn).with_kind(kind).with_memory(memory);
             assert_eq!((full.size(), full.class()), (Bytes(65_535), 255));
             assert_eq!((full.ecn(), full.kind(), full.memory()), (ecn, kind, memory));
+            assert_eq!(full.with_ports(7, 65_535).ports(), (7, 65_535));
             assert!(!full.incast() && full.with_incast(true).incast());
             assert_eq!(full.with_incast(true).with_incast(false), full);
             let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect).with_incast(true);

@@ -1,12 +1,14 @@
 //! Scenario text to an experiment that can run.
 
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use shallows_scenario::Experiment;
-use shallows_sim::Simulation;
+use shallows_sim::{Simulation, Sink};
 
 use crate::defect::{ScenarioError, guard};
 use crate::simulation::PySimulation;
@@ -78,9 +80,17 @@ impl PyExperiment {
         guard(|| self.0.warnings())
     }
 
-    /// A run of this experiment, at its beginning.
-    fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
+    /// A run of this experiment, at its beginning. Its captures are files in `folder`; without one they are not kept.
+    #[pyo3(signature = (folder=None))]
+    fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>) -> PyResult<PySimulation> {
         let experiment = self.0.clone();
-        py.detach(|| guard(|| Simulation::new(experiment))).map(PySimulation::new)
+        let open = |name: &str| -> io::Result<Sink> {
+            match &folder {
+                Some(folder) => Ok(Box::new(File::create(folder.join(format!("{name}.pcapng")))?)),
+                None => Ok(Box::new(io::sink())),
+            }
+        };
+        let begun = py.detach(|| guard(|| Simulation::capturing(experiment, open)))?;
+        Ok(PySimulation::new(begun?))
     }
 }

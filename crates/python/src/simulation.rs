@@ -38,16 +38,19 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// Simulate for about this many milliseconds of wall time; returns the progress as JSON.
+    /// Simulate for about this many milliseconds of wall time; returns the progress as JSON. `OSError` if a capture could
+    /// not be written.
     fn advance(&self, py: Python<'_>, milliseconds: u64) -> PyResult<String> {
         let mut simulation = self.take()?;
-        let (simulation, progress) = py.detach(|| {
+        let (simulation, progress, written) = py.detach(|| {
             guard(move || {
                 let progress = advance_for(&mut simulation, Duration::from_millis(milliseconds));
-                (simulation, progress)
+                let written = simulation.flush_captures();
+                (simulation, progress, written)
             })
         })?;
         self.put_back(simulation);
+        written?;
         Ok(describe(&progress))
     }
 

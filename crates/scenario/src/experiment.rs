@@ -46,6 +46,8 @@ pub struct Experiment {
     pub traces: Vec<Trace>,
     /// Flows whose senders are recorded; a flow belongs to the first that chooses it.
     pub flow_traces: Vec<FlowTrace>,
+    /// Packets that are kept in files.
+    pub captures: Vec<Capture>,
     /// What was computed for the scenario, with formulas and inputs.
     pub notes: Vec<String>,
     /// Each packet leaves its host up to this much later, in order; zero is off.
@@ -108,6 +110,17 @@ pub struct Trace {
     pub links: Vec<u32>,
     /// How often; none is at every change.
     pub every: Option<Duration>,
+}
+
+/// A file of the packets that some ports send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// What the file is called, without its ending.
+    pub name: String,
+    /// Numbers of the links whose ports are captured, ascending.
+    pub links: Vec<u32>,
+    /// How many bytes of each packet are kept.
+    pub snap: u32,
 }
 
 /// A record of the state of senders.

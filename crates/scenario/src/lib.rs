@@ -4,6 +4,7 @@
 //! on the way; whoever holds an `Experiment` need check nothing.
 
 mod bcc;
+mod captures;
 mod check;
 mod document;
 mod error;
@@ -25,8 +26,8 @@ mod workload;
 
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace, InputFile,
-    Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
+    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace,
+    InputFile, Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
 };
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};

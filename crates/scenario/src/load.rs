@@ -12,7 +12,7 @@ use crate::experiment::{Experiment, FctEnd, Stop};
 use crate::quantity::Jitter;
 use crate::spec::{self, Spec};
 use crate::workload::Segments;
-use crate::{flow_traces, memory, ports, tagged, tcp, topology, workload};
+use crate::{captures, flow_traces, memory, ports, tagged, tcp, topology, workload};
 
 /// Workloads are numbered with 16 bits; nobody writes as many.
 const MAX_WORKLOADS: usize = 1_000;
@@ -87,6 +87,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let traffic = workload::build(&mut spec, &network, segments, seed, checker);
     let traces = ports::traces(&spec.measure.traces, &network, checker);
     let flow_traces = flow_traces::build(&spec, checker);
+    let captures = captures::build(&spec.measure.captures, &network, checker);
     let notes = std::mem::take(&mut network.notes);
     Some(Experiment {
         name: spec.name.clone().unwrap_or_default(),
@@ -107,6 +108,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         warm_up: spec.measure.warm_up.0,
         traces,
         flow_traces,
+        captures,
         notes,
         sample_queues: spec.measure.sample_queues.map(|interval| interval.0),
         jitter,

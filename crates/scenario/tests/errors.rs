@@ -495,6 +495,36 @@ fn a_trace_of_flows_says_which() {
 }
 
 #[test]
+fn a_capture_says_of_what_and_where() {
+    let found = |captures: &str| {
+        let whole = message(BCC_F2, &[("measure.captures", captures)]);
+        whole.lines().next().unwrap_or_default().to_owned()
+    };
+    for (captures, expected) in [
+        ("[{}]", "measure.captures[0]: it captures nothing; give it ports, such as [\"to-host\"], or hosts"),
+        ("[{ ports = ['nic', 'up'] }]", "measure.captures[0].ports[1]: no such port is named \"up\"; one is"),
+        ("[{ hosts = 40 }]", "measure.captures[0].hosts: host 40 not in the network, whose hosts are 0..32"),
+        // Ethernet 14, IPv4 20, TCP at most 60: 94.
+        (
+            "[{ hosts = 0, snap = '93B' }]",
+            "measure.captures[0].snap: 93B of each packet; 94B, all headers, to 262144B",
+        ),
+        ("[{ hosts = 0, snap = '1MB' }]", "measure.captures[0].snap: 1MB of each packet; 94B"),
+        ("[{ hosts = 0, name = '../x' }]", "measure.captures[0].name: \"../x\" cannot name a file"),
+        ("[{ hosts = 0, name = '.x' }]", "\".x\" cannot name a file"),
+        ("[{ hosts = 0, name = '' }]", "\"\" cannot name a file"),
+        (
+            "[{ hosts = 0 }, { hosts = 1, name = 'Capture' }]",
+            "measure.captures[1].name: another capture is called \"Capture\"; each needs a name of its own",
+        ),
+        ("[{ hosts = 0, port = 'nic' }]", "measure.captures[0].port: unknown key (did you mean \"ports\"?)"),
+    ] {
+        let found = found(captures);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
 fn the_control_of_receive_windows_is_refused_what_it_cannot_use() {
     let found = |sets: &[(&str, &str)]| message(BCC_F2, sets).lines().next().unwrap_or_default().to_owned();
     for (receiver, expected) in [

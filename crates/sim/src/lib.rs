@@ -3,6 +3,7 @@
 //! [`Simulation`] is the driver: it owns the event queue and the [`world`] of links, hosts and connections, and
 //! turns decisions of the models into events. No model lives here.
 
+mod capture;
 mod connection;
 mod datagram;
 mod event;
@@ -19,5 +20,6 @@ mod tracer;
 mod traffic;
 mod world;
 
+pub use capture::Sink;
 pub use report::{FlowOutcome, QueryOutcome, Report};
 pub use simulation::{Progress, Simulation};

@@ -29,13 +29,29 @@ pub(crate) struct Link {
     pub(crate) target: Target,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
-    /// Whether every change of its port is traced.
-    pub(crate) traced: bool,
+    /// Who wants to hear what its port does.
+    pub(crate) watch: Watch,
     delay: Duration,
     /// First and last packet in flight, or `NONE`.
     first: u32,
     last: u32,
     jitter: Option<Box<Jitter>>,
+}
+
+/// Who wants to hear what a port does, and is told at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watch {
+    /// A trace, of every change.
+    pub(crate) traced: bool,
+    /// A capture, of every packet that it sends.
+    pub(crate) captured: bool,
+}
+
+impl Watch {
+    #[inline]
+    pub(crate) fn is_on(self) -> bool {
+        self.traced | self.captured
+    }
 }
 
 /// All packets in flight.
@@ -101,7 +117,7 @@ impl Link {
             node,
             target,
             waking: false,
-            traced: false,
+            watch: Watch::default(),
             delay,
             first: NONE,
             last: NONE,

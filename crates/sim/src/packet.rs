@@ -38,6 +38,11 @@ impl Packets {
         PacketRef(u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way"))
     }
 
+    /// The body of a packet that is under way; none of one without.
+    pub(crate) fn get(&self, packet: PacketRef) -> Option<&Packet> {
+        self.slots.get(packet.0 as usize)
+    }
+
     #[inline]
     pub(crate) fn remove(&mut self, packet: PacketRef) -> Packet {
         self.free.push(packet.0);

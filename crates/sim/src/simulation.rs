@@ -1,5 +1,7 @@
 //! The driver: builds the world of an experiment, fires its events, and closes the books.
 
+use std::io;
+
 use shallows_core::event::{EventQueue, run};
 use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
@@ -9,6 +11,7 @@ use shallows_switch::buffer::SharedBuffer;
 use shallows_transport::header_bytes;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
+use crate::capture::{Captures, Sink};
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
@@ -55,10 +58,19 @@ pub struct Progress {
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
 impl Simulation {
-    /// Build the network and schedule the first events.
+    /// Build the network and schedule the first events. What the experiment wants captured goes nowhere.
     pub fn new(experiment: Experiment) -> Self {
+        Self::capturing(experiment, |_| Ok(Box::new(io::sink()))).expect("nowhere takes everything")
+    }
+
+    /// Likewise, and write each capture to what `open` gives for its name.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be opened or written to.
+    pub fn capturing(experiment: Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<Self> {
         let mut queue = EventQueue::new(horizon(&experiment));
-        let mut world = build(&experiment);
+        let mut world = build(&experiment, open)?;
         world.open_warm_connections(&experiment);
         world.start_traffic(&mut queue);
         for (source, start) in world.datagrams.starts().enumerate().collect::<Vec<_>>() {
@@ -76,7 +88,7 @@ impl Simulation {
         if experiment.sample_queues.is_some() {
             world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
         }
-        Self { experiment, world, queue, done: false }
+        Ok(Self { experiment, world, queue, done: false })
     }
 
     /// Fire up to `events` more events, fewer if the run ends.
@@ -100,6 +112,16 @@ impl Simulation {
             packet_hops: self.world.tally.packet_hops,
             events: self.queue.handled(),
         }
+    }
+
+    /// Hand over what captures hold back: now and then, so that what goes wrong is heard of in time, and before
+    /// [`Self::finish`].
+    ///
+    /// # Errors
+    ///
+    /// The first one since the run began; nothing was captured after it.
+    pub fn flush_captures(&mut self) -> io::Result<()> {
+        self.world.captures.flush()
     }
 
     fn fraction(&self) -> f64 {
@@ -145,6 +167,7 @@ impl Simulation {
             trace: self.world.tracer.rows,
             flow_traces: self.world.flow_tracer.flows,
             samples: self.world.sampler.rows,
+            captured: self.world.captures.packets(),
             tally: self.world.tally,
             datagram_bytes: self.world.datagrams.received_bytes,
             end,
@@ -162,7 +185,7 @@ fn horizon(experiment: &Experiment) -> Duration {
     network.links.iter().map(reach).max().unwrap_or_default() + experiment.jitter
 }
 
-fn build(experiment: &Experiment) -> World {
+fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<World> {
     let network = &experiment.network;
     let seed = experiment.seed;
     assert!(network.links.len() <= Event::MAX_ENTITIES, "fewer than 2^30 links");
@@ -202,7 +225,8 @@ fn build(experiment: &Experiment) -> World {
         }
     };
     let tracer = Tracer::new(experiment, &mut links);
-    World {
+    let captures = Captures::new(experiment, &mut links, open)?;
+    Ok(World {
         links,
         in_flight: InFlight::default(),
         buffers,
@@ -215,6 +239,7 @@ fn build(experiment: &Experiment) -> World {
         probes: Probes::new(&experiment.probes, udp_overhead),
         tracer,
         flow_tracer: FlowTracer::new(experiment),
+        captures,
         sampler: Sampler::new(experiment.sample_queues),
         tcp: experiment.tcp.clone(),
         ictcp,
@@ -224,5 +249,5 @@ fn build(experiment: &Experiment) -> World {
         finished: false,
         ends_on_completion: experiment.stop.on_completion,
         dropped: Vec::new(),
-    }
+    })
 }

@@ -26,11 +26,11 @@ pub(crate) struct TraceRow {
 }
 
 impl Tracer {
-    /// The traces that `experiment` asks for; ports that are traced at every change are marked among `links`.
+    /// The traces that `experiment` asks for; ports that are traced at every change are told so among `links`.
     pub(crate) fn new(experiment: &Experiment, links: &mut [Link]) -> Self {
         for trace in experiment.traces.iter().filter(|trace| trace.every.is_none()) {
             for &link in &trace.links {
-                links[link as usize].traced = true;
+                links[link as usize].watch.traced = true;
             }
         }
         Self { traces: experiment.traces.clone(), rows: Vec::new(), last: vec![Vec::new(); links.len()] }

@@ -9,11 +9,12 @@ use shallows_core::packet::{Flags, Header, PacketKind, Segment};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::Routes;
 use shallows_switch::buffer::SharedBuffer;
-use shallows_switch::port::Arrival;
+use shallows_switch::port::{Arrival, Departure};
 use shallows_switch::routing::Ecmp;
 use shallows_transport::receive_window::ictcp::Ictcp;
 use shallows_transport::{Config, Marks, Transmit};
 
+use crate::capture::Captures;
 use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
@@ -42,6 +43,7 @@ pub(crate) struct World {
     pub(crate) probes: Probes,
     pub(crate) tracer: Tracer,
     pub(crate) flow_tracer: FlowTracer,
+    pub(crate) captures: Captures,
     pub(crate) sampler: Sampler,
     pub(crate) tcp: Config,
     /// By host, where something controls the windows of receivers; else none at all.
@@ -130,8 +132,8 @@ impl World {
                 queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
             }
         }
-        if link.traced {
-            self.tracer.record(queue.now(), index, link, buffer);
+        if link.watch.is_on() {
+            self.tell(index, departure, queue.now());
         }
         if !self.dropped.is_empty() {
             self.reclaim();
@@ -171,7 +173,8 @@ impl World {
     ) {
         let link = &mut self.links[index as usize];
         let buffer = &mut self.buffers[link.node as usize];
-        match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
+        let arrival = link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped);
+        match arrival {
             Arrival::Sent(departure) => {
                 self.tally.packet_hops += 1;
                 if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
@@ -186,11 +189,27 @@ impl World {
             }
             Arrival::Dropped => {}
         }
-        if link.traced {
-            self.tracer.record(queue.now(), index, link, buffer);
+        if link.watch.is_on() {
+            let departure = if let Arrival::Sent(departure) = arrival { Some(departure) } else { None };
+            self.tell(index, departure, queue.now());
         }
         if !self.dropped.is_empty() {
             self.reclaim();
+        }
+    }
+
+    /// Tell whoever watches the port of `link` that it has changed, and what it sends from now on.
+    #[cold]
+    fn tell(&mut self, index: u32, departure: Option<Departure<PacketRef>>, now: Instant) {
+        let link = &mut self.links[index as usize];
+        let watch = link.watch;
+        if watch.traced {
+            self.tracer.record(now, index, link, &self.buffers[link.node as usize]);
+        }
+        if watch.captured
+            && let Some(Departure { header, payload, .. }) = departure
+        {
+            self.captures.record(now, index, &header, self.packets.get(payload));
         }
     }
 

@@ -23,8 +23,7 @@ pub struct Config {
     pub minimum_window: Bytes,
     /// The window a receiver advertises; at least one segment and below 4 GiB.
     pub receive_window: Bytes,
-    /// What controls the windows of receivers. Unless it is fixed, acknowledgements and data carry both timestamps, and
-    /// `receive_window` is what a connection begins with.
+    /// What controls the windows of receivers. Unless it is fixed, `receive_window` is what a connection begins with.
     pub receive_control: Control,
     /// In slow start an acknowledgement adds at most this many segments to cwnd: 1 in RFC 5681 Eq. 2, 2 in
     /// RFC 3465 §2.2.

@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Instant};
 use crate::config::Config;
 use crate::congestion::EcnMode;
 use crate::reassembly::Reassembly;
-use crate::receive_window::{Control, ReceiveWindow};
+use crate::receive_window::ReceiveWindow;
 use crate::scoreboard::Range;
 
 /// What switches wrote on a packet.
@@ -93,7 +93,7 @@ impl Receiver {
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, marks: Marks) -> Acks {
         let fin = segment.flags.0 & Flags::FIN.0;
         if segment.len == 0 && fin == 0 {
-            return self.open(config, segment);
+            return self.open(config, now, segment);
         }
         let seen = marks.echo() & self.echoes;
         if seen != self.echo && self.changes_echo(segment, seen) {
@@ -132,7 +132,7 @@ impl Receiver {
 
     /// A segment without data: a SYN is answered, anything else says nothing.
     #[cold]
-    fn open(&mut self, config: &Config, segment: &Segment) -> Acks {
+    fn open(&mut self, config: &Config, now: Instant, segment: &Segment) -> Acks {
         if !segment.flags.contains(Flags::SYN) {
             return Acks::default();
         }
@@ -150,7 +150,7 @@ impl Receiver {
             flags,
             ..Segment::default()
         };
-        Acks { first: Some(answer), second: None }
+        Acks { first: Some(answer.with_value(now)), second: None }
     }
 
     /// From now on offer a window of `size` bytes, at least one segment and below 4 GiB. What was offered is not taken
@@ -219,6 +219,6 @@ impl Receiver {
         if !self.reassembly.is_empty() && config.recovery.uses_sack() {
             (ack.sack, ack.sack_count) = self.reassembly.sack(self.next);
         }
-        if config.receive_control != Control::Fixed { ack.with_value(now) } else { ack }
+        ack.with_value(now)
     }
 }

@@ -62,7 +62,7 @@ pub struct Sender {
     /// When the retransmission timer fires; `Instant::MAX` while it is off.
     deadline: Instant,
     last_sent: Instant,
-    /// TS.Recent: what data echoes (RFC 7323 §4.3); zero where receivers have no use for it.
+    /// TS.Recent: what data echoes (RFC 7323 §4.3); zero before the first acknowledgement.
     recent: Instant,
     /// The segment that is being timed ends here; zero for none.
     timed_end: u64,
@@ -458,6 +458,7 @@ impl Sender {
         self.deadline = Instant::MAX;
         self.limit = self.limit.max(u64::from(segment.window));
         self.advertised = segment.window;
+        self.recent = segment.value();
         if self.stats.timeouts > 0 {
             // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
             self.congestion.on_restart(&mut self.window, config.mss);
@@ -497,8 +498,12 @@ impl Sender {
         let segment = segment.with_echo(self.recent);
         let mut transmit =
             Transmit { segment, retransmission, ecn: config.data_ecn(self.ecn, retransmission) };
-        if seq + len == self.written && self.fin != Fin::No {
-            self.finish(&mut transmit.segment);
+        if seq + len == self.written {
+            // RFC 9293 §3.9.1.2: PSH on the last segment of what was written.
+            transmit.segment.flags = flags.with(Flags::PSH);
+            if self.fin != Fin::No {
+                self.finish(&mut transmit.segment);
+            }
         }
         transmit
     }

@@ -116,7 +116,7 @@ pub(crate) fn traces(traces: &[spec::PortTrace], network: &Network, checker: &mu
 }
 
 /// By link: whether one of `patterns` is about its port, among those of which `may` says that they can be meant.
-fn matching(
+pub(crate) fn matching(
     patterns: &[String],
     key: &str,
     network: &Network,

@@ -3,6 +3,7 @@
 //! The comment of each field is its description in the schema: meaning, default, source. Nothing is checked here that
 //! concerns more than one value.
 
+mod capture;
 mod flow_trace;
 mod marker;
 mod port;
@@ -19,6 +20,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::quantity::{Amount, Every, Jitter, Size, Time};
+pub(crate) use capture::Capture;
 pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
 pub(crate) use port::*;
@@ -125,6 +127,9 @@ pub(crate) struct Measure {
     /// these choose belongs to the first. Default: none.
     #[serde(default)]
     pub(crate) flow_traces: Vec<FlowTrace>,
+    /// Packets that chosen ports send, as files for Wireshark and its kin. Default: none.
+    #[serde(default)]
+    pub(crate) captures: Vec<Capture>,
     /// Flows that arrive before this time are simulated but not counted. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) warm_up: Time,
@@ -167,6 +172,7 @@ impl Default for Measure {
             sample_queues: None,
             traces: Vec::new(),
             flow_traces: Vec::new(),
+            captures: Vec::new(),
             warm_up: no_time(),
         }
     }

@@ -41,6 +41,8 @@ pub struct Report {
     /// By flow.
     pub(crate) flow_traces: BTreeMap<u32, Traced>,
     pub(crate) samples: Vec<Row>,
+    /// Packets of each capture.
+    pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
@@ -178,6 +180,10 @@ impl Report {
                 "{lost_acks} pure ACKs were dropped by markers because they are not ECN-capable; \
                  tcp.ect = \"all\" sends them as ECT, as Linux does for DCTCP"
             ));
+        }
+        let captures = self.experiment.captures.iter().zip(&self.captured);
+        for (capture, _) in captures.filter(|(_, packets)| **packets == 0) {
+            warnings.push(format!("no packet passed the ports of the capture {:?}", capture.name));
         }
         let end = self.end_of_flows();
         let is_open = |flow: &&FlowRecord| flow.size.is_some() && flow.completion_time(end).is_none();

@@ -16,6 +16,19 @@ fn sent(script: &mut Scripted) -> Vec<(u64, u16, bool)> {
 }
 
 #[test]
+fn the_last_segment_of_what_was_written_pushes() {
+    // §3.9.1.2: PSH is set where nothing more is queued.
+    let mut script = Scripted::new(reno());
+    let mut pushes = |bytes: u64| {
+        script.sender.write(&script.config, script.now, bytes);
+        let sent = script.transmits();
+        sent.iter().map(|transmit| transmit.segment.flags.contains(Flags::PSH)).collect::<Vec<_>>()
+    };
+    assert_eq!(pushes(2 * MSS + 1), [false, false, true]);
+    assert_eq!(pushes(MSS), [true]);
+}
+
+#[test]
 fn the_last_segment_carries_the_fin() {
     // §3.6: after the data; §3.4: it counts as a byte.
     for (written, last) in [(2 * MSS, (MSS, 1_000, true)), (MSS + 1, (MSS, 1, true))] {

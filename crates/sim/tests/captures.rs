@@ -1,0 +1,175 @@
+//! Captures: which packets are in them, when, and that they are the same each time.
+
+mod common;
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use pcap_file::pcapng::{Block, PcapNgReader};
+use shallows_sim::{Simulation, Sink};
+
+/// Two senders and a receiver, 10 Gb/s, 10 us on each link. One segment of 1000 B on the wire takes 800 ns.
+const SCENARIO: &str = r#"
+name = "two \"hosts\""
+seed = 7
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+link_delay = "10us"
+mtu = "1000B"
+framing = "0B"
+
+[switch]
+buffer = { kind = "static-partition", per_port = "100p" }
+
+[host]
+jitter = "off"
+
+[tcp]
+congestion = "reno"
+delayed_ack = { segments = 1 }
+timestamps = false
+
+[[workload]]
+kind = "incast"
+senders = "0"
+receivers = 2
+size = "960B"
+start = "5us"
+"#;
+
+/// What is written is read again.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().expect("nobody panics while writing")
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The files that a run writes, by name, and its warnings.
+fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<String>) {
+    let mut files: Vec<(String, Kept)> = Vec::new();
+    let experiment = common::load(text, &[("measure.captures", captures)]);
+    let open = |name: &str| {
+        let kept = Kept::default();
+        files.push((name.to_owned(), kept.clone()));
+        Ok(Box::new(kept) as Sink)
+    };
+    let mut simulation = Simulation::capturing(experiment, open).expect("memory takes it");
+    simulation.advance(u64::MAX);
+    simulation.flush_captures().expect("memory takes it");
+    let warnings = simulation.finish().warnings();
+    (files.into_iter().map(|(name, kept)| (name, kept.bytes().clone())).collect(), warnings)
+}
+
+/// Names of the interfaces, and by packet its interface, time in ns and length.
+fn read(bytes: &[u8]) -> (Vec<String>, Vec<(u32, u128, u32)>) {
+    let (mut names, mut packets) = (Vec::new(), Vec::new());
+    let mut reader = PcapNgReader::new(bytes).expect("a section header");
+    while let Some(block) = reader.next_block() {
+        match block.expect("a sound block") {
+            Block::InterfaceDescription(block) => {
+                // Name, kind, 10 Gb/s, nanoseconds.
+                names.push(format!("{:?}", block.options));
+            }
+            Block::EnhancedPacket(packet) => {
+                let nanoseconds = Duration::as_nanos(&packet.timestamp);
+                packets.push((packet.interface_id, nanoseconds, packet.original_len));
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+    (names, packets)
+}
+
+#[test]
+fn a_packet_is_captured_when_its_first_bit_leaves_each_port() {
+    let (files, warnings) = captured(SCENARIO, "[{ ports = ['*'], name = 'all' }]");
+    assert_eq!(files[0].0, "all");
+    let (interfaces, packets) = read(&files[0].1);
+    assert_eq!(interfaces.len(), 6);
+    assert_eq!(
+        interfaces[0],
+        "[IfName(\"host0->switch0\"), IfDescription(\"nic\"), IfSpeed(10000000000), IfTsResol(9)]"
+    );
+    // 1000 bytes at 5 us from the host; 800 ns and 10 us later from the switch. Another 10.8 us later it is there and its
+    // acknowledgement of 40 bytes leaves, which takes 32 ns and 10 us. Ethernet adds 14 to each length.
+    // Host ports are the first interfaces; the switch's follow in the order of hosts.
+    assert_eq!(packets, [(0, 5_000, 1_014), (5, 15_800, 1_014), (2, 26_600, 54), (3, 36_632, 54)]);
+    assert!(!warnings.iter().any(|warning| warning.contains("capture")));
+}
+
+#[test]
+fn hosts_are_captured_at_both_ends_of_their_cable_and_files_are_apart() {
+    let captures = "[{ hosts = 0, name = 'a' }, { hosts = 'host2', name = 'b' }, { hosts = 1, name = 'c' }]";
+    let (files, warnings) = captured(SCENARIO, captures);
+    let of = |file: usize| read(&files[file].1).1;
+    // Of each host what it sends is interface 0, what is sent to it interface 1.
+    assert_eq!(of(0), [(0, 5_000, 1_014), (1, 36_632, 54)]);
+    assert_eq!(of(1), [(1, 15_800, 1_014), (0, 26_600, 54)]);
+    assert_eq!(of(2), []);
+    assert!(warnings.contains(&"no packet passed the ports of the capture \"c\"".to_owned()), "{warnings:?}");
+}
+
+#[test]
+fn a_file_says_what_it_is_of_and_is_the_same_each_time() {
+    let files = || captured(SCENARIO, "[{ ports = ['to-host'] }]").0;
+    let (name, bytes) = files().remove(0);
+    assert_eq!(name, "capture");
+    assert_eq!(files()[0].1, bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("scenario \"two \\\"hosts\\\"\", seed 7; window scale 14"), "{text}");
+    // The magic number of a little-endian section, on every machine.
+    assert_eq!(bytes[8..12], [0x4d, 0x3c, 0x2b, 0x1a]);
+}
+
+#[test]
+fn capturing_changes_nothing_of_the_run() {
+    let summary = |sets: &[(&str, &str)]| common::run(SCENARIO, sets).summary();
+    assert_eq!(summary(&[("measure.captures", "[{ ports = ['*'] }]")]), summary(&[]));
+}
+
+/// A disk with room for some bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_again_and_again() {
+    let experiment = || common::load(SCENARIO, &[("measure.captures", "[{ ports = ['*'] }]")]);
+    for room in [0, 500] {
+        let mut simulation = Simulation::capturing(experiment(), |_| Ok(Box::new(Full(room)))).unwrap();
+        simulation.advance(u64::MAX);
+        for _ in 0..2 {
+            let told = simulation.flush_captures().map_err(|error| error.kind());
+            assert_eq!(told, Err(io::ErrorKind::StorageFull));
+        }
+    }
+    let closed = |_: &str| Err(io::ErrorKind::PermissionDenied.into());
+    let refused = Simulation::capturing(experiment(), closed).map(|_| ());
+    assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::PermissionDenied));
+}

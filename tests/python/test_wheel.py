@@ -1,0 +1,70 @@
+"""The wheel: installed where there is no compiler, it runs."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WHEELS = sorted((ROOT / "dist").glob("shallows-*.whl"))
+
+pytestmark = pytest.mark.skipif(not WHEELS, reason="not run: needs a wheel (make wheel)")
+
+
+def test_the_wheel_is_for_every_python_from_3_11_and_old_systems() -> None:
+    # PEP 599 and its successor PEP 600: manylinux2014 is glibc 2.17.
+    (wheel,) = WHEELS
+    assert re.fullmatch(
+        r"shallows-[^-]+-cp311-abi3-(manylinux_2_17_\w+\.)?manylinux(2014|_2_17)_\w+\.whl", wheel.name
+    )
+
+
+def test_the_wheel_holds_the_package_and_no_path_of_the_checkout() -> None:
+    (wheel,) = WHEELS
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        engine = archive.read("shallows/_core.abi3.so")
+    assert [name for name in names if name.endswith(".so")] == ["shallows/_core.abi3.so"]
+    for name in ["py.typed", "_core.pyi", "scenarios/incast.toml", "shallows.mplstyle"]:
+        assert f"shallows/{name}" in names
+    assert not [name for name in names if not re.match(r"shallows(-[^/]+\.dist-info)?/", name)]
+    assert str(ROOT).encode() not in engine
+
+
+def test_without_a_compiler_it_runs_the_demo(tmp_path: Path) -> None:
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    # Nothing but the environment's own programs: no cargo, rustc or cc, wherever they are.
+    variables = {
+        "PATH": str(environment / "bin"),
+        "HOME": str(tmp_path),
+        "MPLCONFIGDIR": str(tmp_path / "mpl"),
+    }
+    assert not any(shutil.which(tool, path=variables["PATH"]) for tool in ("cargo", "rustc", "cc"))
+    pip = ["pip", "--disable-pip-version-check", "--no-input", "-q", "install"]
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [environment / "bin" / command[0], *command[1:]],
+            cwd=tmp_path,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run(*pip, "--require-hashes", "-r", str(ROOT / "requirements.txt"))
+    run(*pip, "--no-deps", "--no-index", str(WHEELS[0]))
+    run("pip", "check")
+    doctor = run("shallows", "doctor")
+    assert str(environment) in doctor
+    assert "self-test passed" in doctor
+    assert "not a release build" not in doctor
+    assert "report: " in run("shallows", "demo")
+    assert list(tmp_path.glob("**/report.html"))
