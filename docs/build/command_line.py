@@ -5,8 +5,9 @@ import argparse
 INTRODUCTION = """\
 # Every command
 
-From the parser itself: what `shallows --help` and `shallows COMMAND --help` say. Exit codes: 0 if all is well, 1 if not (with
-one line that says what, and one what to do), 2 if the command was not understood, 130 after Ctrl-C.
+From the parser itself: what `shallows --help` and `shallows COMMAND --help` say. Exit codes: 0 if all is
+well, 1 if not (with one line that says what, and one what to do), 2 if the command was not understood, 130
+after Ctrl-C.
 """
 
 

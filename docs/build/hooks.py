@@ -1,4 +1,4 @@
-"""What the site shows beside the pages of docs/: pages made from the schema and the parser, and those that lie elsewhere."""
+"""What the site shows beside docs/: pages made from schema and parser, and those that lie elsewhere."""
 
 import json
 import posixpath
@@ -50,8 +50,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links at pages of the site, show what tests do with a block, and draw pictures in the page's own colours."""
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Point links at the site, show what tests do with a block, draw pictures in the page's colours."""
     name = page.file.src_uri
     source = next(
         (source for source, target in ELSEWHERE.items() if target == name != "index.md"), f"docs/{name}"

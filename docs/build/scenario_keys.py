@@ -10,10 +10,10 @@ Schema = dict[str, Any]
 INTRODUCTION = """\
 # Every key of a scenario
 
-From the JSON Schema that `shallows schema` prints, and therefore complete; [the scenario file](scenario.md) explains with
-examples. A value with a unit is a text that names it, such as `"80us"`. What is *required* has no default; of keys that
-exclude each other each has the default *none*. Every value with a `kind` and nothing else to say may be the kind alone:
-`congestion = "reno"`.
+From the JSON Schema that `shallows schema` prints, and therefore complete; [the scenario file](scenario.md)
+explains with examples. A value with a unit is a text that names it, such as `"80us"`. What is *required* has
+no default; of keys that exclude each other each has the default *none*. A table with a `kind` and nothing
+else to say may be the kind alone: `congestion = "reno"`.
 """
 
 
@@ -71,7 +71,7 @@ class _Page:
             for choice in definition.get("oneOf", []):
                 if "properties" in choice:
                     label = choice["properties"]["kind"]["const"]
-                    title = f'`{here}`: kind `"{label}"`'
+                    title = f'`kind = "{label}"`'
                     table.parts.append(Table(f"{anchor}--{label}", title, _description(choice), choice))
                     self._find(choice, here, label, tables)
 

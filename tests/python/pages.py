@@ -43,6 +43,7 @@ class Block:
 
     @property
     def is_command(self) -> bool:
+        """Whether a reader is to run it."""
         return self.language in COMMAND_LANGUAGES
 
     @property
