@@ -29,7 +29,7 @@ ELSEWHERE = {
 """Pages that lie outside docs/, and what they are called on the site. index.md is a page of its own there."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:]+)(#[^)]*)?\)")
-NOTE = re.compile(r"^<!-- (not run|run with [^:]+|run in [^:]+): (.+) -->$", re.MULTILINE)
+NOTE = re.compile(r"^<!-- (not run|run with [^:]+): (.+) -->$", re.MULTILINE)
 PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
 
 
@@ -83,6 +83,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def _sentence(what: str, reason: str) -> str:
+    reason = re.sub(r"`([^`]+)`", r"<code>\1</code>", reason)
     if what == "not run":
-        return f"Of the commands of these pages, tests run all but a few; not the next: {reason}."
-    return f"Tests run the next commands smaller ({what.removeprefix('run with ')}): {reason}."
+        return f"Not run by the tests: {reason}."
+    return f"Tests run this with <code>{what.removeprefix('run with ')}</code>: {reason}."
