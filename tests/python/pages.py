@@ -1,7 +1,7 @@
 """The pages of the documentation, and the blocks in them that tell a reader what to type."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ COMMAND_LANGUAGES = ("sh", "bash", "console", "python", "r")
 DATA_LANGUAGES = ("toml", "text", "csv", "json", "rust", "diff", "yaml")
 
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NOTE = re.compile(r"<!-- (not run|run with ([^:]+)): (.+) -->\n+\Z")
+NOTE = re.compile(r"<!-- (not run|run with (--[^:]+)): (.+) -->\n+\Z")
 TITLE = re.compile(r'title="([^"]+)"')
 
 
@@ -35,7 +35,7 @@ class Block:
     title: str | None = None
     not_run: str | None = None
     """Why tests do not run it."""
-    settings: list[str] = field(default_factory=list)
+    options: str = ""
     """What tests add to its commands that take a scenario."""
 
     def __str__(self) -> str:
@@ -76,5 +76,5 @@ def _block(page: str, text: str, match: re.Match[str]) -> Block:
         if note[1] == "not run":
             block.not_run = note[3]
         else:
-            block.settings = [word for setting in note[2].split() for word in ("--set", setting)]
+            block.options = note[2]
     return block

@@ -1,7 +1,7 @@
 """Every command that the documents tell a user to type is run, page by page, each in a folder of its own.
 
 A comment before a block says so where tests do otherwise, with the reason: `<!-- not run: … -->`, or
-`<!-- run with KEY=VALUE …: … -->` for what they add to its commands that take a scenario. The site shows
+`<!-- run with --OPTION …: … -->` for what they add to its commands that take a scenario. The site shows
 both.
 """
 
@@ -26,7 +26,7 @@ RUN = {page: [block for block in COMMANDS if block.page == page and not block.no
 
 WRAPPER = f"""#!/bin/sh
 case "$1" in
-    run | plan | sweep | merge) exec {shlex.quote(SHALLOWS)} "$@" $SHALLOWS_DOCS_SETTINGS ;;
+    run | plan | sweep | merge) exec {shlex.quote(SHALLOWS)} "$@" $SHALLOWS_DOCS_OPTIONS ;;
     *) exec {shlex.quote(SHALLOWS)} "$@" ;;
 esac
 """
@@ -62,7 +62,7 @@ def run(block: Block, folder: Path) -> None:
     environment = {
         **os.environ,
         "PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}",
-        "SHALLOWS_DOCS_SETTINGS": shlex.join(block.settings),
+        "SHALLOWS_DOCS_OPTIONS": block.options,
         "MPLBACKEND": "agg",
     }
     program = [sys.executable, "-c"] if block.language == "python" else ["bash", "-euo", "pipefail", "-c"]
