@@ -54,6 +54,21 @@ def test_every_key_of_the_schema_is_on_the_page_with_value_default_and_meaning()
         assert any(row[0] == key and row[3].startswith(meant) for row in found), (key, description)
 
 
+def test_a_value_with_a_unit_shows_how_the_unit_is_written() -> None:
+    found = rows(scenario_keys.page(SCHEMA))
+    units = {name: one["description"] for name, one in SCHEMA["$defs"].items() if "pattern" in one}
+    assert {"Time", "Size", "Speed"} <= set(units)
+    measured = [
+        (f"`{key}`", units[value["$ref"].rpartition("/")[2]])
+        for table in tables(SCHEMA)
+        for key, value in table["properties"].items()
+        if value.get("$ref", "").rpartition("/")[2] in units
+    ]
+    assert len(measured) > 50
+    for key, written in measured:
+        assert any(row[0] == key and written in row[1] for row in found), (key, written)
+
+
 def test_keys_are_said_to_be_required_as_the_schema_requires_them() -> None:
     found = rows(scenario_keys.page(SCHEMA))
     required = sum(
