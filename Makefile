@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test ray wheel bench mutants clean
+.PHONY: build demo test docs ray wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,11 +23,16 @@ test: $(VENV)/.built $(VENV)/.dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --quiet
-	$(BIN)/ruff format --check python tests/python benches experiments notebooks
-	$(BIN)/ruff check python tests/python benches experiments notebooks
+	$(BIN)/ruff format --check python tests/python benches experiments notebooks docs/build
+	$(BIN)/ruff check python tests/python benches experiments notebooks docs/build
 	$(BIN)/mypy
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
+
+# The documentation as a site: open target/site/index.html. A broken link is an error.
+docs: $(VENV)/.built $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "target/site/index.html"
 
 # For the tests of sweeps on a cluster, which are otherwise listed as not run.
 ray: $(VENV)/.ray
@@ -72,6 +77,10 @@ $(VENV)/.python: requirements.txt requirements-build.txt
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.python
 	$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.docs: requirements-docs.txt $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements-docs.txt
 	@touch $@
 
 $(VENV)/.ray: requirements-ray.txt $(VENV)/.dev

@@ -1,53 +1,23 @@
-"""What the documents tell a user to type works as written."""
+"""Scenarios, pictures and examples that the documents show are there and work."""
 
 import doctest
 import importlib
 import pkgutil
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 
 import shallows
-from shallows.cli import FIGURES, _parser
+from pages import ROOT, blocks
+from shallows.cli import FIGURES
 from shallows.points import plan
 from shallows.running import Source
-
-ROOT = Path(__file__).parents[2]
-
-
-def commands(document: str) -> list[str]:
-    """Lines of code blocks that call the command line, without their comments."""
-    blocks = re.findall(r"```\w*\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
-    lines = [line.split("   #")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("shallows ")]
-
-
-@pytest.mark.parametrize(
-    "command", commands("README.md") + commands("docs/figures.md") + commands("docs/captures.md")
-)
-def test_commands_of_the_documents_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    options = _parser().parse_args(shlex.split(command)[1:])
-    if "scenario" in options:
-        Source.read(options.scenario, tuple(options.overrides)).load()
-
-
-@pytest.mark.parametrize(
-    "command", commands("docs/sweeps.md") + commands("docs/reproduction.md") + commands("docs/import.md")
-)
-def test_commands_that_are_not_tried_here_are_understood(command: str) -> None:
-    assert _parser().parse_args(shlex.split(command)[1:]).command
-
-
-def test_there_are_commands_in_the_readme() -> None:
-    assert len(commands("README.md")) >= 5
 
 
 def test_every_figure_has_a_command_and_a_small_picture_in_the_gallery() -> None:
     text = (ROOT / "docs/figures.md").read_text(encoding="utf-8")
-    drawn = [line.split()[2] for line in commands("docs/figures.md") if line.startswith("shallows plot ")]
+    commands = [command for block in blocks("docs/figures.md") for command in block.commands]
+    drawn = [command.split()[2] for command in commands if command.startswith("shallows plot ")]
     assert sorted(drawn) == sorted(FIGURES)
     for name in FIGURES:
         picture = ROOT / "docs" / "images" / "figures" / f"{name}.png"

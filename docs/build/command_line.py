@@ -1,0 +1,53 @@
+"""The page of every command, from the parser of the command line."""
+
+import argparse
+
+INTRODUCTION = """\
+# Every command
+
+From the parser itself: what `shallows --help` and `shallows COMMAND --help` say. Exit codes: 0 if all is
+well, 1 if not (with one line that says what, and one what to do), 2 if the command was not understood, 130
+after Ctrl-C.
+"""
+
+
+def page(parser: argparse.ArgumentParser) -> str:
+    """The whole page, in Markdown."""
+    return (
+        "\n\n".join([INTRODUCTION, *(_section(name, one) for name, one in commands(parser).items())]) + "\n"
+    )
+
+
+def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command, by its name."""
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(found[0].choices)
+
+
+def _section(name: str, parser: argparse.ArgumentParser) -> str:
+    usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
+    parts = [f"## `{name}` {{ #{name} }}", parser.description or "", f"```text\n{usage}\n```"]
+    shown = [action for action in parser._actions if action.dest != "help"]
+    if shown:
+        lines = ["| argument | meaning |", "|---|---|"]
+        lines += [f"| {_argument(action)} | {_help(action)} |" for action in shown]
+        parts.append("\n".join(lines))
+    if parser.epilog:
+        parts.append(f"```text\n{parser.epilog}\n```")
+    return "\n\n".join(parts)
+
+
+def _argument(action: argparse.Action) -> str:
+    names = ", ".join(action.option_strings)
+    value = action.metavar if isinstance(action.metavar, str) else None
+    if value is None and action.choices is not None:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    takes = action.nargs != 0
+    text = " ".join(part for part in (names, value if takes else None) if part) or action.dest
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def _help(action: argparse.Action) -> str:
+    if not action.help:
+        raise ValueError(f"the parser does not say what {action.dest!r} means")
+    return action.help.replace("|", "\\|").replace("*", "\\*")

@@ -1,0 +1,89 @@
+"""What the site shows beside docs/: pages made from schema and parser, and those that lie elsewhere."""
+
+import json
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parent))
+import command_line
+import scenario_keys
+
+ROOT = Path(__file__).parents[2]
+
+ELSEWHERE = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "README.md": "index.md",
+    **{
+        f"experiments/{paper.parent.name}/{paper.name}": f"papers/{paper.parent.name}.md"
+        for paper in sorted(ROOT.glob("experiments/*/README.md"))
+    },
+}
+"""Pages that lie outside docs/, and what they are called on the site. index.md is a page of its own there."""
+
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:]+)(#[^)]*)?\)")
+NOTE = re.compile(r"^<!-- (not run|run with [^:]+): (.+) -->$", re.MULTILINE)
+PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that no file of docs/ is."""
+    from shallows import _core
+    from shallows.cli import _parser
+
+    made = {
+        "keys.md": scenario_keys.page(json.loads(_core.schema())),
+        "commands.md": command_line.page(_parser()),
+    }
+    for source, name in ELSEWHERE.items():
+        if name != "index.md":
+            made[name] = (ROOT / source).read_text(encoding="utf-8")
+    for name, text in made.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Point links at the site, show what tests do with a block, draw pictures in the page's colours."""
+    name = page.file.src_uri
+    source = next(
+        (source for source, target in ELSEWHERE.items() if target == name != "index.md"), f"docs/{name}"
+    )
+
+    def link(match: re.Match[str]) -> str:
+        text, target, anchor = match[1], match[2], match[3] or ""
+        where = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        page_there = ELSEWHERE.get(where, where.removeprefix("docs/") if where.startswith("docs/") else None)
+        if page_there is not None:
+            return f"[{text}]({posixpath.relpath(page_there, posixpath.dirname(name) or '.')}{anchor})"
+        if not (ROOT / where).exists():
+            return match[0]
+        # Sources are in the checkout, and not on the site.
+        return text if text.strip("`") == where else f"{text} (`{where}`)"
+
+    def picture(match: re.Match[str]) -> str:
+        drawing = (ROOT / "docs" / posixpath.dirname(name) / match[2]).read_text(encoding="utf-8")
+        drawing = re.sub(r"<style>.*?</style>|<\?xml.*?\?>", "", drawing, flags=re.DOTALL)
+        return f'<figure class="drawing">{" ".join(drawing.split())}</figure>'
+
+    def note(match: re.Match[str]) -> str:
+        return f'<p class="tested">{_sentence(match[1], match[2])}</p>'
+
+    blocks = re.split(r"(^```.*?^```$)", PICTURE.sub(picture, markdown), flags=re.MULTILINE | re.DOTALL)
+    return "".join(
+        part if part.startswith("```") else NOTE.sub(note, LINK.sub(link, part)) for part in blocks
+    )
+
+
+def _sentence(what: str, reason: str) -> str:
+    reason = re.sub(r"`([^`]+)`", r"<code>\1</code>", reason)
+    if what == "not run":
+        return f"Not run by the tests: {reason}."
+    return f"Tests run this with <code>{what.removeprefix('run with ')}</code>: {reason}."
