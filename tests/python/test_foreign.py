@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shallows
+from pages import ROOT
 from shallows.errors import ShallowsError
 from shallows.foreign import export
 from shallows.foreign.hpcc import import_hpcc
@@ -18,8 +19,11 @@ from shallows.foreign.writing import write
 from shallows.running import Source
 from shared import Shell
 
-FILES = Path(__file__).parent / "foreign"
-"""Made by hand for these tests."""
+FILES = ROOT / "experiments" / "foreign"
+"""Made by hand, in the formats of others."""
+
+EXPECTED = Path(__file__).parent / "foreign"
+"""What they become."""
 
 
 def lines(text: str) -> list[str]:
@@ -32,7 +36,7 @@ def hpcc(tmp_path: Path) -> Path:
     folder = tmp_path / "mix"
     folder.mkdir()
     for name in ("config.txt", "topology.txt", "flow.txt"):
-        shutil.copy(FILES / name, folder)
+        shutil.copy(FILES / "hpcc" / name, folder)
     return folder
 
 
@@ -45,15 +49,15 @@ def change(path: Path, old: str, new: str) -> None:
 def test_hpcc_files_become_the_scenario_that_they_describe(hpcc: Path, tmp_path: Path) -> None:
     write(import_hpcc(hpcc), tmp_path / "hpcc.toml")
     for name in ("hpcc.toml", "hpcc.flows.csv"):
-        assert (tmp_path / name).read_text() == (FILES / name).read_text()
+        assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
 
 
 @pytest.mark.parametrize(("matrix", "tree"), [("incast", True), ("permutation", False)])
 def test_htsim_files_become_the_scenario_that_they_describe(matrix: str, tree: bool, tmp_path: Path) -> None:
-    topology = FILES / "tree.topo" if tree else None
-    write(import_htsim(FILES / f"{matrix}.cm", topology), tmp_path / f"{matrix}.toml")
+    topology = FILES / "htsim" / "tree.topo" if tree else None
+    write(import_htsim(FILES / "htsim" / f"{matrix}.cm", topology), tmp_path / f"{matrix}.toml")
     for name in (f"{matrix}.toml", f"{matrix}.flows.csv"):
-        assert (tmp_path / name).read_text() == (FILES / name).read_text()
+        assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
 
 
 def test_an_idle_path_takes_what_can_be_reckoned_by_hand(shell: Shell, hpcc: Path, tmp_path: Path) -> None:
@@ -69,12 +73,12 @@ def test_an_idle_path_takes_what_can_be_reckoned_by_hand(shell: Shell, hpcc: Pat
         "0b000101 0b000301 1024 100 4000 2000001000 8449 8449",
         "0b000201 0b000101 1024 200 1 2000003000 8017 8017",
     ]
-    assert (tmp_path / "flow.txt").read_text() == (FILES / "flow.txt").read_text()
+    assert (tmp_path / "flow.txt").read_text() == (FILES / "hpcc" / "flow.txt").read_text()
 
 
 def test_flows_of_a_matrix_wait_for_their_triggers(shell: Shell, tmp_path: Path) -> None:
-    shutil.copy(FILES / "incast.cm", tmp_path)
-    shutil.copy(FILES / "tree.topo", tmp_path)
+    shutil.copy(FILES / "htsim" / "incast.cm", tmp_path)
+    shutil.copy(FILES / "htsim" / "tree.topo", tmp_path)
     imported = shell("import", "htsim", "incast.cm", "--topo", "tree.topo", "-o", "mine.toml")
     assert imported.returncode == 0, imported.stderr
     assert shell("run", "mine.toml", "--out", "run").returncode == 0
@@ -97,7 +101,7 @@ def test_flows_of_a_matrix_wait_for_their_triggers(shell: Shell, tmp_path: Path)
 def test_a_fat_tree_has_the_delays_of_its_switches_on_every_path(tmp_path: Path) -> None:
     # Host 0 to host 15, by a core switch: links of 1, 2, 3, 3, 2 and 1 us; two ToR switches of 400 ns, two
     # aggregation switches of 500 ns, a core switch of 600 ns. Together 14.4 us.
-    write(import_htsim(FILES / "incast.cm", FILES / "tree.topo"), tmp_path / "tree.toml")
+    write(import_htsim(FILES / "htsim" / "incast.cm", FILES / "htsim" / "tree.topo"), tmp_path / "tree.toml")
     network = json.loads(Source.read(tmp_path / "tree.toml").load().network())
     names = network["hosts"] + network["switches"]
     delays = {frozenset((names[a], names[b])): delay for a, b, _, delay in network["cables"]}
@@ -216,7 +220,7 @@ def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, 
     ],
 )
 def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
-    path = Path(shutil.copy(FILES / "incast.cm", tmp_path))
+    path = Path(shutil.copy(FILES / "htsim" / "incast.cm", tmp_path))
     change(path, old, new)
     with pytest.raises(ShallowsError) as refused:
         import_htsim(path, None)
@@ -242,10 +246,10 @@ def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, mes
     ],
 )
 def test_a_bad_line_of_a_fat_tree_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
-    path = Path(shutil.copy(FILES / "tree.topo", tmp_path))
+    path = Path(shutil.copy(FILES / "htsim" / "tree.topo", tmp_path))
     change(path, old, new)
     with pytest.raises(ShallowsError) as refused:
-        import_htsim(FILES / "permutation.cm", path)
+        import_htsim(FILES / "htsim" / "permutation.cm", path)
     assert message in refused.value.message
     assert refused.value.remedy
 
@@ -319,7 +323,7 @@ def test_what_is_imported_exported_and_imported_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, files: tuple[str, str]
 ) -> None:
     folder = tmp_path_factory.mktemp("mix")
-    config = (FILES / "config.txt").read_text().replace("ENABLE_QCN 1", "ENABLE_QCN 0")
+    config = (FILES / "hpcc" / "config.txt").read_text().replace("ENABLE_QCN 1", "ENABLE_QCN 0")
     found = []
     for turn in range(2):
         place = folder / str(turn)
