@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test docs ray wheel bench mutants clean
+.PHONY: build charts charts-hash demo test docs ray browser wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,14 +12,18 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.cdf' \) -print) Cargo.toml Cargo.lock
 
-build: $(VENV)/.built
+build: $(VENV)/.built charts
+
+# What reports draw with: the part of ECharts that web/charts.js names, in one file of known hash.
+CHARTS := python/shallows/reports/static/echarts.js
+charts: $(CHARTS)
 
 demo: build
 	@$(BIN)/shallows demo --full
 
 # Random tests draw the same cases here each time; `cargo test` alone draws others.
 test: export PROPTEST_RNG_SEED ?= 1
-test: $(VENV)/.built $(VENV)/.dev
+test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --quiet
@@ -39,10 +43,13 @@ ray: $(VENV)/.ray
 
 # One for every Python from 3.11 on, and every Linux with glibc 2.17 (PEP 599): Zig links against that, whatever is here.
 # What `pip install` needs beside it is in requirements.txt.
-wheel: $(VENV)/.wheel
+wheel: $(VENV)/.wheel $(CHARTS)
 	@$(require-rust)
 	rm -rf dist
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014 --out dist
+
+# For the tests of reports in a browser, likewise.
+browser: $(VENV)/.browser
 
 bench: build
 	$(BIN)/python benches/peers.py
@@ -61,7 +68,7 @@ mutants:
 clean:
 	rm -rf $(VENV) target dist
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
-	rm -f python/shallows/_core*.so
+	rm -rf python/shallows/_core*.so $(CHARTS) web/node_modules
 
 # Stamps: a second `make build` has nothing to do. What maturin's pip would look up is there already, pinned.
 
@@ -96,6 +103,25 @@ command -v cargo >/dev/null || { echo "missing: Rust. Get it from rustup.rs (1.9
 rustc --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 95) }' || \
 	{ echo "missing: Rust 1.95 or later ($$(rustc --version)). Get it with: rustup update stable"; exit 1; }
 endef
+
+$(VENV)/.browser: requirements-browser.txt $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements-browser.txt
+	@touch $@
+
+# npm takes only what the lock file's hashes name. A file that comes out different is not used.
+$(CHARTS): web/charts.js web/package.json web/package-lock.json web/charts.sha256
+	@command -v npm >/dev/null || { echo "missing: npm, which fetches the charts of reports. Get it with: apt-get install npm"; exit 1; }
+	@npm --prefix web ci --loglevel=error || \
+		{ echo "missing: the packages of web/package-lock.json. npm could not fetch them: see its message above"; exit 1; }
+	@cd web && npm run --silent build -- --outfile=charts.built.js
+	@cd web && sha256sum --quiet --check charts.sha256 || \
+		{ echo "$(CHARTS) is not what web/charts.sha256 says. After a change that is meant: make charts-hash"; exit 1; }
+	@mv web/charts.built.js $@
+
+charts-hash:
+	npm --prefix web ci --loglevel=error
+	cd web && npm run --silent build -- --outfile=charts.built.js && sha256sum charts.built.js > charts.sha256
+	rm web/charts.built.js
 
 $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
 	@$(require-rust)

@@ -1,6 +1,7 @@
 """The figure of a reproduced experiment: what the paper published beside what was measured."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import nan
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -23,11 +24,39 @@ BOUND = "ideal_"
 """How bounds begin, before the name of the metric that they bound: one line for all schemes."""
 
 
-def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> "Figure | None":
-    """A panel for each metric that is to be shown or of which the paper's points are known, against the axis.
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel: ours, with the lowest and highest of the seeds, and the paper's points."""
 
-    Ours are lines through means over seeds, with bars from the lowest to the highest; the paper's points are
-    filled. Nothing where there is nothing to show.
+    name: str
+    index: int
+    ours: Sequence[tuple[float, float, float, float]]
+    """Place, mean over seeds, lowest, highest."""
+    paper: Sequence[tuple[float, float]] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A metric against the axis."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Ours beside the paper's, as numbers."""
+
+    axis: str
+    is_wide: bool
+    """Whether the axis is logarithmic."""
+    panels: Sequence[Panel]
+
+
+def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Beside | None:
+    """Each metric that is to be shown or of which the paper's points are known, against the axis.
+
+    Nothing where there is nothing to show.
     """
     # A change from one scheme to another has no place on the axis of a metric.
     published = [c for c in claims if c.kind == "value" and c.points and c.versus is None]
@@ -50,25 +79,42 @@ def draw(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measure
     def where(run: Measured) -> float:
         return across(run.on(axis))
 
-    with style.panels(len(metrics), 1, 1.0, sharex=True) as (figure, plots):
-        for plot, metric in zip(plots, metrics, strict=True):
+    panels = []
+    for metric in metrics:
+        drawn = []
+        for index, (line, members) in enumerate(lines.items()):
+            theirs = [
+                (across(place), number)
+                for claim in published
+                if claim.metric == metric and members[0].is_at(claim.where)
+                for place, number in claim.points
+            ]
+            drawn.append(Line(line, index, _ours(where, metric, members), theirs))
+        if metric in bounds:
+            every = next(iter(lines.values()))
+            drawn.append(Line("ideal", len(lines), _ours(where, bounds[metric], every)))
+        panels.append(Panel(title(metric, unit=not experiment.normalised), drawn))
+    places = [where(run) for run in runs]
+    name = axis_name(axis) + (f" ({unit.name})" if unit.name else "")
+    return Beside(name, 0 < WIDE * min(places) < max(places), panels)
+
+
+def draw(found: Beside) -> "Figure":
+    """A panel for each metric.
+
+    Ours are lines through means over seeds, with bars from the lowest to the highest; the paper's points are
+    filled.
+    """
+    with style.panels(len(found.panels), 1, 1.0, sharex=True) as (figure, plots):
+        for plot, panel in zip(plots, found.panels, strict=True):
             values: list[float] = []
-            for index, (line, members) in enumerate(lines.items()):
-                values += _draw_ours(plot, where, metric, line, members, index)
-                theirs = [
-                    claim for claim in published if claim.metric == metric and members[0].is_at(claim.where)
-                ]
-                values += _draw_theirs(plot, across, line, theirs, index)
-            if metric in bounds:
-                values += _draw_ours(
-                    plot, where, bounds[metric], "ideal", next(iter(lines.values())), len(lines)
-                )
+            for line in panel.lines:
+                values += [*_draw_ours(plot, line), *_draw_theirs(plot, line)]
             style.scale(plot, "y", values, zero=True)
-            style.name_panel(plot, title(metric, unit=not experiment.normalised))
-        places = [where(run) for run in runs]
-        if 0 < WIDE * min(places) < max(places):
-            style.scale(plots[-1], "x", places)
-        plots[-1].set_xlabel(axis_name(axis) + (f" ({unit.name})" if unit.name else ""))
+            style.name_panel(plot, panel.title)
+        if found.is_wide:
+            style.scale(plots[-1], "x", [place for line in found.panels[0].lines for place, *_ in line.ours])
+        plots[-1].set_xlabel(found.axis)
         style.add_legend(figure, *plots)
     return figure
 
@@ -128,36 +174,31 @@ def _line(run: Measured, axis: str) -> str:
     return describe(kept) if kept else "ours"
 
 
-def _draw_ours(
-    plot: "Axes",
-    where: Callable[[Measured], float],
-    metric: str,
-    line: str,
-    members: Sequence[Measured],
-    index: int,
-) -> list[float]:
-    """Means and their bars; returns the means."""
+def _ours(
+    where: Callable[[Measured], float], metric: str, members: Sequence[Measured]
+) -> list[tuple[float, float, float, float]]:
+    """Places, means over seeds, and their ends."""
     by_place: dict[float, list[float]] = {}
     for run in members:
         by_place.setdefault(where(run), []).append(run.value(metric))
-    places = sorted(by_place)
-    means = [fmean(by_place[place]) for place in places]
+    return [(place, fmean(found), min(found), max(found)) for place, found in sorted(by_place.items())]
+
+
+def _draw_ours(plot: "Axes", line: Line) -> list[float]:
+    """Means and their bars; returns the means."""
+    places, means, lows, highs = (list(column) for column in zip(*line.ours, strict=True))
     bars = [
-        [mean - min(by_place[place]) for place, mean in zip(places, means, strict=True)],
-        [max(by_place[place]) - mean for place, mean in zip(places, means, strict=True)],
+        [mean - low for mean, low in zip(means, lows, strict=True)],
+        [high - mean for mean, high in zip(means, highs, strict=True)],
     ]
-    plot.errorbar(places, means, yerr=bars, label=line, **style.look(index))
+    plot.errorbar(places, means, yerr=bars, label=line.name, **style.look(line.index))
     return means
 
 
-def _draw_theirs(
-    plot: "Axes", across: Callable[[Place], float], line: str, claims: Sequence[Claim], index: int
-) -> list[float]:
+def _draw_theirs(plot: "Axes", line: Line) -> list[float]:
     """Points that the paper published, of which it returns the numbers."""
-    look = style.look(index)
-    points = [point for claim in claims for point in claim.points]
-    if points:
+    look = style.look(line.index)
+    if line.paper:
         theirs = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "zorder": 4}
-        numbers = [(across(place), number) for place, number in points]
-        plot.plot(*zip(*numbers, strict=True), label=f"{line}, paper", **theirs)
-    return [number for _, number in points]
+        plot.plot(*zip(*line.paper, strict=True), label=f"{line.name}, paper", **theirs)
+    return [number for _, number in line.paper]

@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_sweeps(commands)
     _add_report(commands)
+    _add_serve(commands)
     _add_plot(commands)
     _add_compare(commands)
     _add_reproduce(commands)
@@ -195,15 +196,39 @@ def _merge(options: argparse.Namespace) -> int:
 
 def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(
-        commands, "report", _report, "print the results of finished runs and write their report.html anew"
+        commands, "report", _report, "print finished results, and write them as a page: report.html"
     )
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="a run's folder, or one that holds runs")
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="of a run, a sweep, or a paper that was reproduced"
+    )
 
 
 def _report(options: argparse.Namespace) -> int:
     from shallows.commands import report
 
     return report(options.folders)
+
+
+def _add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "serve", _serve, "show a folder in the browser, live while a sweep runs there")
+    parser.add_argument("folder", metavar="DIR", help="of a sweep, of several, or of a run")
+    parser.add_argument(
+        "--port", type=_port, default=8000, metavar="N", help="on 127.0.0.1; 0 for a free one; default: 8000"
+    )
+
+
+def _port(text: str) -> int:
+    if (number := _natural(text)) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: at most 65535")
+    return number
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from shallows.serve import serve
+
+    return serve(Path(options.folder), options.port)
 
 
 FIGURES = {

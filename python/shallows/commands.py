@@ -1,17 +1,19 @@
 """What `run`, `report` and `plot` do, after the command line is understood."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
 from rich.text import Text
 
-from shallows import pages, tables
+from shallows import reports, tables
 from shallows.cli import OK
 from shallows.console import RunStatus, console, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, clean_up, refuse_existing, write_whole
-from shallows.points import runs_in
+from shallows.points import missing_in, runs_in
 from shallows.results import Run
 from shallows.running import Source, default_folder, execute
 
@@ -48,7 +50,7 @@ def run(
         print_results(finished, screen, before=set(experiment.warnings()))
         for path in finished.captures.values():
             screen.print(f"capture: {path}", soft_wrap=True)
-        screen.print(f"report: {finished.path / 'report.html'}", soft_wrap=True)
+    screen.print(f"report: {reports.write_run(finished)}", soft_wrap=True)
     return OK
 
 
@@ -68,15 +70,29 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
 def report(folders: list[str]) -> int:
     """`shallows report`."""
     screen = console()
-    for run in find_runs(folders):
-        screen.print(
-            f"[bold]{run.summary['name']}[/bold]  seed {run.summary['seed']}  {run.path}", soft_wrap=True
-        )
-        print_table(tables.marking_curves(run.summary["marking_curves"]), screen)
-        print_results(run, screen)
-        screen.print(f"report: {pages.write_run(run, run.path)}", soft_wrap=True)
-        screen.print()
+    for folder in map(Path, folders):
+        if not reports.holds_claims(folder):
+            _print_tables(reports.whole_runs(folder), folder, screen)
+        screen.print(f"report: {reports.write(folder)}", soft_wrap=True)
+        for point in missing_in(folder):
+            print(f"missing: {point}", file=sys.stderr)
     return OK
+
+
+def _print_tables(runs: list[Run], folder: Path, screen: "Console") -> None:
+    """Those of a run, or of a sweep."""
+    first = runs[0]
+    if first.path != folder:
+        screen.print(
+            f"[bold]{escape(first.summary['name'])}[/bold]  {len(runs)} runs  {escape(str(folder))}",
+            soft_wrap=True,
+        )
+        print_table(tables.points(runs), screen)
+        return
+    name, seed = escape(first.summary["name"]), first.summary["seed"]
+    screen.print(f"[bold]{name}[/bold]  seed {seed}  {escape(str(folder))}", soft_wrap=True)
+    print_table(tables.marking_curves(first.summary["marking_curves"]), screen)
+    print_results(first, screen)
 
 
 def plot(

@@ -1,7 +1,5 @@
 """A comparison as tables, for the terminal."""
 
-from collections.abc import Sequence
-
 from shallows.comparison import Comparison, Row
 from shallows.quantity import digits, percent, signed
 from shallows.results import describe
@@ -31,32 +29,29 @@ def verdicts(comparison: Comparison, *, everything: bool = False) -> list[Table]
 
 
 def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
-    metric = Metric(row.metric)
     mark = f" [{reasons.index(row.reason) + 1}]" if row.reason in reasons else ""
+    name, *numbers = verdict_cells(row)
+    return [name, row.verdict + mark, *numbers]
+
+
+def verdict_cells(row: Row) -> list[str]:
+    """A metric with its unit, the baseline's value, the scheme's, the change, and its interval."""
     unit = " µs" if "_us." in row.metric else " Gb/s" if row.metric == "goodput_gbps" else ""
     show = percent if row.metric == "loss_rate" else digits
-    limits = [row.low, row.high]
-    change = _changes(metric, [row.change, *limits])
-    between = f"{change[1]} to {change[2]}" if row.has_interval else NOTHING
-    return [
-        metric.title + unit,
-        row.verdict + mark,
-        show(row.baseline_value),
-        show(row.value),
-        change[0],
-        between,
-    ]
+    change, low, high = changes(row)
+    between = f"{low} to {high}" if row.has_interval else NOTHING
+    return [Metric(row.metric).title + unit, show(row.baseline_value), show(row.value), change, between]
 
 
-def _changes(metric: Metric, changes: Sequence[float | None]) -> list[str]:
+def changes(row: Row) -> list[str]:
     """A change and its limits in one way: percent, or factors where it may be more than twofold."""
-    known = [change for change in changes if change is not None]
+    metric, found = Metric(row.metric), [row.change, row.low, row.high]
     if not metric.is_relative:
         points = metric.name == "loss_rate"
         return [
             "?" if each is None else signed(100 * each if points else each) + (" points" if points else "")
-            for each in changes
+            for each in found
         ]
-    if any(change > 1 for change in known):
-        return ["?" if each is None else f"×{digits(1 + each, 4)}" for each in changes]
-    return ["?" if each is None else f"{signed(100 * each)} %" for each in changes]
+    if any(each is not None and each > 1 for each in found):
+        return ["?" if each is None else f"×{digits(1 + each, 4)}" for each in found]
+    return ["?" if each is None else f"{signed(100 * each)} %" for each in found]

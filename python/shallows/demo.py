@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from shallows import figures, pages, tables
+from shallows import figures, reports, tables
 from shallows.cli import FAILED, OK
 from shallows.console import console, print_table
 from shallows.errors import ShallowsError
@@ -52,7 +52,7 @@ def demo(*, full: bool, out: str) -> int:
     if chosen.has_figure:
         for path in figures.save(figures.fct(runs), parent / "fct"):
             screen.print(f"figure: {path}", soft_wrap=True)
-    screen.print(f"report: {pages.write_sweep(runs, parent, text)}", soft_wrap=True)
+    screen.print(f"report: {reports.write_sweep(runs, parent, text)}", soft_wrap=True)
     screen.print(f"took {duration(time.monotonic() - start)}", style="dim")
     return OK
 

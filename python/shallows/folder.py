@@ -177,17 +177,31 @@ class RunFolder:
         _remove(old)
 
 
+LEFT = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
+"""A folder that a process writes, or has moved aside: of what, by whom."""
+
+
+def being_written(final: Path) -> int | None:
+    """The process that is writing this folder, if one is."""
+    final = final.absolute()
+    with contextlib.suppress(OSError):
+        for path in sorted(final.parent.iterdir()):
+            found = LEFT.fullmatch(path.name)
+            if found and found[1] == final.name and path.is_dir() and is_alive(int(found[2])):
+                return int(found[2])
+    return None
+
+
 def clean_up(*finals: Path) -> None:
     """Remove what killed processes left of these, and bring back a run that they had moved aside.
 
     All are in one folder.
     """
-    left = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
     named = {final.name: final for final in finals}
     with contextlib.suppress(OSError):
         for path in sorted(finals[0].parent.iterdir()):
-            found = left.fullmatch(path.name)
-            if not found or found[1] not in named or _is_alive(int(found[2])):
+            found = LEFT.fullmatch(path.name)
+            if not found or found[1] not in named or is_alive(int(found[2])):
                 continue
             final = named[found[1]]
             if found[3] == "replaced" and not (final.exists() or final.is_symlink()):
@@ -203,7 +217,8 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether another process than ours is there."""
     if process == os.getpid():
         return False
     try:

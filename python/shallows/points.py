@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.folder import clean_up, finished_hash, holds, write_whole
+from shallows.folder import being_written, clean_up, finished_hash, holds, write_whole
 from shallows.results import Run, describe
 from shallows.running import Source, default_folder, is_reusable, toml_value
 
@@ -212,11 +212,23 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
 
 def inside_sweep(folder: Path) -> list[Path]:
     """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
+    return [path for path, _ in points_of(folder)] or sorted(
+        path.parent for path in folder.glob("*/summary.json")
+    )
+
+
+def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
     try:
         points = json.loads((folder / INDEX).read_text(encoding="utf-8"))["points"]
-        return [folder / point["folder"] for point in points if "folder" in point]
+        return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
     except (OSError, ValueError, LookupError, TypeError):
-        return sorted(path.parent for path in folder.glob("*/summary.json"))
+        return []
+
+
+def missing_in(folder: Path) -> list[str]:
+    """Points of the sweep in this folder that are not finished, in words."""
+    return [describe(labels) for path, labels in points_of(folder) if finished_hash(path) is None]
 
 
 def runs_in(folder: Path) -> list[Run]:
@@ -225,15 +237,41 @@ def runs_in(folder: Path) -> list[Run]:
     Raises
     ------
     ShallowsError
-        If there is none.
+        If there is none; it says what is missing.
     """
-    inside = [folder] if finished_hash(folder) else inside_sweep(folder)
-    runs = [Run(path) for path in inside if finished_hash(path)]
+    runs = [Run(folder)] if finished_hash(folder) else finished_in(folder)
     if not runs:
-        raise ShallowsError(
-            f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written"
-        )
+        raise _nothing_in(folder)
     return runs
+
+
+def _nothing_in(folder: Path) -> ShallowsError:
+    """Why there is no finished run in a folder."""
+    if writer := being_written(folder):
+        return ShallowsError(
+            f"{folder} is not finished: process {writer} is writing it",
+            f"wait for it, or watch it with `shallows serve {folder.parent}`",
+        )
+    if not folder.exists():
+        return ShallowsError(f"{folder} does not exist", "name a folder that `run` or `sweep` has written")
+    if missing := missing_in(folder):
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        return ShallowsError(
+            f"{folder} holds a sweep, and none of its {len(missing)} points is finished: "
+            f"{'; '.join(missing[:3])}{more}",
+            "give its `shallows sweep` command again: it goes on where it was",
+        )
+    lacking = [name for name in ("env.json", "summary.json") if not (folder / name).is_file()]
+    if len(lacking) == 1:
+        return ShallowsError(
+            f"{folder} holds no finished run: {lacking[0]} is missing", "run its scenario again"
+        )
+    return ShallowsError(f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written")
+
+
+def finished_in(folder: Path) -> list[Run]:
+    """Finished runs of the sweep in this folder."""
+    return [Run(path) for path in inside_sweep(folder) if finished_hash(path)]
 
 
 def finished_runs(points: Iterable[Point]) -> list[Run]:

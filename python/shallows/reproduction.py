@@ -3,8 +3,9 @@
 import argparse
 import json
 import math
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shallows import beside, expected, figures, judging
+from shallows.about import build
 from shallows.cli import FAILED, OK
 from shallows.console import console, print_table
 from shallows.errors import ShallowsError
@@ -21,6 +23,7 @@ from shallows.judging import HOLDS, Check, Measured
 from shallows.measures import compute, measure
 from shallows.points import Point, plan
 from shallows.quantity import digits, signed, size
+from shallows.reports import write_reproduction
 from shallows.results import Run, place_on
 from shallows.running import Source, override_texts
 from shallows.sweep_commands import run_sweep
@@ -48,7 +51,12 @@ class Finding:
         """For `--json`."""
         claim = self.claim
         described = {"id": claim.id, "source": claim.source, "kind": claim.kind, "metric": claim.metric}
-        return described | {"verdict": self.verdict, "checks": [check.describe() for check in self.checks]}
+        described |= {"experiment": claim.experiment, "cause": claim.cause, "verdict": self.verdict}
+        checks = [
+            check.describe() | {"shown": {"ours": _number(claim, check), "interval": _span(claim, check)}}
+            for check in self.checks
+        ]
+        return described | {"checks": checks}
 
 
 def reproduce(options: argparse.Namespace) -> int:
@@ -62,6 +70,7 @@ def reproduce(options: argparse.Namespace) -> int:
         _check_selections(paper, each, planned[each.name], quick=options.quick)
     screen = console(stderr=options.json)
     findings: list[Finding] = []
+    drawings: dict[str, Any] = {}
     complete = True
     for each in chosen:
         points = planned[each.name]
@@ -75,15 +84,19 @@ def reproduce(options: argparse.Namespace) -> int:
         claims = paper.claims_of(each, quick=options.quick)
         findings += [Finding(c, judging.judge(c, each, measured, quick=options.quick)) for c in claims]
         drawn = _draw(each, runs, quick=options.quick)
-        if figure := beside.draw(each, [c for c in paper.claims if c.experiment == each.name], measured):
-            drawn[each.name] = figure
+        if found := beside.beside(each, [c for c in paper.claims if c.experiment == each.name], measured):
+            drawn[each.name] = beside.draw(found)
+            drawings[each.name] = asdict(found)
         for name, figure in drawn.items():
             for path in figures.save(figure, parent / name):
                 screen.print(str(path), soft_wrap=True)
     document = _describe(paper, findings, quick=options.quick)
+    document |= {"command": _command(options), "figures": {each.name: [*each.figures] for each in chosen}}
+    document |= {"drawings": drawings, "build": build()}
     name = f"claims-{options.figure}" if options.figure else "claims"
     write_whole(parent / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     screen.print(str(write_whole(parent / f"{name}.md", _markdown(findings))), soft_wrap=True)
+    screen.print(f"report: {write_reproduction(parent)}", soft_wrap=True)
     if options.json:
         print(json.dumps(document, ensure_ascii=False))
     else:
@@ -183,8 +196,18 @@ def _markdown(findings: Sequence[Finding]) -> str:
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for check in finding.checks:
-            ends = [_number(finding.claim, replace(check, ours=end)) for end in (check.low, check.high)]
-            span = "" if check.low == check.high else " – ".join(ends)
             cells = [finding.claim.id, finding.claim.source, judging.name(check.place), check.paper]
-            lines.append(f"| {' | '.join([*cells, _number(finding.claim, check), span])} | {check.verdict} |")
+            cells += [_number(finding.claim, check), _span(finding.claim, check)]
+            lines.append(f"| {' | '.join(cells)} | {check.verdict} |")
     return "\n".join(lines) + "\n"
+
+
+def _span(claim: Claim, check: Check) -> str:
+    """Both ends of what was measured; nothing if they are the same."""
+    ends = [_number(claim, replace(check, ours=end)) for end in (check.low, check.high)]
+    return "" if check.low == check.high else " – ".join(ends)
+
+
+def _command(options: argparse.Namespace) -> str:
+    parts = ["shallows", "reproduce", options.paper, *([options.figure] if options.figure else [])]
+    return shlex.join([*parts, *(["--quick"] if options.quick else [])])

@@ -108,8 +108,6 @@ def execute(
     source: Source, experiment: _core.Experiment, destination: Path, on_progress: OnProgress | None = None
 ) -> Run:
     """Run an experiment and write its folder, which replaces an older one."""
-    from shallows import pages
-
     with RunFolder(destination) as folder:
         path = folder.path
         try:
@@ -120,7 +118,6 @@ def execute(
                 results.write_table(name, str(path / f"{name}.parquet"))
             _write(path / "env.json", _environment(source, experiment))
             _write(path / "summary.json", summary)
-            pages.write_run(Run(path), path)
             folder.commit()
         except OSError as error:
             raise ShallowsError(

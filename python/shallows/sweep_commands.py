@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from shallows import estimate, pages, tables
+from shallows import estimate, reports, tables
 from shallows.cli import FAILED, OK
 from shallows.console import Status, bar, console, print_table
 from shallows.folder import check_writable
@@ -39,7 +39,7 @@ def sweep(options: argparse.Namespace) -> int:
     if done := finished_runs(points):
         if not options.json:
             print_table(tables.points(done), screen)
-        screen.print(f"report: {pages.write_sweep(done, parent)}", soft_wrap=True)
+        screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     return OK if all(outcome.run for outcome in outcomes) else FAILED
 
 
@@ -89,7 +89,7 @@ def merge(options: argparse.Namespace) -> int:
     screen = console()
     if done := finished_runs(points):
         print_table(tables.points(done), screen)
-        screen.print(f"report: {pages.write_sweep(done, parent)}", soft_wrap=True)
+        screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     for point in missing:
         print(f"missing: {describe(point.source.labels)}", file=sys.stderr)
     if missing:

@@ -11,6 +11,7 @@ from shallows.errors import ShallowsError
 from shallows.folder import check_writable
 from shallows.local import State, run_here
 from shallows.points import Point, plan, write_index
+from shallows.progress import Recorder
 from shallows.results import Run
 from shallows.running import Source, override_texts
 
@@ -77,11 +78,12 @@ def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> 
         return f"{finished} of {len(points)} points are kept; the same command goes on from there"
 
     try:
-        with closing(engine(left)) as states:
+        with Recorder(points) as recorder, closing(engine(left)) as states:
             for running, ended in states:
                 for index, error in ended.items():
                     run = None if error else Run(points[index].folder)
                     outcomes[index] = Outcome(points[index], run, error)
+                recorder.update(running, list(outcomes.values()))
                 on_update(running, list(outcomes.values()))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(kept()) from None

@@ -1,12 +1,15 @@
 """Scenarios and a command line to try them on."""
 
+import json
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from shared import ENDLESS, MANY, SHALLOWS, SIZES, SMALL, SWEEP, TINY, Shell
+import shallows as sh
+from shared import ENDLESS, HOSTILE, MANY, SHALLOWS, SIZES, SMALL, SWEEP, TINY, Shell
 
 # In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,6 +37,48 @@ def sweep(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.toml"
     path.write_text(SMALL + SWEEP)
     return path
+
+
+@pytest.fixture(scope="session")
+def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sweep that has run, for reading: two schemes, two loads, three seeds."""
+    folder = tmp_path_factory.mktemp("finished")
+    path = folder / "sweep.toml"
+    path.write_text(SMALL + SWEEP.replace("seed = [1, 2]", "seed = [1, 2, 3]"))
+    return sh.sweep(path, out=folder / "sweep").path
+
+
+@pytest.fixture
+def finished(finished_sweep: Path, tmp_path: Path) -> Path:
+    """A copy of that folder, for changing."""
+    return shutil.copytree(finished_sweep, tmp_path / "finished")
+
+
+@pytest.fixture
+def hostile(finished: Path) -> Path:
+    """The same, with names that would run a script if they were not escaped."""
+    for path in finished.glob("*/env.json"):
+        environment = json.loads(path.read_text())
+        if environment["labels"]["scheme"] == "dctcp":
+            environment["labels"]["scheme"] = HOSTILE
+        path.write_text(json.dumps(environment))
+    for path in finished.glob("*/summary.json"):
+        summary = json.loads(path.read_text())
+        path.write_text(json.dumps(summary | {"name": HOSTILE, "warnings": [HOSTILE], "notes": [HOSTILE]}))
+    for path in finished.glob("*/scenario.toml"):
+        path.write_text(f"# {HOSTILE}\n{path.read_text()}")
+    return finished
+
+
+@pytest.fixture(scope="session")
+def hundred_thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of so many flows, of one packet each."""
+    folder = tmp_path_factory.mktemp("flows")
+    (folder / "tiny.cdf").write_text("200 0.5\n1400 1\n")
+    text = SMALL.replace('"web-search"', '"tiny.cdf"').replace("flows = 60", "flows = 100000")
+    path = folder / "flows.toml"
+    path.write_text(text.replace('sample_queues = "50us"', 'sample_queues = "10us"\nbins = ["300B", "1KB"]'))
+    return sh.run(path, out=folder / "flows").path
 
 
 @pytest.fixture

@@ -123,6 +123,9 @@ name = "reno"
 set = { "tcp.congestion" = "reno", "switch.markers" = [] }
 """
 
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+"""A name that runs a script wherever it is not escaped."""
+
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

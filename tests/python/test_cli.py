@@ -106,7 +106,7 @@ def test_unwritable_output_is_refused_before_the_run(shell: Shell, endless: Path
         (["sweep", "small.toml"], ["small.toml has no [sweep] table", "shallows run small.toml"]),
         (["sweep", "small.toml", "--jobs", "0"], ["must be at least 1"]),
         (["report", "."], ["shallows: . holds no finished run"]),
-        (["plot", "fct", "nowhere"], ["shallows: nowhere holds no finished run"]),
+        (["plot", "fct", "nowhere"], ["shallows: nowhere does not exist"]),
         (["plot", "heat", "."], ["invalid choice: 'heat'", "fct"]),
         ([], ["required: COMMAND"]),
     ],

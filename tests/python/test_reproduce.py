@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shallows.beside import draw
+from shallows.beside import beside, draw
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Paper, read
 from shallows.judging import Check, Measured, judge, spread, worst
@@ -148,10 +148,11 @@ def test_what_is_shown_may_be_divided_by_the_values_of_one_scheme() -> None:
     # Seed by seed: 30/10 and 30/30 give a mean of 2, where the means of 30 and 20 would give 1.5.
     runs = measured({("a", 0.4): [10.0, 30.0], ("b", 0.4): [30.0, 30.0]})
     shown = replace(SWEEP, show=["m"], normalised={"scheme": "a"})
-    figure = draw(shown, [], runs)
-    assert figure
+    found = beside(shown, [], runs)
+    assert found
+    figure = draw(found)
     with pytest.raises(ShallowsError, match=r"no run of x is \{'scheme': 'c'\} beside"):
-        draw(replace(shown, normalised={"scheme": "c"}), [], runs)
+        beside(replace(shown, normalised={"scheme": "c"}), [], runs)
     drawn: list[Any] = [line.get_ydata() for line in figure.axes[0].get_lines()]
     assert [list(values) for values in drawn] == [[1.0], [2.0]]
 

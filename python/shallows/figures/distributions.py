@@ -127,12 +127,12 @@ def _answered(run: Run) -> "pl.Series":
 
 
 def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
-    lines = {name: _completed(members) for name, members in groups(runs).items()}
+    lines = {name: completed(members) for name, members in groups(runs).items()}
     sizes = {}
-    for name, bounds in _size_bins(runs).items():
-        within = {line: _within(flows, *bounds)[column].sort() for line, flows in lines.items()}
-        if any(map(len, within.values())):
-            sizes[name] = within
+    for name, bounds in size_bins(runs).items():
+        inside = {line: within(flows, *bounds)[column].sort() for line, flows in lines.items()}
+        if any(map(len, inside.values())):
+            sizes[name] = inside
     if not sizes:
         raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
     with style.panels(len(sizes), 1, 1.15) as (figure, plots):
@@ -175,7 +175,7 @@ def slowdown(runs: Runs) -> "Figure":
     """
     import polars as pl
 
-    lines = {name: _completed(members) for name, members in groups(as_list(runs)).items()}
+    lines = {name: completed(members) for name, members in groups(as_list(runs)).items()}
     sizes = pl.concat([flows["size_bytes"] for flows in lines.values()]).sort()
     if sizes.is_empty():
         raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
@@ -187,7 +187,7 @@ def slowdown(runs: Runs) -> "Figure":
             for index, (name, flows) in enumerate(lines.items()):
                 places, values = [], []
                 for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False)):
-                    inside = _within(flows, low, high)["slowdown"]
+                    inside = within(flows, low, high)["slowdown"]
                     if len(inside):
                         places.append(place + 1)
                         # Nearest rank, as in the summary: a value that occurred.
@@ -399,7 +399,7 @@ def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequ
     style.name_panel(plot, name)
 
 
-def _completed(runs: Iterable[Run]) -> "pl.DataFrame":
+def completed(runs: Iterable[Run]) -> "pl.DataFrame":
     """Flows that are complete and counted, of several runs."""
     import polars as pl
 
@@ -408,7 +408,7 @@ def _completed(runs: Iterable[Run]) -> "pl.DataFrame":
     return flows.filter((pl.col("counted") == 1) & pl.col("fct_us").is_not_null())
 
 
-def _size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
+def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
     """Names of the size bins that occur, and the sizes between which they lie."""
     edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
     if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
@@ -418,7 +418,8 @@ def _size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
     return {name: (low or 0, high) for name, (low, high) in zip(names, bounds, strict=True)}
 
 
-def _within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
+def within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
+    """Flows above one size and up to another."""
     import polars as pl
 
     inside = pl.col("size_bytes") > low

@@ -41,16 +41,35 @@ class Steps:
         """First, last, lowest and highest value of each slice: nothing that could be seen is lost."""
         import numpy as np
 
-        times, values = self.times, self.values
+        times = self.times
         if len(times) <= 4 * SLICES:
             return self
         place = ((times - times[0]) / (times[-1] - times[0]) * SLICES).astype(int)
-        place = np.minimum(place, SLICES - 1)
+        return self._ends_of(np.minimum(place, SLICES - 1))
+
+    def summarised(self, parts: int) -> "Steps":
+        """The same of parts with equally many changes: finer where more happens, for a closer look."""
+        import numpy as np
+
+        count = len(self.times)
+        return self if count <= 4 * parts else self._ends_of(np.arange(count) * parts // count)
+
+    def _ends_of(self, place: "NDArray[np.int64]") -> "Steps":
+        """First, last, lowest and highest value of each part, by the number of the part of each value."""
+        import numpy as np
+
         first = np.flatnonzero(np.diff(place, prepend=-1))
-        last = np.append(first[1:], len(times)) - 1
-        by_value = np.lexsort((values, place))
+        last = np.append(first[1:], len(place)) - 1
+        by_value = np.lexsort((self.values, place))
         kept = np.unique(np.concatenate([first, last, by_value[first], by_value[last]]))
-        return Steps(times[kept], values[kept])
+        return Steps(self.times[kept], self.values[kept])
+
+    def settled(self, share: float) -> float:
+        """The time by which so much of the area under it has passed."""
+        import numpy as np
+
+        area = np.cumsum(self.values[:-1] * np.diff(self.times))
+        return float(self.times[1:][np.searchsorted(area, share * area[-1])]) if area.any() else 0.0
 
     def shares(self) -> "tuple[Numbers, Numbers]":
         """Values in order, and the share of time at which none was larger."""

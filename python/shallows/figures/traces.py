@@ -75,9 +75,7 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[tuple[str, bool, 
     for label, run in _each(runs):
         known = ports_of(run)
         drawn = backlogs(run, chosen)
-        drawn |= (
-            {} if ports else _fullest_pool(run, above=max(steps.values.max() for steps in drawn.values()))
-        )
+        drawn |= {} if ports else fullest_pool(run, above=max(steps.values.max() for steps in drawn.values()))
         for port, steps in drawn.items():
             shown.append((", ".join(filter(None, [label, port])), port not in known, steps))
     return shown
@@ -111,7 +109,7 @@ def busiest(runs: Sequence[Run], most: int) -> list[str]:
     return chosen
 
 
-def _fullest_pool(run: Run, above: float) -> dict[str, Steps]:
+def fullest_pool(run: Run, above: float) -> dict[str, Steps]:
     """The pool of a switch that was fullest; none where it would only repeat the one port that is drawn."""
     import polars as pl
 
@@ -242,23 +240,29 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     >>> sh.figures.cwnd(run).axes[0].get_ylabel()
     'cwnd (KB)'
     """
-    import polars as pl
-
     shown = []
     for label, run in _each(as_list(runs)):
-        traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
-        chosen = choose_flows(run, flows, traces["flow"])
-        lines = {}
-        for flow in chosen if flows else chosen[:MOST_LINES]:
-            one = traces.filter(pl.col("flow") == flow)
-            # Nothing is drawn before a flow begins, or after it has ended.
-            last = _flow_end(run, flow)
-            steps = Steps.read(one, "value", last)
-            begin = int(steps.times.searchsorted(float(one["time_us"].to_numpy().min())))
-            lines[f"flow {flow}"] = Steps(steps.times[begin:], steps.values[begin:]).thinned()
+        lines = {name: steps.thinned() for name, steps in windows(run, flows).items()}
         shown.append((label, lines, _end(run)))
     top = max(steps.values.max() for _, lines, _ in shown for steps in lines.values())
     return _draw_over_time(shown, "cwnd", style.size_unit([top]))
+
+
+def windows(run: Run, flows: Sequence[int] = (), most: int = MOST_LINES) -> dict[str, Steps]:
+    """Congestion windows of these flows, or of the first that were traced."""
+    import polars as pl
+
+    traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
+    chosen = choose_flows(run, flows, traces["flow"])
+    lines = {}
+    for flow in chosen if flows else chosen[:most]:
+        one = traces.filter(pl.col("flow") == flow)
+        # Nothing is drawn before a flow begins, or after it has ended.
+        last = _flow_end(run, flow)
+        steps = Steps.read(one, "value", last)
+        begin = int(steps.times.searchsorted(float(one["time_us"].to_numpy().min())))
+        lines[f"flow {flow}"] = Steps(steps.times[begin:], steps.values[begin:])
+    return lines
 
 
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":

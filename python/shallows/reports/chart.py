@@ -1,0 +1,218 @@
+"""Charts as numbers for the browser: few enough to react at once, chosen so that what matters stays."""
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from shallows.figures.style import STYLE, Unit, time_unit
+from shallows.quantity import finite
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shallows.figures.steps import Steps
+
+MOST_POINTS = 20_000
+"""Drawn on a page, all charts together."""
+
+CDF_POINTS = 8_000
+"""Of these, for all distributions of a page."""
+
+SERIES_POINTS = 8_000
+"""And for all that is drawn over time."""
+
+METRIC_POINTS = MOST_POINTS - CDF_POINTS - SERIES_POINTS
+
+FINEST_CDF = 400
+"""Steps of a distribution: more cannot be seen."""
+
+COARSEST_CDF, COARSEST_SERIES = 24, 80
+"""With fewer points a line would say something else: then it is left out, and the page says so."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its name with the unit, whether it may be logarithmic, names instead of numbers."""
+
+    name: str
+    unit: str = ""
+    log: bool = False
+    names: Sequence[str] = ()
+    """Places 0, 1, … are called so."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line, in the colour of its scheme."""
+
+    name: str
+    look: int
+    """Number of its colour, marker and dashes, as in figures."""
+    points: Sequence[Point]
+    bars: Sequence[tuple[float, float, float]] = ()
+    """Place, and both ends of the interval there."""
+    at: Mapping[str, str] = field(default_factory=dict)
+    """Which choices of the chart show it."""
+    published: bool = False
+    """Points alone, without a line: what a paper has published."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line with a name: a threshold."""
+
+    name: str
+    value: float
+    at: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart. `kind` is `points` (a metric along an axis), `cdf`, or `steps` (over time)."""
+
+    name: str
+    title: str
+    kind: str
+    x: Axis
+    y: Axis
+    lines: Sequence[Line]
+    levels: Sequence[Level] = ()
+    note: str = ""
+    window: float = 1.0
+    """How much of the horizontal axis is shown at first."""
+
+    @property
+    def size(self) -> int:
+        """How many points are drawn."""
+        return sum(len(line.points) + len(line.bars) for line in self.lines)
+
+    @property
+    def choices(self) -> dict[str, list[str]]:
+        """What of it can be chosen, such as the load, and the values that there are."""
+        found: dict[str, dict[str, None]] = {}
+        for line in self.lines:
+            for axis, value in line.at.items():
+                found.setdefault(axis, {}).setdefault(value)
+        return {axis: list(values) for axis, values in found.items()}
+
+    def document(self) -> dict[str, Any]:
+        """For the browser."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "x": vars(self.x),
+            "y": vars(self.y),
+            "lines": [
+                {
+                    "name": line.name,
+                    "look": line.look,
+                    "points": [_numbers(point) for point in line.points],
+                    "bars": [_numbers(bar) for bar in line.bars],
+                    "at": dict(line.at),
+                    "published": line.published,
+                }
+                for line in self.lines
+            ],
+            "levels": [vars(level) | {"at": dict(level.at)} for level in self.levels],
+            "choices": self.choices,
+            "window": self.window,
+        }
+
+
+def _numbers(values: Iterable[float]) -> list[float | None]:
+    """To five digits: more cannot be seen, and would only make the file larger."""
+    return [None if finite(value) is None else float(f"{value:.6g}") for value in values]
+
+
+@cache
+def looks() -> list[dict[str, Any]]:
+    """Colours, markers and dashes in the order of `shallows.mplstyle`, read without matplotlib.
+
+    >>> looks()[1]
+    {'color': '#D55E00', 'marker': 's', 'dash': [4, 2]}
+    """
+    text = STYLE.read_text(encoding="utf-8")
+    columns = [
+        ast.literal_eval(found) for found in re.findall(r"cycler\('\w+', (\[.*?\])\)(?: \+|\n|$)", text)
+    ]
+    return [
+        {"color": f"#{color}", "marker": marker, "dash": _dash(line)}
+        for color, marker, line in zip(*columns, strict=True)
+    ]
+
+
+def _dash(line: "str | tuple[int, Sequence[float]]") -> list[float]:
+    """Dashes in the browser, where lines are twice as wide as in print."""
+    named: dict[str, list[float]] = {"-": [], "--": [4, 2], ":": [1, 1.5], "-.": [6, 1.5, 1, 1.5]}
+    return named[line] if isinstance(line, str) else list(line[1])
+
+
+def distribution(values: "pl.Series", most: int = FINEST_CDF) -> list[Point]:
+    """Points of the empirical distribution; all of them where they are few.
+
+    Of many, every such rank that between two neighbours lies at most one `most`-th of all values, and the
+    last hundredth and thousandth as finely again: a tail is what one looks for. Each point is exact: a value
+    that occurred, and the share that is no larger.
+
+    >>> import polars as pl
+    >>> distribution(pl.Series([3.0, 1.0, 2.0, 4.0]))
+    [(1.0, 0.25), (2.0, 0.5), (3.0, 0.75), (4.0, 1.0)]
+    """
+    ordered = values.sort()
+    total = len(ordered)
+    if total <= most:
+        ranks = list(range(total))
+    else:
+        parts = [(0.0, 1.0, most * 6 // 10), (0.9, 1.0, most * 2 // 10), (0.99, 1.0, most // 10)]
+        parts.append((0.999, 1.0, most // 10))
+        ranks = sorted(
+            {
+                math.floor((low + (high - low) * step / steps) * (total - 1))
+                for low, high, steps in parts
+                for step in range(steps + 1)
+            }
+        )
+    chosen = ordered.gather(ranks).to_list()
+    return [(float(value), (rank + 1) / total) for value, rank in zip(chosen, ranks, strict=True)]
+
+
+def time_unit_of(values: "Iterable[pl.Series]") -> Unit:
+    """The unit in which these microseconds are read best."""
+    return time_unit(float(end) for each in values for end in (each.to_numpy().min(), each.to_numpy().max()))
+
+
+SETTLED = 0.99
+"""Share of the area under a queue's backlog after which there is little to see."""
+
+
+def window(drawn: "Iterable[Steps]", end: float) -> float:
+    """How much of a time axis to show at first: all, unless most of it comes after almost everything."""
+    settled = 1.1 * max(steps.settled(SETTLED) for steps in drawn) / end
+    return settled if 0 < settled < 0.5 else 1.0
+
+
+def thinning(drawn: "Iterable[Steps]", parts: int) -> str:
+    """What was done to lines over time; nothing if all of their changes are drawn."""
+    if all(len(steps.times) <= 4 * parts for steps in drawn):
+        return ""
+    return (
+        f"Each line in {parts} parts with equally many changes; of each its first, lowest, highest and last "
+        "value: no peak is lost."
+    )
+
+
+def coarseness(most: int) -> float:
+    """The largest share of values between two points of such a distribution."""
+    return 1 / (most * 6 // 10)
+
+
+def over_time(steps: "Steps", time: float, size: float, parts: int) -> list[Point]:
+    """A quantity over time in these units: of each part, its first, lowest, highest and last value."""
+    thin = steps.summarised(parts)
+    return list(zip((thin.times / time).tolist(), (thin.values / size).tolist(), strict=True))

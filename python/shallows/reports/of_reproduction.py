@@ -1,0 +1,198 @@
+"""The report of a paper that was reproduced: its claims, and what was measured beside what it published."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.folder import write_whole
+from shallows.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
+from shallows.quantity import digits
+from shallows.reports import chart as charts
+from shallows.reports.chart import Axis, Chart, Line
+from shallows.reports.of_run import FILE
+from shallows.reports.page import Block, Cell, Section, chart, render
+
+CLAIMS = "claims*.json"
+"""Of the whole paper, and of single figures that were asked for."""
+
+NEEDED = {"paper", "quick", "claims", "drawings", "figures", "command", "build"}
+
+
+def write_reproduction(folder: Path) -> Path:
+    """Write `report.html` into the folder of a reproduction, from the claims that are there.
+
+    Raises
+    ------
+    ShallowsError
+        If a file of claims cannot be read.
+    """
+    return write_whole(folder / FILE, page(folder))
+
+
+def page(folder: Path) -> str:
+    """The report, as HTML."""
+    # What was judged last counts, of the whole paper or of a figure.
+    documents = [_read(path) for path in sorted(folder.glob(CLAIMS), key=lambda path: path.stat().st_mtime)]
+    if len({(each["paper"], each["quick"]) for each in documents}) > 1:
+        raise ShallowsError(
+            f"{folder} holds claims of several papers, or of quick and full runs",
+            "reproduce each into a folder of its own: --out DIR",
+        )
+    claims = {claim["id"]: claim for document in documents for claim in document["claims"]}
+    drawings = {name: found for document in documents for name, found in document["drawings"].items()}
+    named = {name: found for document in documents for name, found in document["figures"].items()}
+    last = documents[-1]
+    counts = Counter(claim["verdict"] for claim in claims.values())
+    said = ", ".join(f"{counts[each]} {words}" for each, words in WORDS.items() if counts[each])
+    build = last["build"]
+    engine = f"shallows {build['version']}, commit {str(build.get('commit') or 'unknown')[:12]}"
+    return render(
+        title=str(last["paper"]),
+        kind="Reproduction, reduced" if last["quick"] else "Reproduction",
+        subtitle=f"{len(claims)} claims: {said}",
+        sections=[
+            Section("Warnings", _warnings(documents)),
+            Section("Claims", _claims(list(claims.values()))),
+            Section("Why not", _causes(list(claims.values()))),
+            Section("Figures", _figures(drawings, named)),
+            Section("Everywhere", [_everywhere(list(claims.values()))]),
+            Section(
+                "To get this again",
+                [
+                    Block("code", "\n".join(dict.fromkeys(document["command"] for document in documents))),
+                    Block("facts", [("engine", engine), ("sources", str(build.get("source_hash", ""))[:12])]),
+                    Block("note", "Scenarios and claims: the paper's folder in experiments/."),
+                    *_links(folder, list(named)),
+                ],
+            ),
+        ],
+    )
+
+
+WORDS = {HOLDS: "hold", CANNOT_TELL: "cannot be told", DOES_NOT_HOLD: "do not hold"}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and document.keys() >= NEEDED:
+            return document
+        reason = "another version wrote it"
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    raise ShallowsError(
+        f"{path} cannot be read: {reason}",
+        "give its `shallows reproduce` command again; finished runs are kept",
+    )
+
+
+def _warnings(documents: list[dict[str, Any]]) -> list[Block]:
+    if not documents[-1]["quick"]:
+        return []
+    return [
+        Block(
+            "warning",
+            "A reduced run: fewer flows, points and seeds. It checks orderings, not the paper's numbers.",
+        )
+    ]
+
+
+def _claims(claims: list[dict[str, Any]]) -> list[Block]:
+    """A row for each claim, at the place that decides."""
+    rows = []
+    for claim in claims:
+        shown = next(check for check in claim["checks"] if check["verdict"] == claim["verdict"])
+        holding = sum(check["verdict"] == HOLDS for check in claim["checks"])
+        rows.append(
+            [
+                Cell(claim["id"], detail=claim["metric"]),
+                Cell(claim["source"]),
+                Cell(claim["verdict"], claim["verdict"]),
+                Cell(f"{holding} of {len(claim['checks'])}"),
+                Cell(_place(shown["place"])),
+                Cell(shown["paper"]),
+                Cell(shown["shown"]["ours"]),
+                Cell(shown["shown"]["interval"]),
+            ]
+        )
+    columns = ["claim", "source", "verdict", "places", "such as at", "paper", "ours", "interval"]
+    return [Block("table", {"columns": columns, "rows": rows}, names=3)] if rows else []
+
+
+def _causes(claims: list[dict[str, Any]]) -> list[Block]:
+    """Why claims do not hold, or cannot be told."""
+    bad = [(claim["id"], claim["cause"] or "The cause is not known.") for claim in claims]
+    kept = [pair for pair, claim in zip(bad, claims, strict=True) if claim["verdict"] != HOLDS]
+    return [Block("facts", kept)] if kept else []
+
+
+def _everywhere(claims: list[dict[str, Any]]) -> Block:
+    rows = [
+        [
+            Cell(claim["id"]),
+            Cell(claim["metric"]),
+            Cell(check["verdict"], check["verdict"]),
+            Cell(_place(check["place"])),
+            Cell(check["paper"]),
+            Cell(check["shown"]["ours"]),
+            Cell(check["shown"]["interval"]),
+        ]
+        for claim in claims
+        for check in claim["checks"]
+    ]
+    columns = ["claim", "metric", "verdict", "at", "paper", "ours", "interval"]
+    content = {"columns": columns, "rows": rows}
+    return Block("folded", content, f"Every claim at every place ({len(rows)})", names=3)
+
+
+def _place(place: float | str | None) -> str:
+    return place if isinstance(place, str) else "" if place is None else digits(place)
+
+
+def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Block]:
+    """Ours as lines, the paper's as filled points; a chart for each panel."""
+    made = []
+    for name, found in drawings.items():
+        where = ", ".join(_called(figure) for figure in named.get(name, [])) or name
+        x = Axis(found["axis"], log=found["is_wide"])
+        for number, panel in enumerate(found["panels"]):
+            lines = []
+            for line in panel["lines"]:
+                points = [(place, mean) for place, mean, *_ in line["ours"]]
+                bars = [(place, low, high) for place, _, low, high in line["ours"] if low != high]
+                lines.append(Line(line["name"], line["index"], points, bars))
+                if line["paper"]:
+                    paper = [(place, value) for place, value in line["paper"]]
+                    lines.append(Line(f"{line['name']}, paper", line["index"], paper, published=True))
+            y = Axis(panel["title"], log=True)
+            note = "Filled points: the paper. Bars: lowest and highest seed." if number == 0 else ""
+            made.append(
+                Chart(f"{name}-{number}", f"{where}: {panel['title']}", "points", x, y, lines, note=note)
+            )
+    blocks, drawn = [], 0
+    for each in made:
+        if (drawn := drawn + each.size) > charts.MOST_POINTS:
+            blocks.append(Block("note", f"{each.title} and what follows is not drawn: it would be too much."))
+            break
+        blocks.append(chart(each))
+    return blocks
+
+
+def _called(figure: str) -> str:
+    return figure if not figure[0].isdigit() else f"Fig. {figure}"
+
+
+def _links(folder: Path, experiments: list[str]) -> list[Block]:
+    """Reports of the sweeps behind the figures, where they are written."""
+    there = [(name, f"{name}/{FILE}") for name in experiments if (folder / name / FILE).is_file()]
+    missing = [
+        name for name in experiments if (folder / name).is_dir() and not (folder / name / FILE).is_file()
+    ]
+    blocks = [Block("links", there)] if there else []
+    if missing:
+        blocks.append(
+            Block("note", f"`shallows report {folder}/{missing[0]}` shows the runs behind a figure.")
+        )
+    return blocks

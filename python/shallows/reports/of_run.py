@@ -1,0 +1,265 @@
+"""The report of one run."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows import tables
+from shallows.errors import ShallowsError
+from shallows.figures.style import size_unit, time_unit
+from shallows.folder import write_whole
+from shallows.quantity import percent
+from shallows.reports import chart as charts
+from shallows.reports import setup, topology
+from shallows.reports.chart import Axis, Chart, Level, Line
+from shallows.reports.page import Block, Section, chart, render, table
+from shallows.results import Run, describe
+from shallows.verdicts import FEWEST_BEYOND, RANK
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shallows.figures.steps import Steps
+
+FILE = "report.html"
+
+PORTS = 4
+"""Ports and pools whose backlog is drawn."""
+
+FLOWS = 4
+"""Flows whose window is drawn."""
+
+CLOSE = 3.0
+"""A threshold is drawn if it is at most so many times the longest queue: else it would flatten that."""
+
+
+ENOUGH = round(FEWEST_BEYOND / (1 - RANK))
+"""Flows of which a 99th percentile can be told (docs/statistics.md)."""
+
+TOO_FEW = (
+    f"of fewer than {ENOUGH:,} the 99th percentile rests on fewer than {FEWEST_BEYOND}; "
+    "run longer, or with more seeds"
+)
+
+
+def write_run(run: Run, folder: Path | None = None) -> Path:
+    """Write `report.html` of one run, by default into its folder."""
+    return write_whole((folder or run.path) / FILE, page(run))
+
+
+def page(run: Run) -> str:
+    """The report of one run, as HTML."""
+    summary = run.summary
+    text = (run.path / "scenario.toml").read_text(encoding="utf-8")
+    place = f"{describe(run.labels)} · " if run.labels else ""
+    return render(
+        title=str(summary["name"]),
+        kind="Run",
+        subtitle=f"{place}seed {summary['seed']} · {run.environment['hash'][:12]}",
+        sections=[
+            Section("Question", [Block("text", found)] if (found := setup.question(text)) else []),
+            Section("Warnings", [Block("warning", each) for each in warnings(summary)]),
+            set_up(run),
+            Section("Results", [table(made) for made in _results(summary)]),
+            Section("Charts", [chart(made) for made in _charts(run)]),
+            again([run], [setup.command(run)], text),
+        ],
+    )
+
+
+def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
+    """The network, its marking curves (of a sweep, those of all its schemes), and every setting."""
+    network = run.scenario["topology"]
+    blocks = [Block("drawing", topology.draw(network), note=topology.describe(network))]
+    blocks.append(table(tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)))
+    blocks += [Block("note", note) for note in run.summary["notes"]]
+    title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
+    return Section("Set-up", [*blocks, Block("facts", setup.settings(run.scenario), title)])
+
+
+def again(runs: list[Run], commands: list[str], text: str) -> Section:
+    """How to get the same results, and what made these."""
+    blocks = [
+        Block("code", "\n".join(commands)),
+        Block("facts", setup.made_by(runs)),
+        Block("details", text, "The scenario file"),
+    ]
+    if len(runs) == 1:
+        blocks.append(Block("note", tables.engine(runs[0].summary)))
+        everything = json.dumps(runs[0].scenario, indent=2, ensure_ascii=False)
+        blocks.append(Block("details", everything, "Every setting, with defaults"))
+    return Section("To get this again", blocks)
+
+
+def warnings(summary: dict[str, Any]) -> list[str]:
+    """What a reader should know: what the engine says, and percentiles that rest on too few samples."""
+    few = ", ".join(f"{count:,} {what}" for what, count in few_samples(summary).items())
+    return [*summary["warnings"], *([f"{few}: {TOO_FEW}"] if few else [])]
+
+
+def few_samples(summary: dict[str, Any]) -> dict[str, int]:
+    """Flows and queries, by their sizes and workloads, that are too few for a 99th percentile."""
+    found = {}
+    for what, groups in (("flows", summary["fct_us"]), ("queries", summary.get("queries") or {})):
+        names = tables.bins(summary) if what == "flows" else list(groups)
+        few = {name: groups[name]["count"] for name in names if 0 < groups[name]["count"] < ENOUGH}
+        # If even all of them together are too few, that says it for each of their kinds.
+        for name in ["all"] if "all" in few else few:
+            found[what if name == "all" else f"{name.replace('_', ' ')} {what}"] = few[name]
+    return found
+
+
+def _results(summary: dict[str, Any]) -> list[tables.Table]:
+    asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary)]
+    return [tables.completion(summary), tables.network(summary), *(made for made in asked if made)]
+
+
+def _charts(run: Run) -> list[Chart]:
+    found = [_completion(run, "fct_us"), _completion(run, "slowdown"), _echoes(run), _queries(run)]
+    over_time = _queues(run) + _windows(run)
+    return [made for made in [*found, *over_time] if made]
+
+
+def _completion(run: Run, column: str) -> Chart | None:
+    """Distributions of completion times or slowdowns, a line for each size of flows."""
+    import polars as pl
+
+    from shallows.figures.distributions import size_bins, within
+
+    done = run.flows.filter((pl.col("counted") == 1) & pl.col(column).is_not_null())
+    chosen = {name: within(done, *bounds)[column] for name, bounds in size_bins([run]).items()}
+    chosen = {name.replace("_", " "): values for name, values in chosen.items() if len(values)}
+    if not chosen:
+        return None
+    of_time = column == "fct_us"
+    unit = charts.time_unit_of(chosen.values())
+    size = unit.size if of_time else 1.0
+    lines = [
+        Line(name, index, charts.distribution(values / size))
+        for index, (name, values) in enumerate(chosen.items())
+    ]
+    x = Axis(f"completion time ({unit.name})", unit.name, log=True) if of_time else Axis("slowdown", log=True)
+    title = "Completion times" if of_time else "Slowdown: time over that of the flow alone"
+    return Chart(column, title, "cdf", x, Axis("share of flows"), lines, note=_cdf_note(done.height))
+
+
+def _cdf_note(count: int) -> str:
+    if count <= charts.FINEST_CDF:
+        return ""
+    step = percent(charts.coarseness(charts.FINEST_CDF))
+    return f"{count:,} values, drawn at exact ranks: between two points lie at most {step} of a line's."
+
+
+def _echoes(run: Run) -> Chart | None:
+    import polars as pl
+
+    if run.pings is None:
+        return None
+    back = run.pings.filter(pl.col("rtt_us").is_not_null())
+    classes = back["class"].unique().sort().to_list()
+    values = {f"class {each}": back.filter(pl.col("class") == each)["rtt_us"] for each in classes}
+    return _times("pings", "Round-trip times of pings", "round-trip time", "share of echoes", values)
+
+
+def _queries(run: Run) -> Chart | None:
+    import polars as pl
+
+    if run.queries is None:
+        return None
+    done = run.queries.filter((pl.col("counted") == 1) & pl.col("completion_us").is_not_null())
+    numbers = done["workload"].unique().sort().to_list()
+    values = {
+        f"workload {each}": done.filter(pl.col("workload") == each)["completion_us"] for each in numbers
+    }
+    return _times("queries", "Queries", "completion time", "share of queries", values)
+
+
+def _times(name: str, title: str, what: str, share: str, values: "dict[str, pl.Series]") -> Chart | None:
+    if not values:
+        return None
+    unit = charts.time_unit_of(values.values())
+    lines = [
+        Line(line, index, charts.distribution(each / unit.size))
+        for index, (line, each) in enumerate(values.items())
+    ]
+    note = _cdf_note(sum(map(len, values.values())))
+    x = Axis(f"{what} ({unit.name})", unit.name, log=True)
+    return Chart(name, title, "cdf", x, Axis(share), lines, note=note)
+
+
+def has_queues(run: Run) -> bool:
+    """Whether it has sampled or traced any, found out without reading a table."""
+    return any((run.path / f"{name}.parquet").exists() for name in ("queues", "traces"))
+
+
+def _queues(run: Run) -> list[Chart]:
+    """Backlogs of the busiest ports and of the fullest pool, with what they are measured against."""
+    from shallows.figures.traces import backlogs, busiest, fullest_pool
+
+    if not has_queues(run):
+        return []
+    try:
+        ports = backlogs(run, busiest([run], most=PORTS - 1))
+    except ShallowsError:
+        return []  # no port ever had a backlog
+    top = max(float(steps.values.max()) for steps in ports.values())
+    pool = fullest_pool(run, above=top)
+    found = [_backlog("queues", "Queues over time", ports, levels(run, ports, "port"))]
+    if pool:
+        found.append(_backlog("pool", "Shared buffer over time", pool, levels(run, pool, "pool")))
+    return found
+
+
+def _backlog(name: str, title: str, drawn: "dict[str, Steps]", known: list[tuple[str, float]]) -> Chart:
+    top = max(float(steps.values.max()) for steps in drawn.values())
+    end = max(float(steps.times[-1]) for steps in drawn.values())
+    window = charts.window(drawn.values(), end)
+    time, size = time_unit([end * window]), size_unit([top])
+    parts = charts.SERIES_POINTS // (4 * (PORTS + FLOWS))
+    lines = [
+        Line(port, index, charts.over_time(steps, time.size, size.size, parts))
+        for index, (port, steps) in enumerate(drawn.items())
+    ]
+    shown = [Level(called, value / size.size) for called, value in known if value <= CLOSE * top]
+    note = charts.thinning(drawn.values(), parts)
+    if window < 1:
+        note = f"Shown at first is the time with almost all of the backlog: zoom out for the rest. {note}"
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
+    return Chart(name, title, "steps", x, y, lines, shown, note.strip(), window)
+
+
+def levels(run: Run, drawn: "dict[str, Steps]", kind: str) -> list[tuple[str, float]]:
+    """Thresholds of the markers at these ports or pools: where they begin, in bytes."""
+    from shallows.figures.inputs import ports_of
+
+    kinds = ports_of(run)
+    mine = {kinds.get(port) for port in drawn} if kind == "port" else None
+    scopes = {"pool"} if kind == "pool" else {"queue", "port"}
+    found: dict[tuple[str, float], None] = {}
+    for curve in run.summary["marking_curves"]:
+        if curve["scope"] in scopes and (mine is None or curve["port"] in mine) and curve["can_fire"]:
+            ends = {float(curve["kmin"]["bytes"]), float(curve["kmax"]["bytes"])}
+            names = ["marks above"] if len(ends) == 1 else ["marks from", "marks all above"]
+            found |= dict.fromkeys(zip(names, sorted(ends), strict=True))
+    return list(found)
+
+
+def _windows(run: Run) -> list[Chart]:
+    """Congestion windows of the first flows that were traced."""
+    from shallows.figures.traces import windows
+
+    if run.flow_traces is None or run.flow_traces.is_empty():
+        return []
+    drawn = windows(run, most=FLOWS)
+    if not drawn:
+        return []
+    top = max(float(steps.values.max()) for steps in drawn.values())
+    end = max(float(steps.times[-1]) for steps in drawn.values())
+    time, size = time_unit([end]), size_unit([top])
+    parts = charts.SERIES_POINTS // (4 * (PORTS + FLOWS))
+    lines = [
+        Line(name, index, charts.over_time(steps, time.size, size.size, parts))
+        for index, (name, steps) in enumerate(drawn.items())
+    ]
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"window ({size.name})", size.name)
+    return [Chart("windows", "Congestion windows", "steps", x, y, lines)]

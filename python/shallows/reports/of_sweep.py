@@ -1,0 +1,180 @@
+"""The report of a sweep: verdicts, each metric along its axis, distributions, queues."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows import comparison, tables
+from shallows.comparison_tables import changes, verdict_cells
+from shallows.errors import ShallowsError
+from shallows.folder import write_whole
+from shallows.points import points_of
+from shallows.quantity import percent
+from shallows.reports import setup
+from shallows.reports.of_run import FILE, TOO_FEW, again, few_samples, set_up
+from shallows.reports.page import Block, Cell, Section, chart, render, table
+from shallows.reports.sweep_charts import draw
+from shallows.results import Run, describe
+from shallows.tables import NOTHING
+from shallows.verdicts import INCLUDES_ZERO, Metric
+
+if TYPE_CHECKING:
+    from shallows.comparison import Comparison, Row
+
+MOST_COMPARED = 400
+"""Runs of which verdicts are computed for a report: those of larger sweeps take minutes."""
+
+MOST_OPEN = 40
+"""Rows of results; more are shown when asked for."""
+
+
+def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> Path:
+    """Write `report.html` of a sweep into a folder.
+
+    Parameters
+    ----------
+    runs
+        Its finished runs.
+    folder
+        Where it is written; runs are linked from there.
+    text
+        Says in words what the sweep shows.
+    missing
+        Points that are not finished.
+    """
+    return write_whole(folder / FILE, page(runs, folder, text, missing))
+
+
+def page(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> str:
+    """The report of a sweep, as HTML."""
+    first = runs[0]
+    scenario = (first.path / "scenario.toml").read_text(encoding="utf-8")
+    asked = [setup.question(scenario), text]
+    drawn, notes = draw(runs, [labels for _, labels in points_of(folder)])
+    commands = [setup.command(first, of_sweep=True), f"shallows report {folder}/*/   # a page for each point"]
+    return render(
+        title=str(first.summary["name"]),
+        kind="Sweep",
+        subtitle=f"{len(runs)} runs" + (f" of {len(runs) + len(missing)}" if missing else ""),
+        sections=[
+            Section("Question", [Block("text", each) for each in asked if each]),
+            Section(
+                "Warnings", [*_missing(missing), *(Block("warning", each) for each in count_warnings(runs))]
+            ),
+            _set_up(runs),
+            Section("Verdicts", _verdicts(runs)),
+            Section("Charts", [*(Block("note", each) for each in notes), *map(chart, drawn)]),
+            Section("Results", _results(runs)),
+            again(list(runs), commands, scenario),
+        ],
+    )
+
+
+def _missing(points: Sequence[str]) -> list[Block]:
+    if not points:
+        return []
+    named = "; ".join(points[:8]) + (f"; and {len(points) - 8} more" if len(points) > 8 else "")
+    return [Block("warning", f"{len(points)} points are not finished, and missing here: {named}")]
+
+
+def count_warnings(runs: Sequence[Run]) -> list[str]:
+    """Each warning once, with the number of runs that have it."""
+    counts = Counter(warning for run in runs for warning in run.summary["warnings"])
+    found = [f"{number} of {len(runs)} runs: {warning}" for warning, number in counts.most_common()]
+    few: dict[str, list[int]] = {}
+    for run in runs:
+        for what, count in few_samples(run.summary).items():
+            few.setdefault(what, []).append(count)
+    said = "; ".join(f"{len(each)} have {min(each):,} {what} or more" for what, each in few.items())
+    return [*found, *([f"Of {len(runs)} runs, {said}: {TOO_FEW}"] if said else [])]
+
+
+def _verdicts(runs: Sequence[Run]) -> list[Block]:
+    """A table for each scheme beside the baseline: metrics down, points across."""
+    if len({run.labels.get("scheme") for run in runs}) < 2:
+        return []
+    if len(runs) > MOST_COMPARED:
+        return [Block("note", f"{len(runs)} runs: `shallows compare` says which scheme is better where.")]
+    try:
+        found = comparison.compare(list(runs))
+    except ShallowsError as error:
+        return [Block("note", f"The schemes cannot be compared: {error.message}.")]
+    intro = (
+        f"Each scheme beside {found.baseline}: the change and its {percent(found.confidence)} interval. "
+        "▲ better, ▼ worse, ○ cannot tell, which is not equal: the interval says what would have been missed."
+    )
+    blocks = [Block("note", intro)]
+    for scheme in dict.fromkeys(row.scheme for row in found.rows):
+        rows = [row for row in found.main() if row.scheme == scheme]
+        if len({describe(row.point) for row in rows}) == 1:
+            blocks += [_one_point(found, scheme, rows)]
+        else:
+            blocks += [_many_points(found, scheme, rows)]
+    return blocks + [Block("note", note[0].upper() + note[1:] + ".") for note in found.notes]
+
+
+def _one_point(found: "Comparison", scheme: str, rows: "Sequence[Row]") -> Block:
+    columns = ["", "verdict", found.baseline, scheme, "change", f"{percent(found.confidence)} interval"]
+    reasons = list(dict.fromkeys(row.reason for row in rows if row.reason not in {"", INCLUDES_ZERO}))
+    cells = []
+    for row in rows:
+        name, baseline, value, change, interval = verdict_cells(row)
+        numbers = [Cell(text) for text in (baseline, value, change, interval)]
+        mark = f" [{reasons.index(row.reason) + 1}]" if row.reason in reasons else ""
+        cells.append([Cell(name), Cell(row.verdict + mark, row.verdict), *numbers])
+    note = "; ".join(f"[{place}] {reason}" for place, reason in enumerate(reasons, 1))
+    content = {"columns": columns, "rows": cells}
+    return Block("table", content, f"{scheme} against {found.baseline}", note, names=2)
+
+
+def _many_points(found: "Comparison", scheme: str, rows: "Sequence[Row]") -> Block:
+    points = list(dict.fromkeys(describe(row.point) for row in rows))
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    there = {(row.metric, describe(row.point)): row for row in rows}
+    cells = [
+        [Cell(Metric(metric).title), *(_change(there.get((metric, point))) for point in points)]
+        for metric in metrics
+    ]
+    return Block("table", {"columns": ["", *points], "rows": cells}, f"{scheme} against {found.baseline}")
+
+
+def _change(row: "Row | None") -> Cell:
+    if row is None:
+        return Cell(NOTHING)
+    change, low, high = changes(row)
+    _, baseline, value, *_ = verdict_cells(row)
+    between = f"{low} to {high}" if row.has_interval else NOTHING
+    reason = f"; {row.reason}" if row.reason else ""
+    title = f"{row.verdict}: {baseline} → {value}, {row.groups}{reason}"
+    return Cell(change, row.verdict, title, between)
+
+
+def _results(runs: Sequence[Run]) -> list[Block]:
+    links = [f"{run.path.name}/{FILE}" if (run.path / FILE).is_file() else "" for run in runs]
+    whole = table(tables.points(runs), links)
+    if len(runs) <= MOST_OPEN:
+        return [whole]
+    return [Block("folded", whole.content, f"All {len(runs)} runs", names=whole.names)]
+
+
+def _set_up(runs: Sequence[Run]) -> Section:
+    """That of the first run, the marking curves of all that differ in them, and what else differs."""
+    curves: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""
+        for curve in run.summary["marking_curves"]:
+            # The same for every load and seed: a column each would say nothing.
+            curves.setdefault(repr(curve), curve | {"port": f"{curve['port']}{where}"})
+    section = set_up(runs[0], list(curves.values()))
+    section.blocks.insert(1, Block("facts", _varied(runs)))
+    return section
+
+
+def _varied(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """The axes of the sweep, and the values on them."""
+    axes = dict.fromkeys(axis for run in runs for axis in run.labels)
+    return [
+        (f"swept: {axis}", ", ".join(dict.fromkeys(str(run.labels.get(axis)) for run in runs)))
+        for axis in axes
+    ]

@@ -1,0 +1,151 @@
+"""A page: blocks of text, tables, drawings and charts, and with them all that the browser needs.
+
+Nothing is fetched, and only our own scripts may run: a Content-Security-Policy names them by their hashes, so
+that nothing in a name or a scenario can become one.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shallows.about import label
+from shallows.reports.chart import MOST_POINTS, Chart, looks
+from shallows.tables import Table
+
+STATIC = Path(__file__).with_name("static")
+
+LIBRARY = STATIC / "echarts.js"
+"""Built by `make charts`; not under version control."""
+
+MISSING = "Charts are missing: this checkout has not built them. `make charts` does, and needs npm."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table of verdicts."""
+
+    text: str
+    verdict: str = ""
+    """`better`, `worse`, `cannot tell`; `holds`, `does not hold`."""
+    title: str = ""
+    """What is shown when one points at it."""
+    detail: str = ""
+    """A second, smaller line."""
+    link: str = ""
+    """What a click on it opens."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a section. `kind` chooses how the template shows it."""
+
+    kind: str
+    content: Any
+    title: str = ""
+    note: str = ""
+    names: int = 1
+    """Of tables: how many columns are names."""
+
+
+@dataclass
+class Section:
+    """A part of the page, with an entry in its menu."""
+
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Its anchor."""
+        return self.title.lower().replace(" ", "-")
+
+
+def table(made: Table, links: Sequence[str] = ()) -> Block:
+    """A table of text; the first cell of a row may be a link."""
+    rows = [[Cell(text) for text in row] for row in made.rows]
+    for row, link in zip(rows, links, strict=False):
+        row[0] = replace(row[0], link=link)
+    return Block("table", {"columns": made.columns, "rows": rows}, made.title, made.note, made.names)
+
+
+def render(
+    title: str,
+    kind: str,
+    subtitle: str,
+    sections: Sequence[Section],
+    live: str = "",
+) -> str:
+    """The HTML text of a page; `live` names the script of a page that renews itself."""
+    sections = [section for section in sections if section.blocks]
+    charts = [block.content for section in sections for block in section.blocks if block.kind == "chart"]
+    drawn = sum(chart.size for chart in charts)
+    if drawn > MOST_POINTS:
+        raise AssertionError(f"{drawn} points to draw, of at most {MOST_POINTS}")
+    scripts = [*([library()] if library() else []), _static("report.js"), *([_static(live)] if live else [])]
+    text: str = _template().render(
+        title=title,
+        kind=kind,
+        subtitle=subtitle,
+        sections=sections,
+        policy=_policy(scripts, live=bool(live)),
+        style=_static("report.css"),
+        scripts=scripts,
+        data=island({"looks": looks(), "charts": [chart.document() for chart in charts]}),
+        missing="" if library() else MISSING,
+        label=label(),
+    )
+    return text
+
+
+def island(document: dict[str, Any]) -> str:
+    r"""JSON that can stand inside a script element: nothing in it ends the element, or begins another.
+
+    >>> island({"name": "</script><!--"})
+    '{"name":"\\u003c/script\\u003e\\u003c!--"}'
+    """
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def chart(made: Chart) -> Block:
+    """A chart."""
+    return Block("chart", made, made.title, made.note)
+
+
+def library() -> str:
+    """The text of ECharts; nothing in a checkout that has not built it."""
+    return _static(LIBRARY.name) if LIBRARY.is_file() else ""
+
+
+@cache
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8").strip()
+
+
+def _policy(scripts: Sequence[str], *, live: bool) -> str:
+    """Our scripts may run, by their hashes (CSP Level 3 §2.3.1), and nothing may be fetched."""
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
+    ]
+    # ECharts sets styles of elements that it creates: they may, scripts may not.
+    parts = ["default-src 'none'", f"script-src {' '.join(hashes)}", "style-src 'unsafe-inline'"]
+    parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
+    return "; ".join([*parts, *(["connect-src 'self'"] if live else [])])
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("shallows", "reports/static")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("report.html.j2")

@@ -1,0 +1,343 @@
+"""Charts of a sweep: which of its axes goes where, and what is drawn of how many runs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from shallows import tables
+from shallows.errors import ShallowsError
+from shallows.figures.inputs import labels
+from shallows.figures.style import Unit, size_unit, time_unit
+from shallows.judging import order, spread
+from shallows.quantity import percent
+from shallows.reports import chart as charts
+from shallows.reports.chart import Axis, Chart, Level, Line
+from shallows.reports.of_run import CLOSE, has_queues, levels
+from shallows.results import Run, axis_name
+from shallows.verdicts import FEWEST_SEEDS
+
+if TYPE_CHECKING:
+    from shallows.figures.steps import Steps
+
+Value = Callable[[Run], "float | None"]
+
+At = tuple[tuple[str, str], ...]
+"""What must be chosen for a line to be shown: names of axes, and values."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What goes along the horizontal axis, what tells lines apart, and what one chooses among."""
+
+    runs: Sequence[Run]
+    points: Sequence[Mapping[str, Any]]
+    """Labels of all points of the sweep, finished or not: places and looks stay when more are."""
+    across: str | None
+    """The axis; where no number varies, schemes stand side by side."""
+    lines: str | None
+    chosen: Sequence[str]
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> "Layout":
+        """Schemes are lines; of the other axes the load, or else the longest one of numbers, goes across."""
+        points = points or [labels(run) for run in runs]
+        axes = dict.fromkeys(axis for point in points for axis in point)
+        varied = [axis for axis in axes if axis != "seed" and len(_values(points, axis)) > 1]
+        numeric = [axis for axis in varied if axis != "scheme" and _is_numeric(_values(points, axis))]
+        numeric.sort(key=lambda axis: (axis_name(axis) != "load", -len(_values(points, axis))))
+        across = numeric[0] if numeric else None
+        rest = [axis for axis in varied if axis != across]
+        lines = "scheme" if "scheme" in rest else rest[0] if rest else None
+        return cls(runs, points, across, lines, [axis for axis in rest if axis != lines])
+
+    def line(self, run: Run) -> str:
+        """What a run's line is called."""
+        return self._called(labels(run))
+
+    def _called(self, point: Mapping[str, Any]) -> str:
+        if self.lines is None:
+            return str(self.runs[0].summary["name"])
+        value = point.get(self.lines, "as in the file")
+        return str(value) if self.lines == "scheme" else f"{axis_name(self.lines)} {value}"
+
+    def names(self) -> list[str]:
+        """All lines, in the order of the sweep: a line has the same look in every chart."""
+        return list(dict.fromkeys(map(self._called, self.points)))
+
+    def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
+        """What must be chosen for a run to be shown; with `all_axes` also its place across."""
+        axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
+        return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
+
+    def place(self, run: Run) -> float:
+        """Where a run is on the horizontal axis, in the unit of `axis`."""
+        if self.across is None:
+            return float(self.names().index(self.line(run)))
+        return order(labels(run)[self.across]) / self._unit().size
+
+    def axis(self) -> Axis:
+        """The horizontal axis."""
+        if self.across is None:
+            return Axis("", names=self.names())
+        unit, name = self._unit(), axis_name(self.across)
+        places = [order(point[self.across]) for point in self.points]
+        wide = min(places) > 0 and max(places) > 30 * min(places)
+        return Axis(name + (f" ({unit.name})" if unit.name else ""), unit.name, log=wide)
+
+    def _unit(self) -> Unit:
+        values = _values(self.points, self.across or "")
+        if self.across and axis_name(self.across) == "load":
+            return Unit("%", 0.01)
+        if not isinstance(values[0], str):
+            return Unit("", 1)
+        if values[0].endswith("p"):
+            return Unit("packets", 1)
+        if values[0].endswith("s"):
+            found = time_unit([max(map(order, values)) * 1e6])
+            return Unit(found.name, found.size * 1e-6)
+        return size_unit(map(order, values))
+
+
+def draw(runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> tuple[list[Chart], list[str]]:
+    """All charts, and what their reader should know: how they were thinned, and what is left out.
+
+    `points` are the labels of all points of the sweep, where some are not finished.
+    """
+    layout = Layout.of(runs, points)
+    notes: list[str] = []
+    along = metrics(layout, notes)
+    details = [*_distributions(layout, notes), *_queues(layout, notes)]
+    # Where schemes stand side by side, a distribution says more than its mean.
+    return (along + details if layout.across else details + along), notes
+
+
+def _values(points: Iterable[Mapping[str, Any]], axis: str) -> list[Any]:
+    return list({str(point.get(axis)): point.get(axis) for point in points}.values())
+
+
+def _is_numeric(values: Iterable[Any]) -> bool:
+    try:
+        return all(not isinstance(value, bool) and order(value) is not None for value in values)
+    except (TypeError, ValueError, LookupError):
+        return False
+
+
+def metrics(layout: Layout, notes: list[str]) -> list[Chart]:
+    """Main metrics along the axis, a line for each scheme, with intervals over seeds."""
+    found = []
+    budget = charts.METRIC_POINTS
+    seeds = Counter((layout.line(run), layout.place(run), *layout.at(run).items()) for run in layout.runs)
+    if max(seeds.values()) > 1:
+        notes.append(_seeds_note(max(seeds.values())))
+    for name, title, unit, log, value in _metrics(layout.runs):
+        made = _along(layout, name, title, unit, log, value)
+        if made is None:
+            continue
+        if made.size > budget:
+            notes.append(f"{title} is not drawn: the page would have too many points. The table has it.")
+            continue
+        budget -= made.size
+        found.append(made)
+    return found
+
+
+def _metrics(runs: Sequence[Run]) -> list[tuple[str, str, str, bool, Value]]:
+    sizes = tables.bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
+    found: list[tuple[str, str, str, bool, Value]] = []
+    several = [name for name in sizes if name != "all"]
+    for name in several or ["all"]:
+        for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
+            called = f"{name.replace('_', ' ')} flows" if name != "all" else "flows"
+            found.append(
+                (
+                    f"fct-{name}-{statistic}",
+                    f"Completion time, {called}, {words}",
+                    "time",
+                    True,
+                    _fct(name, statistic),
+                )
+            )
+    if any(run.summary.get("queries") for run in runs):
+        for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
+            found.append((f"queries-{statistic}", f"Queries, {words}", "time", True, _query(statistic)))
+    found.append(("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
+    found.append(("loss", "Packets lost", "%", True, lambda run: 100 * float(run.summary["loss_rate"])))
+    found.append(("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
+    return found
+
+
+def _fct(name: str, statistic: str) -> Value:
+    def value(run: Run) -> float | None:
+        times = run.summary["fct_us"].get(name) or {}
+        found: float | None = times.get(statistic) if times.get("count") else None
+        return found
+
+    return value
+
+
+def _query(statistic: str) -> Value:
+    def value(run: Run) -> float | None:
+        found: float | None = ((run.summary.get("queries") or {}).get("all") or {}).get(statistic)
+        return found
+
+    return value
+
+
+def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: Value) -> Chart | None:
+    groups: dict[tuple[str, At], dict[float, list[float]]] = {}
+    for run in layout.runs:
+        number = value(run)
+        if number is not None:
+            line = groups.setdefault((layout.line(run), tuple(layout.at(run).items())), {})
+            line.setdefault(layout.place(run), []).append(number)
+    numbers = [number for line in groups.values() for seeds in line.values() for number in seeds]
+    if not any(numbers):
+        return None
+    shown = time_unit(numbers) if unit == "time" else Unit(unit, 1)
+    looks = layout.names()
+    lines = []
+    for (called, at), places in groups.items():
+        seeds = {place: [number / shown.size for number in found] for place, found in sorted(places.items())}
+        points = [(place, fmean(found)) for place, found in seeds.items()]
+        bars = [(place, *_ends(found)) for place, found in seeds.items() if len(found) > 1]
+        lines.append(Line(called, looks.index(called), points, bars, dict(at)))
+    y = Axis(
+        f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(), shown.name, log=log
+    )
+    return Chart(name, title, "points", layout.axis(), y, lines)
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    low, high = spread(values)
+    return max(low, 0.0), high
+
+
+def _seeds_note(most: int) -> str:
+    if most < FEWEST_SEEDS:
+        return f"Means of {most} seeds; bars span them."
+    return f"Means of {most} seeds; bars are 95 % intervals."
+
+
+def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
+    """Completion times by size of flows, seeds together; the point is chosen."""
+    from shallows.figures.distributions import completed, size_bins, within
+
+    groups: dict[tuple[str, At], list[Run]] = {}
+    for run in layout.runs:
+        groups.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), []).append(run)
+    try:
+        bins = size_bins(layout.runs)
+    except ShallowsError:
+        return []
+    most = min(charts.CDF_POINTS // (len(groups) * len(bins)), charts.FINEST_CDF)
+    if most < charts.COARSEST_CDF:
+        notes.append(
+            f"Distributions of {len(groups)} points are not drawn: they would be too coarse. "
+            "The page of a single point has them."
+        )
+        return []
+    looks = layout.names()
+    values: dict[str, list[tuple[str, At, list[charts.Point]]]] = {}
+    for (line, at), members in groups.items():
+        # One after the other: the tables of a sweep together may be too large.
+        flows = completed([Run(run.path) for run in members])
+        for name, bounds in bins.items():
+            inside = within(flows, *bounds)["fct_us"]
+            if len(inside):
+                points = charts.distribution(inside, most)
+                values.setdefault(name, []).append((line, at, points))
+    step = percent(charts.coarseness(most))
+    notes.append(f"Distributions have exact points: between two of a line lie at most {step} of its flows.")
+    found = []
+    for name, drawn in values.items():
+        ends = [end for _, _, points in drawn for end in (points[0][0], points[-1][0])]
+        unit = time_unit(ends)
+        lines = [
+            Line(
+                line, looks.index(line), [(value / unit.size, share) for value, share in points], at=dict(at)
+            )
+            for line, at, points in drawn
+        ]
+        called = name.replace("_", " ")
+        x = Axis(f"completion time ({unit.name})", unit.name, log=True)
+        found.append(
+            Chart(f"cdf-{name}", f"Completion times, {called} flows", "cdf", x, Axis("share of flows"), lines)
+        )
+    return found
+
+
+def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
+    """The busiest port over time, of the first seed; the point is chosen."""
+    first: dict[tuple[str, At], Run] = {}
+    for run in layout.runs:
+        if has_queues(run):
+            first.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), run)
+    if not first:
+        return []
+    parts = min(charts.SERIES_POINTS // (4 * len(first)), 400)
+    if parts < charts.COARSEST_SERIES:
+        notes.append(
+            f"Queues of {len(first)} points are not drawn: they would be too coarse. "
+            "The page of a single point has them."
+        )
+        return []
+    found = ((key, _busiest(run)) for key, run in first.items())
+    drawn = {key: longest for key, longest in found if longest}
+    if not drawn:
+        return []
+    top = max(float(longest.backlog.values.max()) for longest in drawn.values())
+    backlogs = [longest.backlog for longest in drawn.values()]
+    end = max(float(steps.times[-1]) for steps in backlogs)
+    window = charts.window(backlogs, end)
+    time, size = time_unit([end * window]), size_unit([top])
+    looks = layout.names()
+    lines = []
+    marks: dict[tuple[str, float, At], None] = {}
+    for (line, at), longest in drawn.items():
+        points = charts.over_time(longest.backlog, time.size, size.size, parts)
+        lines.append(Line(line, looks.index(line), points, at=dict(at)))
+        for called, value in longest.levels:
+            if value <= CLOSE * top:
+                marks[f"{line} {called}", value / size.size, at] = None
+    ports = ", ".join(dict.fromkeys(longest.port for longest in drawn.values()))
+    thinning = charts.thinning(backlogs, parts)
+    note = f"Of the first seed, the port with the longest queue ({ports}). {thinning}"
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
+    shown = [Level(called, value, dict(at)) for called, value, at in marks]
+    return [
+        Chart(
+            "queues",
+            "Longest queue over time",
+            "steps",
+            x,
+            y,
+            lines,
+            shown,
+            note.strip(),
+            charts.window(backlogs, end),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Longest:
+    """The port of a run that had the longest queue, and what that is measured against."""
+
+    port: str
+    backlog: "Steps"
+    levels: Sequence[tuple[str, float]]
+
+
+def _busiest(run: Run) -> _Longest | None:
+    """Found in tables that do not stay in memory: those of a sweep together may be too large."""
+    from shallows.figures.traces import backlogs, busiest
+
+    fresh = Run(run.path)
+    try:
+        (port,) = busiest([fresh], most=1)
+    except ShallowsError:
+        return None  # no port ever had a backlog
+    steps = backlogs(fresh, [port])
+    return _Longest(port, steps[port], levels(fresh, steps, "port"))

@@ -1,0 +1,192 @@
+"""Reports in Chromium: no errors, charts that react, and pages that fit."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shallows import reports
+from shallows.points import runs_in
+from shallows.serve import open_server
+from shared import HOSTILE
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+try:
+    from playwright.sync_api import Browser, Page, sync_playwright
+except ImportError:
+    CHROMIUM = None
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="not run: needs Chromium (apt-get install chromium; make browser)"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """Chromium, as Debian has it."""
+    with sync_playwright() as playwright:
+        # Its sandbox needs rights that containers do not have; the pages are ours.
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Opened:
+    """A page that has been opened, and everything that it complained about."""
+
+    def __init__(self, browser: "Browser", address: str, **options: Any) -> None:
+        self.page: Page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", self._refuse)
+        self.page.on("requestfailed", lambda request: self.complaints.append(request.url))
+        self.page.goto(address)
+        self.page.wait_for_selector(".plot svg path", state="attached")
+
+    def count(self, of: str) -> int:
+        """How many elements there are."""
+        return int(self.page.locator(of).count())
+
+    def _refuse(self, dialog: Any) -> None:
+        self.complaints.append("dialog")
+        dialog.dismiss()
+
+
+@pytest.fixture(scope="module")
+def sweep(finished_sweep: Path) -> str:
+    """Where the page of a sweep is."""
+    return reports.write(finished_sweep).as_uri()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_fit_without_a_complaint(
+    browser: "Browser", finished_sweep: Path, sweep: str, width: int, theme: Any
+) -> None:
+    run = reports.write(runs_in(finished_sweep)[0].path).as_uri()
+    for address in (sweep, run):
+        opened = Opened(browser, address, viewport={"width": width, "height": 844}, color_scheme=theme)
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+        dark = opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+        assert dark is (theme == "dark")
+        # Every chart has lines, within its frame.
+        for chart in opened.page.locator(".plot").all():
+            assert int(chart.get_attribute("data-series") or 0) >= 1
+            assert chart.evaluate("(plot) => plot.querySelector('svg').clientWidth <= plot.clientWidth")
+        assert opened.complaints == []
+        opened.page.close()
+
+
+def test_a_click_on_a_scheme_hides_it_in_every_chart_and_shows_it_again(
+    browser: "Browser", sweep: str
+) -> None:
+    opened = Opened(browser, sweep)
+    # Orange is the second scheme's colour, in light and in dark.
+    lines = ".plot svg path[stroke='#D55E00']"
+    drawn = opened.count(lines)
+    assert drawn >= opened.count(".chart")
+    entries = opened.page.get_by_role("button", name="reno")
+    entries.first.click()
+    assert opened.count(lines) == 0
+    assert {each.get_attribute("aria-pressed") for each in entries.all()} == {"false"}
+    # As well with the keyboard.
+    entries.first.focus()
+    opened.page.keyboard.press("Enter")
+    assert opened.count(lines) == drawn
+    assert opened.complaints == []
+
+
+def test_charts_answer_to_the_pointer_keys_and_choices(browser: "Browser", sweep: str) -> None:
+    opened = Opened(browser, sweep)
+    plot = opened.page.locator("figure[data-chart='goodput'] .plot")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tip = plot.locator("div", has_text="load").last
+    tip.wait_for()
+    for words in ("load", "dctcp", "reno", "Gb/s ["):
+        assert words in plot.inner_text()
+    plot.focus()
+    opened.page.keyboard.press("+")
+    back = opened.page.locator("figure[data-chart='goodput']").get_by_role("button", name="whole axis")
+    back.click()
+    back.wait_for(state="detached")
+    choice = opened.page.locator("figure[data-chart^='cdf-'] select").first
+    curve = "figure[data-chart^='cdf-'] .plot svg path[stroke='#D55E00']"
+    before = opened.page.locator(curve).first.get_attribute("d")
+    choice.select_option("0.6")
+    assert opened.page.locator(curve).first.get_attribute("d") != before
+    opened.page.get_by_role("button", name="show the tail").first.click()
+    opened.page.get_by_role("button", name="show all").wait_for()
+    assert opened.complaints == []
+
+
+def test_the_theme_can_be_switched_and_print_is_light(browser: "Browser", sweep: str) -> None:
+    opened = Opened(browser, sweep, color_scheme="light")
+    background = "getComputedStyle(document.body).backgroundColor"
+    opened.page.get_by_role("button", name="Theme").click()
+    assert opened.page.evaluate(background) == "rgb(20, 23, 26)"
+    # A black line would not be seen.
+    assert opened.count(".plot svg path[stroke='#000000']") == 0
+    opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert opened.page.evaluate(background) == "rgb(255, 255, 255)"
+    assert opened.complaints == []
+
+
+def test_hostile_names_run_nothing(browser: "Browser", hostile: Path) -> None:
+    single = runs_in(hostile)[0].path
+    for folder in (hostile, single):
+        opened = Opened(browser, reports.write(folder).as_uri())
+        assert opened.page.inner_text("h1") == HOSTILE
+        assert opened.count("img") == 0
+        for plot in opened.page.locator(".plot").all():
+            plot.hover()
+        assert opened.count("img") == 0
+        assert opened.complaints == []
+        # And if one got through: the policy lets no other script run.
+        opened.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>')")
+        opened.page.wait_for_timeout(200)
+        assert "dialog" not in opened.complaints
+        assert any("Content Security Policy" in complaint for complaint in opened.complaints)
+
+
+def test_a_hundred_thousand_flows_open_and_react(browser: "Browser", hundred_thousand: Path) -> None:
+    opened = Opened(browser, reports.write(hundred_thousand).as_uri())
+    plot = opened.page.locator("figure[data-chart='fct_us'] .plot")
+    lines = int(plot.get_attribute("data-series") or 0)
+    assert lines >= 2
+    # A click and the drawing that follows, in the page's own time.
+    took = opened.page.evaluate(
+        "() => { const start = performance.now(); document.querySelector('.legend button').click();"
+        " return performance.now() - start }"
+    )
+    assert took < 2_000
+    assert plot.get_attribute("data-series") == str(lines - 1)
+    assert opened.complaints == []
+
+
+def test_the_page_of_a_sweep_renews_itself(browser: "Browser", finished: Path) -> None:
+    hidden = [run.path for run in runs_in(finished)[6:]]
+    for path in hidden:
+        path.rename(path.with_name("." + path.name))
+    with open_server(finished, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            opened = Opened(browser, f"http://127.0.0.1:{server.server_port}/")
+            assert "6 of 12 points done" in opened.page.inner_text(".sub")
+            assert opened.page.get_by_role("button", name="reno").count() == 0
+            for path in hidden:
+                path.with_name("." + path.name).rename(path)
+            opened.page.get_by_text("12 of 12 points done").wait_for()
+            opened.page.get_by_role("button", name="reno").first.wait_for()
+            assert opened.complaints == []
+        finally:
+            server.shutdown()
+            thread.join()

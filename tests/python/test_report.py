@@ -1,0 +1,384 @@
+"""Reports and the page of a running sweep: what they say, how little they draw, whom they answer."""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shallows as sh
+from shallows import progress, reports
+from shallows.figures import style
+from shallows.figures.steps import Steps
+from shallows.points import plan, runs_in, write_index
+from shallows.reports import chart, of_sweep, page, topology
+from shallows.reports.of_sweep import count_warnings
+from shallows.running import Source
+from shallows.serve import Site, open_server, serve
+from shared import HOSTILE, Shell
+
+
+class Elements(HTMLParser):
+    """Names of the elements of a page, with what they would fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.fetched: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.names.append(tag)
+        self.fetched += [value or "" for name, value in attrs if name in {"src", "href"} and value]
+
+
+def data(text: str) -> dict[str, Any]:
+    """What the charts of a page are drawn from."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    document: dict[str, Any] = json.loads(found[1])
+    return document
+
+
+@pytest.fixture
+def run(scenario: Path, tmp_path: Path) -> sh.Run:
+    """A finished run with sampled queues."""
+    return sh.run(scenario, out=tmp_path / "run")
+
+
+def test_a_report_fetches_nothing_and_lets_only_its_own_scripts_run(run: sh.Run) -> None:
+    text = reports.write_run(run).read_text(encoding="utf-8")
+    elements = Elements(text)
+    assert all(target.startswith("#") for target in elements.fetched)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy
+    rules = policy[1].replace("&#39;", "'").split("; ")
+    assert "default-src 'none'" in rules
+    scripts = next(rule for rule in rules if rule.startswith("script-src"))
+    # The chart library and our own script; the data are no script.
+    assert scripts.count("'sha256-") == 2 == elements.names.count("script") - 1
+    assert "unsafe" not in scripts
+
+
+def test_hostile_names_stay_text_in_the_page_and_in_its_data(hostile: Path) -> None:
+    whole = reports.write(hostile).read_text(encoding="utf-8")
+    single = reports.write(runs_in(hostile)[0].path).read_text(encoding="utf-8")
+    for text in (whole, single):
+        assert f"<h1>{escape(HOSTILE)}</h1>" in text
+        elements = Elements(text)
+        assert "img" not in elements.names
+        assert elements.names.count("script") == 3
+    assert HOSTILE in {line["name"] for drawn in data(whole)["charts"] for line in drawn["lines"]}
+
+
+def test_hostile_names_of_hosts_and_switches_stay_text_in_the_drawing() -> None:
+    graph = {"kind": "graph", "hosts": [HOSTILE], "switches": ["<b>"], "rate": "10Gbps", "link_delay": "1us"}
+    drawn = topology.draw({**graph, "links": [{"between": [HOSTILE, "<b>"]}]})
+    assert set(Elements(drawn).names) == {"svg", "line", "title", "rect", "text"}
+
+
+def test_four_hundred_hosts_are_a_drawing_of_few_boxes() -> None:
+    fabric = {
+        "kind": "leaf-spine",
+        "leaves": 20,
+        "spines": 8,
+        "hosts_per_leaf": 20,
+        "rate": "25Gbps",
+        "uplink_rate": "100Gbps",
+        "link_delay": "1us",
+        "uplink_delay": "2us",
+        "host_delay": "0ps",
+        "mtu": 1500,
+    }
+    drawn = topology.draw(fabric)
+    # Three and the last of spines, leaves and hosts; each leaf is linked with the spines and with its hosts.
+    assert drawn.count("<rect") == 4 + 4 + 4
+    assert drawn.count("<line") == 4 * 4 + 4
+    for words in (
+        "… 4 more …",
+        "… 16 more …",
+        "20 hosts",
+        "host380 – host399",
+        "25 Gbps, 1 µs",
+        "100 Gbps, 2 µs",
+    ):
+        assert words in drawn
+    # 20 hosts · 25 Gbps over 8 spines · 100 Gbps.
+    assert "not oversubscribed, 0.625 to 1" in topology.describe(fabric)
+
+
+def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
+    text = (Path(__file__).parents[2] / "experiments/models/graph.toml").read_text(encoding="utf-8")
+    resolved = json.loads(Source("graph.toml", text).load().resolved())
+    drawn = topology.draw(resolved["topology"])
+    # Hosts alike are one box: s1 and s2 below t1, s3 and r1 below t2; r2 has a link of another rate.
+    assert drawn.count("<rect") == 3 + 3
+    for words in ("30 hosts", "11 hosts", "scorpion", "40 Gbps"):
+        assert words in drawn
+    assert drawn.count('class="special"') == 1
+
+
+def test_a_drawn_distribution_is_exact_and_no_coarser_than_it_says() -> None:
+    values = pl.Series(np.random.default_rng(1).permutation(np.arange(1.0, 100_001.0)))
+    points = chart.distribution(values)
+    # Of 1 … 100,000 the value is the rank.
+    assert all(share == value / 100_000 for value, share in points)
+    assert points[0] == (1.0, 1e-5)
+    assert points[-1] == (100_000.0, 1.0)
+    shares = np.array([share for _, share in points])
+    assert np.diff(shares).max() <= chart.coarseness(chart.FINEST_CDF) + 1e-5
+    # The last hundredth and thousandth are drawn more finely.
+    assert np.diff(shares[shares > 0.99]).max() <= 0.01 / (chart.FINEST_CDF // 10) + 1e-5
+    assert len(points) <= chart.FINEST_CDF + 4
+
+
+def test_lines_over_time_keep_their_peaks_and_are_finer_where_more_happens() -> None:
+    # A thousand changes in the first of a hundred milliseconds, one of which is a peak, and ten later.
+    times = np.concatenate([np.arange(1000.0), np.linspace(10_000, 100_000, 10)])
+    values = np.where(times == 517, 9.0, times % 2)
+    thin = Steps(times, values).summarised(100)
+    assert len(thin.times) <= 400
+    assert thin.values.max() == 9.0
+    assert thin.times[thin.values == 9.0] == [517.0]
+    # Parts of equal time would leave the first millisecond a hundredth of the points.
+    assert (thin.times < 1000).sum() > 250
+
+
+def test_looks_are_those_of_the_figures() -> None:
+    for index, look in enumerate(chart.looks()):
+        theirs = style.look(index)
+        assert look["color"].strip("#") == theirs["color"].strip("#")
+        assert look["marker"] == theirs["marker"]
+        assert bool(look["dash"]) == (theirs["linestyle"] != "-")
+
+
+def test_a_hundred_thousand_flows_are_a_small_page_with_few_points(hundred_thousand: Path) -> None:
+    flows = sh.Run(hundred_thousand)
+    assert flows.flows.height == 100_000
+    written = reports.write_run(flows)
+    assert written.stat().st_size <= 5_000_000
+    drawn = data(written.read_text(encoding="utf-8"))["charts"]
+    points = sum(len(line["points"]) + len(line["bars"]) for each in drawn for line in each["lines"])
+    assert 1_000 < points <= 20_000
+    by_name = {each["name"]: each for each in drawn}
+    # What is drawn is what the summary says: the slowest flow is the last point of its line.
+    slowest = max(line["points"][-1][0] for line in by_name["fct_us"]["lines"])
+    unit = {"µs": 1.0, "ms": 1e3}[by_name["fct_us"]["x"]["unit"]]
+    assert slowest * unit == pytest.approx(flows.summary["fct_us"]["all"]["max"], rel=1e-5)
+
+
+def test_too_many_points_are_refused_rather_than_drawn() -> None:
+    line = chart.Line("a", 0, [(float(i), 0.0) for i in range(chart.MOST_POINTS + 1)])
+    made = chart.Chart("a", "A", "steps", chart.Axis("x"), chart.Axis("y"), [line])
+    with pytest.raises(AssertionError, match="20001 points"):
+        page.render("a", "b", "c", [page.Section("A", [page.chart(made)])])
+
+
+def test_a_sweep_has_verdicts_intervals_and_lines_that_can_be_chosen(finished_sweep: Path) -> None:
+    text = of_sweep.page(runs_in(finished_sweep), finished_sweep)
+    assert "reno against dctcp" in text
+    assert 'class=" verdict cannot-tell"' in text
+    by_name = {each["name"]: each for each in data(text)["charts"]}
+    goodput = by_name["goodput"]["lines"]
+    assert [line["name"] for line in goodput] == ["dctcp", "reno"]
+    there = {"scheme": "dctcp", "workload.0.load": 0.6}
+    at_60 = [
+        run.summary["goodput_gbps"] for run in runs_in(finished_sweep) if run.labels == run.labels | there
+    ]
+    place, low, high = goodput[0]["bars"][1]
+    assert place == 60
+    # The mean of three seeds, within its interval.
+    assert goodput[0]["points"][1][1] == pytest.approx(sum(at_60) / 3, rel=1e-5)
+    assert low < goodput[0]["points"][1][1] < high
+    cdf = next(each for name, each in by_name.items() if name.startswith("cdf-"))
+    assert cdf["choices"] == {"load": ["0.3", "0.6"]}
+
+
+def test_warnings_of_a_sweep_count_runs_and_name_the_fewest_samples(tmp_path: Path) -> None:
+    for place, count in enumerate((50, 40, 9_000)):
+        (folder := tmp_path / str(place)).mkdir()
+        (folder / "env.json").write_text(json.dumps({"hash": str(place), "format": 1, "seed": place}))
+        summary = {"warnings": ["no packet was dropped"], "fct_us": {"all": {"count": count}}}
+        (folder / "summary.json").write_text(json.dumps(summary))
+    found = count_warnings([sh.Run(tmp_path / str(place)) for place in range(3)])
+    # 20 of 2,000 lie above the 99th percentile.
+    assert found == [
+        "3 of 3 runs: no packet was dropped",
+        "Of 3 runs, 2 have 40 flows or more: of fewer than 2,000 the 99th percentile rests on fewer than 20; "
+        "run longer, or with more seeds",
+    ]
+
+
+def test_what_is_missing_in_an_unfinished_folder_is_said(
+    shell: Shell, finished: Path, tmp_path: Path
+) -> None:
+    # Two loads of three seeds come before the second scheme.
+    lost = runs_in(finished)[7].path.rename(tmp_path / "elsewhere")
+    found = shell("report", "finished")
+    assert found.returncode == 0
+    assert "missing: reno, load 0.3, seed 2" in found.stderr
+    text = (finished / "report.html").read_text(encoding="utf-8")
+    assert "1 points are not finished, and missing here: reno, load 0.3, seed 2" in text
+    (lost / "resolved.json").unlink()
+    with pytest.raises(sh.ShallowsError, match=r"elsewhere is not whole: resolved\.json is missing"):
+        reports.write(lost)
+    (lost / "summary.json").unlink()
+    with pytest.raises(sh.ShallowsError, match=r"elsewhere holds no finished run: summary\.json is missing"):
+        reports.write(lost)
+
+
+def test_a_sweep_without_a_point_and_a_run_in_the_making_say_so(sweep: Path, tmp_path: Path) -> None:
+    parent, points = plan(Source.read(sweep), tmp_path / "sweep")
+    parent.mkdir()
+    write_index(parent, points)
+    with pytest.raises(
+        sh.ShallowsError, match=r"none of its 8 points is finished: dctcp, load 0\.3, seed 1;"
+    ):
+        reports.write(parent)
+    # Process 1 always lives.
+    (tmp_path / ".one.1.partial").mkdir()
+    with pytest.raises(sh.ShallowsError, match="one is not finished: process 1 is writing it"):
+        reports.write(tmp_path / "one")
+
+
+def test_a_reproduction_shows_claims_causes_and_what_the_paper_published(tmp_path: Path) -> None:
+    check = {"place": 0.4, "paper": "117", "ours": 120.0, "interval": [110.0, 130.0], "verdict": "holds"}
+    shown = {"shown": {"ours": "120", "interval": "110 – 130"}}
+    claim = {"id": "fig2-small", "source": "Fig. 2", "kind": "value", "metric": "m", "experiment": "fig2"}
+    bad = claim | {"id": "fig2-large", "verdict": "does not hold", "cause": f"because {HOSTILE}"}
+    line = {"name": "K200", "index": 0, "ours": [[0.4, 120.0, 110.0, 130.0]], "paper": [[0.4, 117.0]]}
+    document = {
+        "paper": "A paper",
+        "quick": True,
+        "holding": 1,
+        "claims": [
+            claim | {"verdict": "holds", "cause": "", "checks": [check | shown]},
+            bad | {"checks": [check | shown | {"verdict": "does not hold"}]},
+        ],
+        "drawings": {
+            "fig2": {"axis": "load", "is_wide": False, "panels": [{"title": "p99", "lines": [line]}]}
+        },
+        "figures": {"fig2": ["2"]},
+        "command": "shallows reproduce paper --quick",
+        "build": {"version": "1", "commit": None, "source_hash": "abc"},
+    }
+    (tmp_path / "claims.json").write_text(json.dumps(document))
+    text = reports.write(tmp_path).read_text(encoding="utf-8")
+    assert "2 claims: 1 hold, 1 do not hold" in text
+    assert "because &lt;/script&gt;&lt;img" in text
+    assert "A reduced run" in text
+    (drawn,) = data(text)["charts"]
+    assert [each["name"] for each in drawn["lines"]] == ["K200", "K200, paper"]
+    assert drawn["lines"][1]["points"] == [[0.4, 117.0]]
+    assert drawn["lines"][0]["bars"] == [[0.4, 110.0, 130.0]]
+    (tmp_path / "claims.json").write_text("{}")
+    with pytest.raises(sh.ShallowsError, match="another version wrote it"):
+        reports.write(tmp_path)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """A server of this folder, at the port that is given."""
+    with open_server(folder, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def ask(port: int, path: str, host: str = "") -> tuple[int, str]:
+    """Status and text of an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{port}"})
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_the_server_answers_for_this_machine_only_and_for_what_is_in_the_folder(
+    scenario: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "served").mkdir()
+    sh.run(scenario, out=tmp_path / "served" / "one")
+    with serving(tmp_path / "served") as port:
+        assert ask(port, "/")[0] == 200
+        status, text = ask(port, "/one/")
+        assert status == 200
+        assert "Flow completion times" in text
+        assert ask(port, "/one/", f"localhost:{port}")[0] == 200
+        # A name elsewhere that leads here (DNS rebinding).
+        assert ask(port, "/one/", f"attacker.example:{port}") == (
+            421,
+            "This server answers for localhost only.\n",
+        )
+        for path in (
+            "/../",
+            "/%2e%2e/",
+            "/one/../../",
+            "/..%2fserved/",
+            "/.hidden/",
+            "/two/",
+            "/one/summary.json",
+        ):
+            assert ask(port, path)[0] == 404
+        assert ask(port, "/one")[0] == 301
+
+
+def test_a_port_in_use_is_an_error_with_a_remedy(shell: Shell, tmp_path: Path) -> None:
+    with serving(tmp_path) as port:
+        refused = shell("serve", ".", "--port", str(port))
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        f"shallows: port {port} cannot be used: Address already in use\n"
+        "  name another with --port N, or --port 0 for any that is free\n"
+    )
+    with pytest.raises(sh.ShallowsError, match="nowhere is no folder"):
+        serve(tmp_path / "nowhere", 0)
+
+
+def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished: Path) -> None:
+    # A sweep that has ended well leaves no file of its progress.
+    assert not list(finished.glob(progress.FILES))
+    names = [run.path.name for run in runs_in(finished)]
+    for name in names[3:]:
+        shutil.rmtree(finished / name)
+    now = time.time()
+    document = {
+        "running": [{"folder": names[3], "fraction": 0.5}],
+        "failed": [{"folder": names[4], "error": "no memory"}],
+        "ran": 3,
+        "packet_hops": 9_000,
+        "host": progress._host(),
+        "process": os.getpid(),
+        "points": names,
+        "started": now - 9,
+        "updated": now,
+        "ended": False,
+    }
+    path = finished / ".progress.here.1.json"
+    path.write_text(json.dumps(document))
+    state = progress.read(finished)
+    # Three have run, half of one, and one has failed: 4.5 in nine seconds. Of twelve points 7.5 are left.
+    assert state.left_s == pytest.approx(15.0)
+    text = Site(finished).page("/") or ""
+    assert "3 of 12 points done, 1 failed, 1 running, 1 k packet-hops/s, 15 s left" in text
+    assert "dctcp, load 0.6, seed 2 failed: no memory" in text
+    assert "7 points wait." in text
+    # A process that has died runs nothing; no process has the highest number that fits into 31 bits.
+    path.write_text(json.dumps(document | {"process": 2**31 - 1}))
+    assert "1 failed, nothing runs: `shallows sweep` goes on from here" in (Site(finished).page("/") or "")
