@@ -305,8 +305,9 @@ fn missing_files_and_bad_ones_are_refused_with_their_line() {
     );
     assert_eq!(
         message(DUMBBELL, &[("workload.1.path", "sizes.cdf")]),
-        "--set workload.1.path=sizes.cdf: workload[1].path: sizes.cdf, line 1: found \"# bytes, percent\"; \
-         the first line is \"start_ns,source,destination,bytes\""
+        "--set workload.1.path=sizes.cdf: workload[1].path: sizes.cdf, line 1: the header is \
+         \"start_ns,source,destination,bytes\", then any of \"class\", \"port\", \"after\", \"count\", \
+         \"on_received\", \"on_acked\"; found \"# bytes, percent\""
     );
 }
 

@@ -48,6 +48,17 @@ fn hosts_are_numbered_as_named_and_every_cable_has_two_named_links() {
 }
 
 #[test]
+fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
+    let links = |range: &str| format!("{{ between = ['{range}', 's0'] }}, {{ between = ['h4', 's0'] }}");
+    let network = graph("['h{0..5}']", "['s0']", &links("h{0..4}")).unwrap();
+    // Hosts come first: 0 to 4; the switch is node 5.
+    let ends: Vec<[u32; 2]> = network.cables.iter().map(|cable| cable.ends.map(|end| end.0)).collect();
+    assert_eq!(ends, [[0, 5], [1, 5], [2, 5], [3, 5], [4, 5]]);
+    let refused = graph("['h{0..5}']", "['s0']", &links("h{0..6}")).unwrap_err();
+    assert_eq!(refused, "topology.links[0].between[0]: no node is called \"h{0..6}\"; one is \"s0\"");
+}
+
+#[test]
 fn routes_are_shortest_and_parallel_links_share() {
     let network = load(QUERIES, &[]).unwrap().network;
     // Node 8 is t1, the first switch; host 6 is r1 at t3.
