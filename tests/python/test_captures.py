@@ -1,6 +1,7 @@
 """Captures, as tshark reads them. Without it these are listed as not run."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections import Counter
@@ -46,7 +47,7 @@ def tshark(path: Path, *arguments: str) -> str:
     """What it prints, with every checksum verified."""
     checks = [option for kind in ("ip", "tcp", "udp") for option in ("-o", f"{kind}.check_checksum:TRUE")]
     # Its profile is the default one, whoever runs this.
-    environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(path.parent)}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(path.parent)}
     command = ["tshark", "-n", *checks, "-r", str(path), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
