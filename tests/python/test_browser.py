@@ -135,7 +135,12 @@ def test_the_theme_can_be_switched_and_print_is_light(browser: "Browser", sweep:
     # A black line would not be seen.
     assert opened.count(".plot svg path[stroke='#000000']") == 0
     opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    opened.page.emulate_media(media="print")
     assert opened.page.evaluate(background) == "rgb(255, 255, 255)"
+    for plot in opened.page.locator(".plot").all():
+        width, height = plot.evaluate("(e) => [e.clientWidth, e.querySelector('svg').clientHeight]")
+        assert height >= 200
+        assert plot.evaluate("(e) => e.querySelector('svg').clientWidth") <= width
     assert opened.complaints == []
 
 

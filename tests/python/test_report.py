@@ -1,5 +1,6 @@
 """Reports and the page of a running sweep: what they say, how little they draw, whom they answer."""
 
+import hashlib
 import http.client
 import json
 import os
@@ -71,6 +72,19 @@ def test_a_report_fetches_nothing_and_lets_only_its_own_scripts_run(run: sh.Run)
     # The chart library and our own script; the data are no script.
     assert scripts.count("'sha256-") == 2 == elements.names.count("script") - 1
     assert "unsafe" not in scripts
+
+
+def test_charts_are_built_and_are_what_their_hash_says() -> None:
+    named = (Path(__file__).parents[2] / "web" / "charts.sha256").read_text(encoding="utf-8").split()[0]
+    assert page.library(), page.MISSING
+    assert hashlib.sha256(page.LIBRARY.read_bytes()).hexdigest() == named
+
+
+def test_the_lock_file_names_hashes_and_no_addresses() -> None:
+    lock = json.loads((Path(__file__).parents[2] / "web" / "package-lock.json").read_text(encoding="utf-8"))
+    packages = {name: entry for name, entry in lock["packages"].items() if name}
+    assert {"node_modules/echarts", "node_modules/esbuild"} <= packages.keys()
+    assert all("integrity" in entry and "resolved" not in entry for entry in packages.values())
 
 
 def test_hostile_names_stay_text_in_the_page_and_in_its_data(hostile: Path) -> None:

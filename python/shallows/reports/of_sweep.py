@@ -121,30 +121,40 @@ def _one_point(found: "Comparison", scheme: str, rows: "Sequence[Row]") -> Block
     for row in rows:
         name, baseline, value, change, interval = verdict_cells(row)
         numbers = [Cell(text) for text in (baseline, value, change, interval)]
-        mark = f" [{reasons.index(row.reason) + 1}]" if row.reason in reasons else ""
+        mark = f" {_mark(row, reasons)}" if row.reason in reasons else ""
         cells.append([Cell(name), Cell(row.verdict + mark, row.verdict), *numbers])
-    note = "; ".join(f"[{place}] {reason}" for place, reason in enumerate(reasons, 1))
     content = {"columns": columns, "rows": cells}
-    return Block("table", content, f"{scheme} against {found.baseline}", note, names=2)
+    title = f"{scheme} against {found.baseline}"
+    return Block("table", content, title, _footnotes(reasons), names=2)
 
 
 def _many_points(found: "Comparison", scheme: str, rows: "Sequence[Row]") -> Block:
     points = list(dict.fromkeys(describe(row.point) for row in rows))
     metrics = list(dict.fromkeys(row.metric for row in rows))
     there = {(row.metric, describe(row.point)): row for row in rows}
+    reasons = list(dict.fromkeys(row.reason for row in rows if row.reason and not row.has_interval))
     cells = [
-        [Cell(Metric(metric).title), *(_change(there.get((metric, point))) for point in points)]
+        [Cell(Metric(metric).title), *(_change(there.get((metric, point)), reasons) for point in points)]
         for metric in metrics
     ]
-    return Block("table", {"columns": ["", *points], "rows": cells}, f"{scheme} against {found.baseline}")
+    content = {"columns": ["", *points], "rows": cells}
+    return Block("table", content, f"{scheme} against {found.baseline}", _footnotes(reasons))
 
 
-def _change(row: "Row | None") -> Cell:
+def _mark(row: "Row", reasons: Sequence[str]) -> str:
+    return f"[{reasons.index(row.reason) + 1}]" if row.reason in reasons else NOTHING
+
+
+def _footnotes(reasons: Sequence[str]) -> str:
+    return "; ".join(f"[{place}] {reason}" for place, reason in enumerate(reasons, 1))
+
+
+def _change(row: "Row | None", reasons: Sequence[str]) -> Cell:
     if row is None:
         return Cell(NOTHING)
     change, low, high = changes(row)
     _, baseline, value, *_ = verdict_cells(row)
-    between = f"{low} to {high}" if row.has_interval else NOTHING
+    between = f"{low} to {high}" if row.has_interval else _mark(row, reasons)
     reason = f"; {row.reason}" if row.reason else ""
     title = f"{row.verdict}: {baseline} → {value}, {row.groups}{reason}"
     return Cell(change, row.verdict, title, between)

@@ -64,7 +64,7 @@ class Layout:
 
     def names(self) -> list[str]:
         """All lines, in the order of the sweep: a line has the same look in every chart."""
-        return list(dict.fromkeys(map(self._called, self.points)))
+        return list(dict.fromkeys([*map(self._called, self.points), *map(self.line, self.runs)]))
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
         """What must be chosen for a run to be shown; with `all_axes` also its place across."""

@@ -29,7 +29,16 @@
     applyTheme();
   });
   system.addEventListener("change", applyTheme);
-  const print = (on) => () => { printing = on; applyTheme(); };
+  const print = (on) => () => {
+    printing = on;
+    applyTheme();
+    // On paper a chart that is too wide becomes smaller; on the screen it is drawn anew instead.
+    for (const { area, own } of plots) {
+      const svg = area.querySelector("svg");
+      if (on) svg.setAttribute("viewBox", `0 0 ${own.getWidth()} ${own.getHeight()}`);
+      else svg.removeAttribute("viewBox");
+    }
+  };
   addEventListener("beforeprint", print(true));
   addEventListener("afterprint", print(false));
 
