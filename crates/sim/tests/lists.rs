@@ -21,6 +21,7 @@ buffer = { kind = "complete-sharing", pool = "10MB" }
 [tcp]
 timestamps = false
 congestion = "reno"
+delayed_ack = { segments = 1 }
 
 [[workload]]
 kind = "trace"
