@@ -72,7 +72,7 @@ def run(block: Block, folder: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,  # against what hangs; how long it takes is up to the machine
         check=False,
     )
     assert done.returncode == 0, f"{block}\n{block.text}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
