@@ -334,7 +334,7 @@ def test_seeds_of_one_scheme_only_are_left_out_and_named(sweep: Path) -> None:
         (["--baseline", "dctcp"], "the schemes are: 10 us, 10.3 us, reno"),
         (["--confidence", "95"], "confidence 95.0 is not in [0.5, 1)"),
         (["--cool-down", "1"], "cool-down 1.0 is not in [0, 1)"),
-        (["nowhere"], "nowhere holds no finished run"),
+        (["nowhere"], "nowhere does not exist"),
     ],
 )
 def test_wrong_arguments_are_refused(shell: Shell, sweep: Path, arguments: list[str], expected: str) -> None:
