@@ -19,14 +19,23 @@ def page(parser: argparse.ArgumentParser) -> str:
 
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parser of each command, by its name."""
-    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    return dict(found[0].choices)
+    """The parser of each command, by its name; `import hpcc` is one."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, one in action.choices.items():
+                inner = commands(one)
+                found |= {f"{name} {more}": parser for more, parser in inner.items()} or {name: one}
+    return found
 
 
 def _section(name: str, parser: argparse.ArgumentParser) -> str:
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    parts = [f"## `{name}` {{ #{name} }}", parser.description or "", f"```text\n{usage}\n```"]
+    parts = [
+        f"## `{name}` {{ #{name.replace(' ', '-')} }}",
+        parser.description or "",
+        f"```text\n{usage}\n```",
+    ]
     shown = [action for action in parser._actions if action.dest != "help"]
     if shown:
         lines = ["| argument | meaning |", "|---|---|"]

@@ -362,7 +362,7 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         kinds, "hpcc", _from_hpcc, "make a scenario from HPCC's config.txt, topology.txt and flow.txt"
     )
     hpcc.add_argument(
-        "source", metavar="DIR|config.txt", help="the configuration, or the folder that holds it"
+        "source", metavar="CONFIG", help="the configuration, or the folder that holds it"
     )
     htsim = _add(kinds, "htsim", _from_htsim, "make a scenario from htsim's connection matrix")
     htsim.add_argument("source", metavar="FILE.cm", help="the connection matrix")
