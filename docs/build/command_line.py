@@ -31,11 +31,8 @@ def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 def _section(name: str, parser: argparse.ArgumentParser) -> str:
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    parts = [
-        f"## `{name}` {{ #{name.replace(' ', '-')} }}",
-        parser.description or "",
-        f"```text\n{usage}\n```",
-    ]
+    anchor = name.replace(" ", "-")
+    parts = [f"## `{name}` {{ #{anchor} }}", parser.description or "", f"```text\n{usage}\n```"]
     shown = [action for action in parser._actions if action.dest != "help"]
     if shown:
         lines = ["| argument | meaning |", "|---|---|"]

@@ -361,9 +361,7 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     hpcc = _add(
         kinds, "hpcc", _from_hpcc, "make a scenario from HPCC's config.txt, topology.txt and flow.txt"
     )
-    hpcc.add_argument(
-        "source", metavar="CONFIG", help="the configuration, or the folder that holds it"
-    )
+    hpcc.add_argument("source", metavar="CONFIG", help="the configuration, or the folder that holds it")
     htsim = _add(kinds, "htsim", _from_htsim, "make a scenario from htsim's connection matrix")
     htsim.add_argument("source", metavar="FILE.cm", help="the connection matrix")
     htsim.add_argument(
@@ -381,7 +379,7 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         )
     kinds = _add_formats(commands, "export", "write another simulator's files from scenarios and runs")
     export = _add(kinds, "hpcc", _to_hpcc, "write HPCC's fct.txt, flow.txt or topology.txt")
-    export.add_argument("source", metavar="RUN|SCENARIO.toml", help="a run's folder, or a scenario file")
+    export.add_argument("source", metavar="SOURCE", help="a run's folder, or a scenario file")
     export.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
     export.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
     export.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
