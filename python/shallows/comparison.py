@@ -206,6 +206,13 @@ def _names(schemes: Sequence[str | Path | Sequence[Run]], sides: list[list[Run]]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
+def _said(text: str, places: Iterable[str]) -> str:
+    """A note, with the place or places that it is about."""
+    first, *others = places
+    more = f" and at {len(others)} more" if others else ""
+    return f"{first}{more}: {text}" if first else text
+
+
 def _at(scheme: str, point: str) -> str:
     return f"{scheme} at {point}" if point else scheme
 
@@ -218,7 +225,8 @@ class _Comparer:
     ) -> None:
         self.found, self.baseline, self.others = found, baseline, others
         self.confidence, self.cool_down = confidence, cool_down
-        self.notes: dict[str, None] = {}
+        self.notes: dict[str, dict[str, None]] = {}
+        """What is to be said, and of which places."""
         self.pairs = self.same_work = 0
 
     def compare(self) -> Comparison:
@@ -243,10 +251,16 @@ class _Comparer:
         self._note_work()
         self._note_builds()
         self._note_chance(rows)
-        return Comparison(self.baseline, self.confidence, self.cool_down, rows, list(self.notes))
+        return Comparison(
+            self.baseline,
+            self.confidence,
+            self.cool_down,
+            rows,
+            [_said(*note) for note in self.notes.items()],
+        )
 
-    def _note(self, text: str) -> None:
-        self.notes.setdefault(text)
+    def _note(self, text: str, place: str = "") -> None:
+        self.notes.setdefault(text, {})[place] = None
 
     def _compare_point(
         self, point: str, runs: dict[int, Run], other: str, read: dict[Path, Sample]
@@ -260,7 +274,7 @@ class _Comparer:
                 "run both with the same seeds: then they meet the same flows",
             )
         if left := sorted(runs.keys() ^ theirs.keys()):
-            self._note(f"{_at(other, point)}: seeds {_list(left)} are not in both, and left out")
+            self._note(f"seeds {_list(left)} are not in both, and left out", _at(other, point))
         pairs = []
         for seed in seeds:
             pair = runs[seed], theirs[seed]
@@ -283,15 +297,16 @@ class _Comparer:
         for key in ("workload", "stop"):
             _refuse_if_different(runs, key)
         self._note(
-            f"{place}: not the same flows as {self.baseline}'s, though the workload is the same "
-            "(a closed loop, or another topology): taken for independent"
+            f"not the same flows as {self.baseline}'s, though the workload is the same "
+            "(a closed loop, or another topology): taken for independent",
+            place,
         )
 
     def _note_incomplete(self, point: str, other: str, pairs: list[tuple[Sample, Sample]]) -> None:
         for side, name in enumerate((self.baseline, other)):
             if count := sum(pair[side].series["fct_us.all"].incomplete for pair in pairs):
                 self._note(
-                    f"{_at(name, point)}: {count:,} flows are not complete; their time so far stands for them"
+                    f"{count:,} flows are not complete; their time so far stands for them", _at(name, point)
                 )
 
     def _row(self, metric: Metric, point: str, other: str, pairs: list[tuple[Sample, Sample]]) -> Row:
