@@ -13,7 +13,7 @@ use super::distribution::Sizes;
 use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
 use super::trace::Trace;
-use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, pairwise, poisson, trace};
+use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, poisson, trace};
 use crate::check::Checker;
 use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, Probe, WarmUp, WhenBusy};
 use crate::hosts::HostSet;
@@ -143,32 +143,20 @@ impl Builder<'_, '_, '_> {
         if !(counted && ends && fits && few) {
             return None;
         }
-        let (workload, sizes) = (self.number(), Arc::new(sizes));
-        let (start, end) = (Instant(w.start.0.0), self.end.unwrap_or(Instant::MAX));
-        let hosts = [&senders, &receivers].map(|hosts| Arc::<[HostId]>::from(hosts.as_slice()));
-        let [from, to] = hosts;
+        let config = poisson::Config {
+            seed: self.seed,
+            workload: self.number(),
+            sizes: Arc::new(sizes),
+            senders: senders.clone().into(),
+            receivers: receivers.clone().into(),
+            mean_gap,
+            start: Instant(w.start.0.0),
+            flows: w.flows,
+            end: self.end.unwrap_or(Instant::MAX),
+        };
         let generator = match w.draws {
-            spec::Draws::Own => Generator::Poisson(Poisson::new(poisson::Config {
-                seed: self.seed,
-                workload,
-                sizes,
-                senders: from,
-                receivers: to,
-                mean_gap,
-                start,
-                flows: w.flows,
-                end,
-            })),
-            spec::Draws::Ns2 => Generator::Pairwise(Pairwise::new(pairwise::Config {
-                workload,
-                sizes,
-                mean_gap: mean_gap * pairs as f64,
-                senders: from,
-                receivers: to,
-                start,
-                flows: w.flows,
-                end,
-            })),
+            spec::Draws::Own => Generator::Poisson(Poisson::new(config)),
+            spec::Draws::Ns2 => Generator::Pairwise(Pairwise::new(config)),
         };
         let pairs = Pairs::Product { senders, receivers };
         let classes = self.classes(&w.class, key)?;

@@ -8,36 +8,21 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use shallows_core::Instant;
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::HostId;
 
-use super::distribution::Sizes;
+use super::poisson::Config;
 use super::{Flow, Next, Workload};
 
-/// What such a workload is made of.
-#[derive(Clone, Debug)]
-pub(crate) struct Config {
-    /// Its place among the workloads that send flows.
-    pub(crate) workload: u16,
-    pub(crate) sizes: Arc<Sizes>,
-    pub(crate) senders: Arc<[HostId]>,
-    pub(crate) receivers: Arc<[HostId]>,
-    /// Mean time between arrivals of one pair, in picoseconds.
-    pub(crate) mean_gap: f64,
-    pub(crate) start: Instant,
-    /// How many flows, if that is bounded.
-    pub(crate) flows: Option<u64>,
-    /// Later than this nothing arrives.
-    pub(crate) end: Instant,
-}
-
-/// A process for each pair.
+/// A process for each pair, all with the same mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairwise {
+    /// Its seed has no part in it.
     config: Config,
+    /// Mean time between arrivals of one pair, in picoseconds.
+    mean_gap: f64,
     sent: u64,
     processes: Vec<Process>,
     /// The next arrival of each process, by time, then number.
@@ -63,11 +48,10 @@ impl Pairwise {
         });
         let mut processes: Vec<Process> =
             pairs.map(|(source, destination)| Process::new(source, destination)).collect();
-        let next = (0..)
-            .zip(&mut processes)
-            .map(|(number, process)| Reverse((process.arrive(&config), number)))
-            .collect();
-        Self { sent: 0, processes, next, config }
+        let mean_gap = config.mean_gap * processes.len() as f64;
+        let first = |process: &mut Process| process.arrive(config.start, mean_gap);
+        let next = (0..).zip(&mut processes).map(|(number, process)| Reverse((first(process), number)));
+        Self { sent: 0, next: next.collect(), processes, mean_gap, config }
     }
 
     pub(super) fn expected_flows(&self) -> Option<u64> {
@@ -88,9 +72,9 @@ impl Process {
     }
 
     /// Time of its next flow.
-    fn arrive(&mut self, config: &Config) -> Instant {
+    fn arrive(&mut self, start: Instant, mean_gap: f64) -> Instant {
         self.elapsed += self.times.exponential();
-        Instant(config.start.0.saturating_add((self.elapsed * config.mean_gap).round() as u64))
+        Instant(start.0.saturating_add((self.elapsed * mean_gap).round() as u64))
     }
 }
 
@@ -106,7 +90,7 @@ impl Workload for Pairwise {
         self.sent += 1;
         let process = &mut self.processes[number as usize];
         let size = self.config.sizes.quantile(process.sizes.uniform());
-        self.next.push(Reverse((process.arrive(&self.config), number)));
+        self.next.push(Reverse((process.arrive(self.config.start, self.mean_gap), number)));
         let flow = Flow::between(process.source, process.destination);
         Next::Flow(Flow { at: at.max(now), size: Some(size), workload: self.config.workload, ..flow })
     }
@@ -114,18 +98,23 @@ impl Workload for Pairwise {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::distribution::Sizes;
     use super::*;
     use crate::spec;
 
     fn flows(senders: &[u32], receivers: &[u32], count: u64) -> Vec<Flow> {
         let hosts = |numbers: &[u32]| numbers.iter().map(|&number| HostId(number)).collect();
         let sizes = spec::Sizes::WebSearch(spec::Sampling::default());
+        let pairs = senders.iter().flat_map(|i| receivers.iter().filter(move |j| i != *j)).count();
         let mut workload = Pairwise::new(Config {
+            seed: 1,
             workload: 0,
             sizes: Arc::new(Sizes::build(&sizes, |_| None).unwrap().unwrap()),
             senders: hosts(senders),
             receivers: hosts(receivers),
-            mean_gap: 1e9,
+            mean_gap: 1e9 / pairs as f64,
             start: Instant(1_000),
             flows: Some(count),
             end: Instant::MAX,
