@@ -40,7 +40,8 @@ class Recorder:
         self.path = self.folder / f".progress.{_host()}.{os.getpid()}.json"
         self.started = time.time()
         self.written = 0.0
-        self.last: dict[str, Any] = {"running": [], "failed": [], "ran": 0, "packet_hops": 0}
+        self.running: Mapping[int, dict[str, Any]] = {}
+        self.outcomes: Sequence[Outcome] = ()
 
     def __enter__(self) -> Self:
         for path in self.folder.glob(FILES) if self.points else []:
@@ -52,8 +53,8 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.last["running"] = []
-        if self.last["failed"] and self.written:
+        self.running = {}
+        if self.written and any(outcome.error for outcome in self.outcomes):
             self._write(ended=True)
         else:
             with contextlib.suppress(OSError):
@@ -61,27 +62,26 @@ class Recorder:
 
     def update(self, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]") -> None:
         """Take in what runs and what has ended; written from time to time."""
-        ran = [outcome.run for outcome in outcomes if outcome.run and not outcome.reused]
-        hops = sum(run.summary["engine"]["packet_hops"] for run in ran)
-        self.last = {
-            "running": [
-                {"folder": self.points[index].folder.name, "fraction": progress["fraction"]}
-                for index, progress in running.items()
-            ],
-            "failed": [
-                {"folder": outcome.point.folder.name, "error": outcome.error}
-                for outcome in outcomes
-                if outcome.error
-            ],
-            "ran": len(ran),
-            "packet_hops": hops + sum(progress["packet_hops"] for progress in running.values()),
-        }
+        self.running, self.outcomes = running, outcomes
         if time.monotonic() - self.written >= EVERY_S:
             self.written = time.monotonic()
             self._write()
 
     def _write(self, *, ended: bool = False) -> None:
-        document = self.last | {
+        ran = [outcome.run for outcome in self.outcomes if outcome.run and not outcome.reused]
+        hops = sum(run.summary["engine"]["packet_hops"] for run in ran)
+        document = {
+            "running": [
+                {"folder": self.points[index].folder.name, "fraction": progress["fraction"]}
+                for index, progress in self.running.items()
+            ],
+            "failed": [
+                {"folder": outcome.point.folder.name, "error": outcome.error}
+                for outcome in self.outcomes
+                if outcome.error
+            ],
+            "ran": len(ran),
+            "packet_hops": hops + sum(progress["packet_hops"] for progress in self.running.values()),
             "host": _host(),
             "process": os.getpid(),
             "points": [point.folder.name for point in self.points],

@@ -27,7 +27,13 @@ def test_the_wheel_holds_the_package_and_no_path_of_the_checkout() -> None:
         names = archive.namelist()
         engine = archive.read("shallows/_core.abi3.so")
     assert [name for name in names if name.endswith(".so")] == ["shallows/_core.abi3.so"]
-    for name in ["py.typed", "_core.pyi", "scenarios/incast.toml", "shallows.mplstyle"]:
+    for name in [
+        "py.typed",
+        "_core.pyi",
+        "scenarios/incast.toml",
+        "shallows.mplstyle",
+        "reports/static/echarts.js",
+    ]:
         assert f"shallows/{name}" in names
     assert not [name for name in names if not re.match(r"shallows(-[^/]+\.dist-info)?/", name)]
     assert str(ROOT).encode() not in engine

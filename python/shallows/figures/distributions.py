@@ -110,12 +110,9 @@ def query_cdf(runs: Runs) -> "Figure":
     }
     if not any(map(len, lines.values())):
         raise ShallowsError("no query of these runs is complete", "let them run for longer: stop.at")
-    with style.panels(1, 1, 1.5) as (figure, (plot,)):
-        unit = style.time_unit(value for times in lines.values() for value in times)
-        _draw_cdf(plot, {line: _ranks(times / unit.size) for line, times in lines.items() if len(times)})
-        plot.set(ylabel="share of queries", xlabel=f"completion time ({unit.name})")
-        style.add_legend(figure, plot)
-    return figure
+    return _time_cdf(
+        {line: times for line, times in lines.items() if len(times)}, "completion time", "queries"
+    )
 
 
 def _answered(run: Run) -> "pl.Series":
@@ -285,12 +282,7 @@ def ping(runs: Runs) -> "Figure":
             found[", ".join(filter(None, parts))] = echoes.filter(pl.col("class") == number)["rtt_us"].sort()
     if not found:
         raise ShallowsError("no echo of these runs came back", "let them run for longer: stop.at")
-    unit = style.time_unit(value for values in found.values() for value in values)
-    with style.panels(1, 1, 1.5) as (figure, (plot,)):
-        _draw_cdf(plot, {name: _ranks(values / unit.size) for name, values in found.items()})
-        plot.set(xlabel=f"round-trip time ({unit.name})", ylabel="share of echoes")
-        style.add_legend(figure, plot)
-    return figure
+    return _time_cdf(found, "round-trip time", "echoes")
 
 
 def starvation(runs: Runs) -> "Figure":
@@ -424,6 +416,16 @@ def within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
 
     inside = pl.col("size_bytes") > low
     return flows.filter(inside if high is None else inside & (pl.col("size_bytes") <= high))
+
+
+def _time_cdf(lines: "dict[str, pl.Series]", name: str, of: str) -> "Figure":
+    """The distribution of times in µs, each line in order, on one panel."""
+    unit = style.time_unit(value for values in lines.values() for value in values)
+    with style.panels(1, 1, 1.5) as (figure, (plot,)):
+        _draw_cdf(plot, {line: _ranks(values / unit.size) for line, values in lines.items()})
+        plot.set(xlabel=f"{name} ({unit.name})", ylabel=f"share of {of}")
+        style.add_legend(figure, plot)
+    return figure
 
 
 Curve = tuple[Sequence[float], Sequence[float]]

@@ -55,16 +55,15 @@ class Flow:
     def fields(self) -> dict[str, str]:
         """What stands in the columns, by their names."""
         whole, rest = divmod(self.start_ps, 1_000)
-        number = {"class": self.pg, "port": self.port, "count": self.count if self.count > 1 else None}
         return {
             "start_ns": f"{whole}.{rest:03}".rstrip("0").rstrip(".") if rest else str(whole),
             "source": str(self.source),
             "destination": str(self.destination),
             "bytes": str(self.size),
-            "class": "" if number["class"] is None else str(self.pg),
-            "port": "" if number["port"] is None else str(self.port),
+            "class": "" if self.pg is None else str(self.pg),
+            "port": "" if self.port is None else str(self.port),
             "after": self.after,
-            "count": "" if number["count"] is None else str(self.count),
+            "count": str(self.count) if self.count > 1 else "",
             "on_received": self.on_received,
             "on_acked": self.on_acked,
         }
