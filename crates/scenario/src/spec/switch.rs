@@ -119,7 +119,7 @@ pub(crate) struct DynamicThreshold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
-    /// What each port may hold, in bytes or packets.
+    /// What each port may hold: bytes, or packets of any size.
     pub(crate) per_port: Amount,
 }
 
