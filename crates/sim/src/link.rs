@@ -143,7 +143,7 @@ impl Link {
         let Departure { header, payload: packet, finish } = departure;
         let mut arrival = finish + self.delay;
         if let Some(jitter) = &mut self.jitter {
-            arrival = jitter.delay(arrival, self.port.transmission_time(header.size()));
+            arrival = jitter.delay(arrival, self.port.rate().transmission_time(header.size()));
         }
         let slot = in_flight.insert(Flying { arrival, header, packet, next: NONE });
         let before = std::mem::replace(&mut self.last, slot);

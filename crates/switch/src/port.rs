@@ -64,28 +64,24 @@ pub struct Config {
 }
 
 /// An egress port.
-///
-/// Four cache lines: what every packet needs is in the first, what a departure needs in the second, counters in the last.
-/// A fabric's ports together are more than a cache holds, so that a line is what a packet costs.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Port<T> {
-    busy_until: Instant,
-    /// All of its queues together; the queue itself where there is one.
-    total: QueueState,
-    /// Anything but a queue of its own: most ports have one queue and no shaper, and pay nothing for the others.
-    elaborate: Option<Box<Elaborate<T>>>,
-    /// Number of its first queue in the buffer of its switch; the others follow.
-    account: u32,
-    egress_drop: EgressDrop,
-    /// What its markers must hear of.
-    hears: Hears,
-    markers: Box<[Installed]>,
-    /// The queue, where there is one.
-    fifo: Ring<Item<T>>,
     rate: Rate,
     /// Picoseconds per byte where that is whole, to spare a division per packet; else zero.
     ps_per_byte: u64,
+    busy_until: Instant,
+    /// All of its queues together; the queue itself where there is one.
+    total: QueueState,
+    /// Number of its first queue in the buffer of its switch; the others follow.
+    account: usize,
+    egress_drop: EgressDrop,
+    /// What its markers must hear of.
+    hears: Hears,
+    /// The queue, where there is one.
+    fifo: Ring<Item<T>>,
+    /// Anything else: most ports have one queue and no shaper, and pay nothing for the others.
+    elaborate: Option<Box<Elaborate<T>>>,
+    markers: Box<[Installed]>,
     counters: Counters,
 }
 
@@ -137,7 +133,7 @@ impl<T: Copy + Default> Port<T> {
             ps_per_byte,
             busy_until: Instant::ZERO,
             total: QueueState::default(),
-            account: u32::try_from(account).expect("fewer than 2^32 queues at a switch"),
+            account,
             egress_drop: config.egress_drop,
             hears: markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears())),
             fifo: Ring::new(),
@@ -236,7 +232,9 @@ impl<T: Copy + Default> Port<T> {
         {
             // As at a port with one queue: it joins its queue only in passing.
             let departs = self.depart(now, now, queue, header, buffer);
-            self.end_turn(ends_turn, now, queue, buffer);
+            if ends_turn {
+                self.tell(queue, buffer, |marker, port| marker.on_turn(now, port));
+            }
             return match departs {
                 Some(header) => Arrival::Sent(Departure { header, payload, finish: self.busy_until }),
                 None => {
@@ -293,7 +291,9 @@ impl<T: Copy + Default> Port<T> {
             {
                 shaper.take(now, header.size());
             }
-            self.end_turn(ends_turn, now, queue, buffer);
+            if ends_turn {
+                self.tell(queue, buffer, |marker, port| marker.on_turn(now, port));
+            }
             if let Some(header) = departs {
                 return Some(Departure { header, payload, finish: self.busy_until });
             }
@@ -304,14 +304,6 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// The turn of `queue` is over if `ends_turn`: tell the markers that must hear of it.
-    #[inline(always)]
-    fn end_turn(&mut self, ends_turn: bool, now: Instant, queue: usize, buffer: &SharedBuffer) {
-        if ends_turn && self.hears.includes(Hears::TURNS) {
-            self.tell(queue, buffer, |marker, port| marker.on_turn(now, port));
-        }
-    }
-
     /// Whether the buffer and the enqueue markers let a packet join `queue`; notes in its header what they decide.
     #[inline(always)]
     fn admit(&mut self, now: Instant, queue: usize, header: &mut Header, buffer: &SharedBuffer) -> bool {
@@ -319,7 +311,7 @@ impl<T: Copy + Default> Port<T> {
         if self.hears.includes(Hears::ARRIVALS) {
             self.tell(queue, buffer, |marker, port| marker.on_arrival(now, header, port));
         }
-        match buffer.room(self.account(queue), header.size()) {
+        match buffer.room(self.account + queue, header.size()) {
             Ok(memory) => *header = header.with_memory(memory),
             Err(refusal) => {
                 self.refuse(refusal, queue);
@@ -343,12 +335,6 @@ impl<T: Copy + Default> Port<T> {
         self.count(queue).dropped[reason as usize] += 1;
     }
 
-    /// Number of `queue` in the buffer of its switch.
-    #[inline(always)]
-    fn account(&self, queue: usize) -> usize {
-        self.account as usize + queue
-    }
-
     /// Whether nothing waits and the link is free.
     #[inline(always)]
     fn is_idle(&self, now: Instant) -> bool {
@@ -358,7 +344,7 @@ impl<T: Copy + Default> Port<T> {
     /// A packet takes its room in `queue`.
     #[inline(always)]
     fn hold(&mut self, queue: usize, header: &Header, buffer: &mut SharedBuffer) {
-        buffer.take(self.account(queue), header.size(), header.memory());
+        buffer.take(self.account + queue, header.size(), header.memory());
         self.total.backlog += header.size();
         self.total.packets += 1;
         self.counters.max_backlog = self.counters.max_backlog.max(self.total.backlog);
@@ -369,7 +355,7 @@ impl<T: Copy + Default> Port<T> {
     fn free(&mut self, queue: usize, header: &Header, buffer: &mut SharedBuffer) {
         self.total.backlog -= header.size();
         self.total.packets -= 1;
-        buffer.release(self.account(queue), header.size(), header.memory());
+        buffer.release(self.account + queue, header.size(), header.memory());
     }
 
     /// When the port can send again: the packet on the wire has left, and its shaper lets the next one pass.
@@ -436,7 +422,7 @@ impl<T: Copy + Default> Port<T> {
             elaborate.discipline.observe(&mut tell);
         }
         for queue in 0..self.queue_counters().len() {
-            if let Some(threshold) = buffer.threshold(self.account(queue)) {
+            if let Some(threshold) = buffer.threshold(self.account + queue) {
                 let (quantity, value) = ("buffer_threshold_bytes", threshold.0 as f64);
                 tell(Reading { quantity, queue: Some(queue), value });
             }
@@ -477,9 +463,8 @@ impl<T: Copy + Default> Port<T> {
         Some(header)
     }
 
-    /// Time that a packet of `size` takes on the link.
     #[inline]
-    pub fn transmission_time(&self, size: Bytes) -> Duration {
+    fn transmission_time(&self, size: Bytes) -> Duration {
         if self.ps_per_byte == 0 {
             self.rate.transmission_time(size)
         } else {
@@ -504,7 +489,7 @@ impl<T: Copy + Default> Port<T> {
             },
             port_backlog: self.total.backlog,
             buffer,
-            account: self.account(queue),
+            account: self.account + queue,
             busy_until: self.busy_until,
             sojourn,
         };
@@ -595,7 +580,7 @@ impl<T: Copy + Default> Port<T> {
             );
             assert_eq!(
                 queues[queue].backlog,
-                buffer.queue(self.account(queue)).backlog(),
+                buffer.queue(self.account + queue).backlog(),
                 "port and buffer count the same bytes of queue {queue}"
             );
         }

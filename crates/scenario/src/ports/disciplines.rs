@@ -210,11 +210,7 @@ impl Site<'_> {
             check_limit(&format!("{key}.port_limit"), limit, self.packet, checker);
             limits.port = Some(limit_of(limit));
         }
-        discipline::Config::Composed(ComposedConfig {
-            scheduler,
-            queue_of_class: queue_of_class.into(),
-            limits,
-        })
+        discipline::Config::Composed(ComposedConfig { scheduler, queue_of_class, limits })
     }
 }
 

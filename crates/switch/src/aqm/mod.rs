@@ -138,11 +138,10 @@ pub trait Aqm {
 
 /// A marker at its port, with what it has done there.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Installed {
+    marker: Marker,
     /// Bit *q*: whether it looks at packets of queue *q*.
     queues: u64,
-    marker: Marker,
     /// What it is called in scenarios.
     name: &'static str,
     counts: MarkerCounts,
@@ -480,8 +479,6 @@ impl Hears {
     pub const DEQUEUES: Self = Self(2);
     /// [`Aqm::on_arrival`].
     pub const ARRIVALS: Self = Self(4);
-    /// [`Aqm::on_turn`].
-    pub const TURNS: Self = Self(8);
 
     /// These and those of `other`.
     #[must_use]

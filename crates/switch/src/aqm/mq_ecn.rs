@@ -204,7 +204,7 @@ impl MqEcn {
 
 impl Aqm for MqEcn {
     fn hears(&self) -> Hears {
-        Hears::ENQUEUES.and(Hears::DEQUEUES).and(Hears::TURNS)
+        Hears::ENQUEUES.and(Hears::DEQUEUES)
     }
 
     fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {

@@ -11,41 +11,21 @@ use crate::discipline::Reading;
 #[derive(Clone, Debug)]
 pub struct Threshold {
     meter: Meter,
-    thresholds: Thresholds,
-}
-
-/// *K*: mostly the same for all queues, and then without a table to look it up in.
-#[derive(Clone, Debug)]
-enum Thresholds {
-    Same(Level),
-    ByQueue(Box<[Level]>),
-}
-
-impl Thresholds {
-    #[inline]
-    fn of(&self, queue: usize) -> Level {
-        match self {
-            Self::Same(threshold) => *threshold,
-            Self::ByQueue(thresholds) => thresholds[queue],
-        }
-    }
+    /// By queue.
+    thresholds: Box<[Level]>,
 }
 
 impl Threshold {
     /// A marker at so much of what `gauge` measures, by queue of the packet.
     pub fn new(gauge: Gauge, thresholds: Box<[Level]>) -> Self {
-        let meter = Meter::new(gauge, thresholds.len());
-        let equal = thresholds.windows(2).all(|pair| pair[0] == pair[1]);
-        let thresholds =
-            if equal { Thresholds::Same(thresholds[0]) } else { Thresholds::ByQueue(thresholds) };
-        Self { meter, thresholds }
+        Self { meter: Meter::new(gauge, thresholds.len()), thresholds }
     }
 
     #[inline]
     fn decide(&mut self, point: Point, header: &Header, port: &PortView<'_>) -> Verdict {
         // DCTCP (SIGCOMM '10) §3.1: "greater than K", strictly.
         Verdict::mark_if(
-            self.meter.point == point && self.meter.exceeds(self.thresholds.of(port.queue).0, header, port),
+            self.meter.point == point && self.meter.exceeds(self.thresholds[port.queue].0, header, port),
         )
     }
 }

@@ -1,7 +1,5 @@
 //! A queue for each class of service, and a scheduler among them.
 
-use std::sync::Arc;
-
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant, Rate};
 
@@ -17,7 +15,7 @@ pub struct Config {
     /// Who sends next, and with that how many queues there are.
     pub scheduler: scheduler::Config,
     /// By class (DSCP): the queue that its packets join. Classes beyond the end join queue 0, as in MQ-ECN's qdisc.
-    pub queue_of_class: Arc<[u8]>,
+    pub queue_of_class: Vec<u8>,
     /// How far its queues may grow, whatever the buffer allows.
     pub limits: Limits,
 }
@@ -36,18 +34,10 @@ pub struct Limits {
 pub struct Composed<T> {
     rings: Box<[Ring<Item<T>>]>,
     queues: Box<[QueueState]>,
-    /// The same table for all ports, so that it stays in the cache.
-    queue_of_class: Arc<[u8]>,
-    /// Nothing where there are none.
-    limited: Option<Box<Limited>>,
-    scheduler: AnyScheduler,
-}
-
-/// Limits, and what counts against them.
-#[derive(Clone, Debug)]
-struct Limited {
+    queue_of_class: Box<[u8]>,
     limits: Limits,
     total: QueueState,
+    scheduler: AnyScheduler,
 }
 
 impl<T: Copy + Default> Composed<T> {
@@ -68,25 +58,18 @@ impl<T: Copy + Default> Composed<T> {
         Self {
             rings: queues.iter().map(|_| Ring::new()).collect(),
             queues: queues.into_boxed_slice(),
-            queue_of_class: config.queue_of_class.clone(),
-            limited: (config.limits != Limits::default())
-                .then(|| Box::new(Limited { limits: config.limits.clone(), total: QueueState::default() })),
+            queue_of_class: config.queue_of_class.clone().into_boxed_slice(),
+            limits: config.limits.clone(),
+            total: QueueState::default(),
             scheduler: config.scheduler.build(rate),
         }
     }
-}
 
-impl Limited {
-    /// Why a packet of `size` may not join `queue`, if it may not.
-    fn refuses(&self, queue: usize, state: &QueueState, size: Bytes) -> Option<DropReason> {
-        let exceeded = |state: &QueueState, limit: &Limit| match *limit {
-            Limit::Bytes(limit) => state.backlog + size > limit,
-            Limit::Packets(limit) => state.packets >= limit,
-        };
-        if self.limits.port.iter().any(|limit| exceeded(&self.total, limit)) {
-            return Some(DropReason::PortLimit);
+    fn fits(state: &QueueState, size: Bytes, limit: Limit) -> bool {
+        match limit {
+            Limit::Bytes(limit) => state.backlog + size <= limit,
+            Limit::Packets(limit) => state.packets < limit,
         }
-        self.limits.queues.get(queue).filter(|limit| exceeded(state, limit)).map(|_| DropReason::QueueLimit)
     }
 }
 
@@ -94,14 +77,14 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
     #[inline]
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
-        match self
-            .limited
-            .as_ref()
-            .and_then(|limited| limited.refuses(queue, &self.queues[queue], header.size()))
-        {
-            None => Ok(queue),
-            Some(reason) => Err(reason),
+        if self.limits.port.is_some_and(|limit| !Self::fits(&self.total, header.size(), limit)) {
+            return Err(DropReason::PortLimit);
         }
+        let own = self.limits.queues.get(queue);
+        if own.is_some_and(|&limit| !Self::fits(&self.queues[queue], header.size(), limit)) {
+            return Err(DropReason::QueueLimit);
+        }
+        Ok(queue)
     }
 
     #[inline]
@@ -113,10 +96,8 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         }
         state.packets += 1;
         state.backlog += size;
-        if let Some(limited) = &mut self.limited {
-            limited.total.packets += 1;
-            limited.total.backlog += size;
-        }
+        self.total.packets += 1;
+        self.total.backlog += size;
         let now = item.enqueued_at;
         self.rings[queue].push(item);
         self.scheduler.on_enqueue(now, queue, size, &self.queues);
@@ -131,10 +112,8 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         state.packets -= 1;
         state.backlog -= size;
         state.head = self.rings[queue].front().map_or(Bytes(0), |next| next.header.size());
-        if let Some(limited) = &mut self.limited {
-            limited.total.packets -= 1;
-            limited.total.backlog -= size;
-        }
+        self.total.packets -= 1;
+        self.total.backlog -= size;
         let ends_turn = self.scheduler.on_dequeue(now, queue, size, &self.queues);
         Some(Left { item, queue, ends_turn })
     }

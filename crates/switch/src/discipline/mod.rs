@@ -161,7 +161,7 @@ impl Config {
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
-            Self::Composed(config) => AnyDiscipline::Composed(Composed::new(config, rate)),
+            Self::Composed(config) => AnyDiscipline::Composed(Box::new(Composed::new(config, rate))),
             Self::Hcf(config) => AnyDiscipline::Hcf(Box::new(Hcf::new(config, stream))),
             Self::HashedDrr(config) => AnyDiscipline::HashedDrr(Box::new(HashedDrr::new(config, stream))),
             Self::Sfq(config) => AnyDiscipline::Sfq(Box::new(Sfq::new(config, stream))),
@@ -175,7 +175,8 @@ pub use scheduler::Config as SchedulerConfig;
 /// Defines [`AnyDiscipline`] and hands each call to the variant it holds.
 macro_rules! disciplines {
     ($($name:ident($type:ty)),*) => {
-        /// Any discipline, dispatched without a pointer to code. Large and rare ones live in a box.
+        /// Any discipline, dispatched without a pointer to code. Those beside `Fifo` live in a box, so that the port with
+        /// one queue stays small.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline<T> {
             $(
@@ -228,7 +229,7 @@ macro_rules! disciplines {
 
 disciplines!(
     Fifo(Fifo<T>),
-    Composed(Composed<T>),
+    Composed(Box<Composed<T>>),
     Hcf(Box<Hcf<T>>),
     HashedDrr(Box<HashedDrr<T>>),
     Sfq(Box<Sfq<T>>)

@@ -49,10 +49,7 @@ impl DropReason {
 }
 
 /// Packets by what became of them. Law: received = sent + dropped + queued.
-///
-/// What changes with every packet comes first, and in one cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(64))]
 pub struct Counters {
     /// Arrived at the port.
     pub received: u64,
@@ -64,12 +61,12 @@ pub struct Counters {
     pub sent: u64,
     /// Bytes put on the link.
     pub sent_bytes: Bytes,
-    /// Most bytes that ever waited.
-    pub max_backlog: Bytes,
     /// Dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// The part of those that a marker dropped on the way out.
     pub dropped_at_dequeue: u64,
+    /// Most bytes that ever waited.
+    pub max_backlog: Bytes,
 }
 
 impl Counters {

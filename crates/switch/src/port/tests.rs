@@ -49,11 +49,6 @@ fn packet(ecn: Ecn) -> Header {
 const SLOT: Duration = Duration::from_nanos(80);
 
 #[test]
-fn a_port_is_four_cache_lines() {
-    assert_eq!((size_of::<Port<u32>>(), align_of::<Port<u32>>()), (256, 64));
-}
-
-#[test]
 fn an_idle_port_sends_at_once_and_a_busy_one_in_order() {
     let (mut port, mut buffer) = (port(vec![], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
     let Arrival::Sent(first) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])

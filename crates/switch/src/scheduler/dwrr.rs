@@ -14,21 +14,13 @@ use crate::ring::Ring;
 /// work too: what no queue can use passes all at once, so a choice never visits a queue more than twice.
 #[derive(Clone, Debug)]
 pub struct Dwrr {
-    /// By queue.
-    turns: Box<[Turn]>,
+    quanta: Box<[Bytes]>,
+    deficits: Box<[Bytes]>,
     active: Ring<u8>,
     /// Whether the first of the list has received its quantum for this round.
     serving: bool,
     #[cfg(test)]
     pub(super) visits: u64,
-}
-
-/// What a queue may send in its turn.
-#[derive(Clone, Copy, Debug)]
-struct Turn {
-    quantum: Bytes,
-    /// What is left of it, and of earlier ones.
-    deficit: Bytes,
 }
 
 impl Dwrr {
@@ -44,7 +36,8 @@ impl Dwrr {
         );
         assert!(quanta.len() <= 256, "a queue has a number of eight bits");
         Self {
-            turns: quanta.iter().map(|&quantum| Turn { quantum, deficit: Bytes(0) }).collect(),
+            quanta: quanta.into(),
+            deficits: vec![Bytes(0); quanta.len()].into(),
             active: Ring::new(),
             serving: false,
             #[cfg(test)]
@@ -52,27 +45,16 @@ impl Dwrr {
         }
     }
 
-    /// Whether the first of the list can send once it has its quantum, as any can whose quantum holds its packets.
-    #[inline]
-    fn next_can_send(&self, queues: &[QueueState]) -> bool {
-        self.active.front().is_some_and(|&queue| {
-            let turn = &self.turns[usize::from(queue)];
-            queues[usize::from(queue)].head <= turn.deficit + turn.quantum
-        })
-    }
-
     /// Let the rounds pass in which no queue could send, all at once.
     #[cold]
     fn skip_idle_rounds(&mut self, queues: &[QueueState]) {
         let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0);
-        let rounds = |queue: usize| {
-            (queues[queue].head - self.turns[queue].deficit).0.div_ceil(self.turns[queue].quantum.0)
-        };
+        let rounds =
+            |queue: usize| (queues[queue].head - self.deficits[queue]).0.div_ceil(self.quanta[queue].0);
         // In the last of them a queue can send.
         let idle = busy().map(rounds).min().map_or(0, |rounds| rounds - 1);
         for queue in busy() {
-            let turn = &mut self.turns[queue];
-            turn.deficit += turn.quantum * idle;
+            self.deficits[queue] += self.quanta[queue] * idle;
         }
     }
 }
@@ -95,13 +77,12 @@ impl Scheduler for Dwrr {
             {
                 self.visits += 1;
             }
-            let turn = &mut self.turns[queue];
             if !self.serving {
                 // S&V Fig. 3: the quantum is added once per round, when the queue reaches the head of the list.
-                turn.deficit += turn.quantum;
+                self.deficits[queue] += self.quanta[queue];
                 self.serving = true;
             }
-            if queues[queue].head <= turn.deficit {
+            if queues[queue].head <= self.deficits[queue] {
                 return Some(queue);
             }
             // Only now, with its last packet sent, does it go behind what became active meanwhile, as released.
@@ -109,7 +90,7 @@ impl Scheduler for Dwrr {
             self.active.push(queue as u8);
             self.serving = false;
             passed += 1;
-            if passed == self.active.len() && !self.next_can_send(queues) {
+            if passed == self.active.len() {
                 self.skip_idle_rounds(queues);
             }
         }
@@ -118,13 +99,12 @@ impl Scheduler for Dwrr {
     #[inline]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
         debug_assert_eq!(self.active.front().copied().map(usize::from), Some(queue), "its turn");
-        let deficit = &mut self.turns[queue].deficit;
-        *deficit -= size;
+        self.deficits[queue] -= size;
         if queues[queue].packets > 0 {
-            return queues[queue].head > *deficit;
+            return queues[queue].head > self.deficits[queue];
         }
         // S&V Fig. 3, MQ-ECN §3.3.2: reset to 0 if the queue is empty.
-        *deficit = Bytes(0);
+        self.deficits[queue] = Bytes(0);
         self.active.pop();
         self.serving = false;
         true
@@ -137,8 +117,8 @@ impl Scheduler for Dwrr {
     }
 
     fn observe(&self, tell: &mut dyn FnMut(Reading)) {
-        for (queue, turn) in self.turns.iter().enumerate() {
-            tell(Reading { quantity: "deficit_bytes", queue: Some(queue), value: turn.deficit.0 as f64 });
+        for (queue, deficit) in self.deficits.iter().enumerate() {
+            tell(Reading { quantity: "deficit_bytes", queue: Some(queue), value: deficit.0 as f64 });
         }
     }
 }
