@@ -341,7 +341,7 @@ impl World {
             for (source, destination) in experiment.pairs[index].iter() {
                 for _ in 0..*per_pair {
                     let key = (index as u16, source, destination);
-                    let connection = self.open_persistent(key, classes.before_any_flow(source));
+                    let connection = self.open_persistent(key, classes.before_any_flow(source, destination));
                     let at = warm_up.from + Duration(stream.below(spread));
                     self.traffic.warm_ups.push(WarmUp { at, connection, bytes: warm_up.bytes });
                 }

@@ -411,15 +411,26 @@ tagged! {
     ClassRule, "class" {
         /// Host *h* sends in class *h* modulo `classes`.
         "by-sender" => BySender(BySender),
+        /// A pair of hosts has one class for all that the first sends to the second.
+        "by-pair" => ByPair(ByPair),
         /// Each flow draws its class.
         "random" => Random(RandomClass),
     }
 }
 
-/// Host *h* sends in class *h* modulo `classes`, as MQ-ECN's simulations have it.
+/// Host *h* sends in class *h* modulo `classes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BySender {
+    /// How many classes there are.
+    pub(crate) classes: u8,
+}
+
+/// Of *n* hosts, *s* sends to *r* in class *r* · *n* + *s* modulo `classes`, as MQ-ECN's simulations have it: where `classes`
+/// divides *n*, as `by-sender`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ByPair {
     /// How many classes there are.
     pub(crate) classes: u8,
 }

@@ -395,7 +395,7 @@ impl Builder<'_, '_, '_> {
             payload,
             pattern,
             ecn: w.ecn,
-            class: classes.of(source, &mut stream),
+            class: classes.of(source, destination, &mut stream),
         }));
         Some(())
     }
@@ -427,7 +427,7 @@ impl Builder<'_, '_, '_> {
             interval: w.interval.0,
             payload: w.payload.0,
             ecn: w.ecn,
-            class: classes.of(source, &mut stream),
+            class: classes.of(source, destination, &mut stream),
         }));
         Some(())
     }
@@ -444,11 +444,11 @@ impl Builder<'_, '_, '_> {
         let classes = match class {
             spec::Class::Fixed(class) => Classes::Fixed(*class),
             spec::Class::Rule(spec::ClassRule::BySender(rule)) => {
-                if !(1..=spec::CLASSES).contains(&rule.classes) {
-                    let message = format!("{} classes; from 1 to {}", rule.classes, spec::CLASSES);
-                    return self.refuse(&format!("{key}.classes"), &message);
-                }
-                Classes::BySender(rule.classes)
+                Classes::BySender(self.class_count(rule.classes, &key)?)
+            }
+            spec::Class::Rule(spec::ClassRule::ByPair(rule)) => {
+                let hosts = self.network.hosts;
+                Classes::ByPair { hosts, classes: self.class_count(rule.classes, &key)? }
             }
             spec::Class::Rule(spec::ClassRule::Random(rule)) => {
                 let sum: f64 = rule.weights.iter().sum();
@@ -469,6 +469,13 @@ impl Builder<'_, '_, '_> {
             }
         };
         Some(classes)
+    }
+
+    fn class_count(&mut self, classes: u8, key: &str) -> Option<u8> {
+        if (1..=spec::CLASSES).contains(&classes) {
+            return Some(classes);
+        }
+        self.refuse(&format!("{key}.classes"), &format!("{classes} classes; from 1 to {}", spec::CLASSES))
     }
 
     /// Refuse classes without a queue.

@@ -13,6 +13,13 @@ pub enum Classes {
     Fixed(u8),
     /// Host *h* sends in class *h* modulo this.
     BySender(u8),
+    /// Of `hosts`, *s* sends to *r* in class *r* · `hosts` + *s* modulo `classes`.
+    ByPair {
+        /// How many hosts there are.
+        hosts: u32,
+        /// How many classes.
+        classes: u8,
+    },
     /// Each flow draws its own, and all flows of a query one: by class, the share of flows in it or in one below.
     Random(Vec<f64>),
     /// Each flow of a list has one already; this is the highest.
@@ -20,23 +27,27 @@ pub enum Classes {
 }
 
 impl Classes {
-    /// The class of a flow from `source`.
-    pub fn of(&self, source: HostId, stream: &mut Stream) -> u8 {
+    /// The class of a flow from `source` to `destination`.
+    pub fn of(&self, source: HostId, destination: HostId, stream: &mut Stream) -> u8 {
         match self {
             Self::Random(cumulative) => {
                 let draw = stream.uniform();
                 let class = cumulative.iter().position(|&share| draw < share);
                 class.unwrap_or(cumulative.len() - 1) as u8
             }
-            _ => self.before_any_flow(source),
+            _ => self.before_any_flow(source, destination),
         }
     }
 
-    /// The class of what `source` sends before it has a flow: where flows draw theirs, class 0.
-    pub fn before_any_flow(&self, source: HostId) -> u8 {
+    /// The class of what `source` sends to `destination` before it has a flow: where flows draw theirs, class 0.
+    pub fn before_any_flow(&self, source: HostId, destination: HostId) -> u8 {
         match *self {
             Self::Fixed(class) => class,
             Self::BySender(classes) => (source.0 % u32::from(classes)) as u8,
+            Self::ByPair { hosts, classes } => {
+                let pair = u64::from(destination.0) * u64::from(hosts) + u64::from(source.0);
+                (pair % u64::from(classes)) as u8
+            }
             Self::Random(_) | Self::Listed(_) => 0,
         }
     }
@@ -45,7 +56,7 @@ impl Classes {
     pub(crate) fn highest(&self) -> u8 {
         match self {
             Self::Fixed(class) | Self::Listed(class) => *class,
-            Self::BySender(classes) => classes - 1,
+            Self::BySender(classes) | Self::ByPair { classes, .. } => classes - 1,
             Self::Random(cumulative) => (cumulative.len() - 1) as u8,
         }
     }
@@ -76,10 +87,10 @@ impl Workload for Classed {
             && !matches!(self.classes, Classes::Listed(_))
         {
             flow.class = match flow.leg.map(|leg| leg.query).or(flow.listed) {
-                None => self.classes.of(flow.source, &mut self.stream),
+                None => self.classes.of(flow.source, flow.destination, &mut self.stream),
                 Some(number) => {
                     let mut stream = Stream::new(self.own_seed, "class", number.into());
-                    self.classes.of(flow.source, &mut stream)
+                    self.classes.of(flow.source, flow.destination, &mut stream)
                 }
             };
         }
@@ -110,7 +121,7 @@ mod tests {
         let mut stream = Stream::new(1, "classes", 0);
         let mut counts = [0u32; 3];
         for _ in 0..10_000 {
-            counts[usize::from(classes.of(HostId(0), &mut stream))] += 1;
+            counts[usize::from(classes.of(HostId(0), HostId(1), &mut stream))] += 1;
         }
         assert!(counts[0].abs_diff(2_000) < 200 && counts[1] == 0, "{counts:?}");
         assert_eq!(classes.highest(), 2);
@@ -120,8 +131,20 @@ mod tests {
     fn a_sender_keeps_its_class() {
         let classes = Classes::BySender(8);
         let mut stream = Stream::new(1, "classes", 0);
-        let found: Vec<u8> = [0, 7, 8, 143].map(|host| classes.of(HostId(host), &mut stream)).into();
+        let found: Vec<u8> =
+            [0, 7, 8, 143].map(|host| classes.of(HostId(host), HostId(1), &mut stream)).into();
         assert_eq!(found, [0, 7, 0, 7]);
         assert_eq!(classes.highest(), 7);
+    }
+
+    #[test]
+    fn a_pair_keeps_its_class() {
+        // MQ-ECN's 144 hosts: 144 is 4·32 + 16, and 18·8.
+        let class = |classes, source, destination| {
+            Classes::ByPair { hosts: 144, classes }.before_any_flow(HostId(source), HostId(destination))
+        };
+        assert_eq!([0, 1, 2, 3].map(|receiver| class(32, 5, receiver)), [5, 21, 5, 21]);
+        assert_eq!([0, 1, 2, 143].map(|receiver| class(8, 13, receiver)), [5; 4]);
+        assert_eq!(Classes::ByPair { hosts: 144, classes: 32 }.highest(), 31);
     }
 }
