@@ -54,6 +54,8 @@ class Experiment:
     scenario: Path
     set: Mapping[str, Any] = field(default_factory=dict)
     """Values that differ from the scenario's."""
+    only: Mapping[str, list[Any]] = field(default_factory=dict)
+    """Points of its sweep that are run, by axis; by default all."""
     axis: str | None = None
     """Along which the figure is drawn and claims with several points are checked."""
     show: Sequence[str] = ()

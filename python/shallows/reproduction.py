@@ -109,7 +109,7 @@ def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Poin
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
     source = Source.read(experiment.scenario, override_texts(changes))
     _, points = plan(source, parent / experiment.name)
-    only = experiment.quick.only.items() if quick else ()
+    only = [*experiment.only.items(), *(experiment.quick.only.items() if quick else ())]
     return [p for p in points if all(place_on(p.source.labels, axis) in values for axis, values in only)]
 
 
