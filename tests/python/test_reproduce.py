@@ -358,6 +358,17 @@ def test_a_reduced_run_leaves_out_what_it_cannot_show(folder: Path, shell: Shell
     assert len(runs) == 1
 
 
+def test_an_experiment_may_run_some_points_of_its_sweep(folder: Path, shell: Shell) -> None:
+    one = HEAD.replace('axis = "load"\n', 'axis = "load"\nonly = { load = [0.6] }\n')
+    (folder / "expected.toml").write_text(one + SIXTY.replace("[0.3, 60], ", ""))
+    done = shell("reproduce", "mine", "--experiments", folder.parent)
+    assert done.returncode == 0, done.stdout
+    assert len(list((folder.parents[1] / "runs/mine/x").glob("*/summary.json"))) == 1
+    # A claim about a point that is left out is refused before anything runs.
+    (folder / "expected.toml").write_text(one + SIXTY)
+    assert "no run has load = 0.3" in shell("reproduce", "mine", "--experiments", folder.parent).stderr
+
+
 def test_what_is_not_there_is_said_with_what_is(folder: Path, shell: Shell) -> None:
     def error(*arguments: str | Path) -> str:
         done = shell("reproduce", *arguments)
