@@ -1,0 +1,69 @@
+//! What a port shows to whoever looks at it, and whether its books balance: nothing of this is on the path of a packet.
+
+use shallows_core::Duration;
+
+use super::Port;
+use crate::aqm::Aqm;
+use crate::buffer::SharedBuffer;
+use crate::discipline::{Discipline, Reading};
+
+impl<T: Copy + Default> Port<T> {
+    /// Tell everything that a trace of this port shows: its backlog, that of each queue, and what its discipline and its
+    /// markers have to say.
+    pub fn observe(&mut self, buffer: &SharedBuffer, mut tell: impl FnMut(Reading)) {
+        tell(Reading { quantity: "backlog_bytes", queue: None, value: self.total.backlog.0 as f64 });
+        if let Some(elaborate) = &self.elaborate {
+            let queues = elaborate.discipline.queues();
+            for (queue, state) in queues.iter().enumerate().filter(|_| queues.len() > 1) {
+                let value = state.backlog.0 as f64;
+                tell(Reading { quantity: "backlog_bytes", queue: Some(queue), value });
+            }
+            elaborate.discipline.observe(&mut tell);
+        }
+        for queue in 0..self.queue_counters().len() {
+            if let Some(threshold) = buffer.threshold(self.account + queue) {
+                let (quantity, value) = ("buffer_threshold_bytes", threshold.0 as f64);
+                tell(Reading { quantity, queue: Some(queue), value });
+            }
+        }
+        let (markers, view) = self.markers_and_view(0, Duration::ZERO, buffer);
+        tell(Reading { quantity: "pool_bytes", queue: None, value: view.pool().used.0 as f64 });
+        for installed in markers {
+            installed.marker().observe(&view, &mut tell);
+        }
+    }
+
+    /// Check the laws of the counters.
+    ///
+    /// # Panics
+    ///
+    /// If the books do not balance, which is a defect of this program.
+    pub fn audit(&self, buffer: &SharedBuffer) {
+        let counters = self.counters();
+        let own = std::slice::from_ref(&self.total);
+        let queues = self.elaborate.as_ref().map_or(own, |elaborate| elaborate.discipline.queues());
+        let packets = |queue: usize| u64::from(queues[queue].packets);
+        assert_eq!(
+            counters.received,
+            counters.sent + counters.dropped_total() + (0..queues.len()).map(packets).sum::<u64>(),
+            "received = sent + dropped + queued"
+        );
+        assert_eq!(
+            self.total.backlog.0,
+            queues.iter().map(|queue| queue.backlog.0).sum::<u64>(),
+            "the backlog of the port is that of its queues"
+        );
+        for (queue, own) in self.queue_counters().iter().enumerate() {
+            assert_eq!(
+                own.enqueued(),
+                own.dequeued() + packets(queue),
+                "queue {queue}: enqueued = dequeued + queued"
+            );
+            assert_eq!(
+                queues[queue].backlog,
+                buffer.queue(self.account + queue).backlog(),
+                "port and buffer count the same bytes of queue {queue}"
+            );
+        }
+    }
+}
