@@ -59,6 +59,8 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
     summary = finished.summary
     print_table(tables.completion(summary), screen)
     print_table(tables.network(summary), screen)
+    if places := tables.ports(summary):
+        print_table(places, screen)
     for table in (tables.queries(summary), tables.markers(summary), tables.pings(summary)):
         if table:
             print_table(table, screen)

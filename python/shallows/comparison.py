@@ -10,7 +10,7 @@ from shallows.errors import ShallowsError
 from shallows.points import runs_in
 from shallows.quantity import finite, percent
 from shallows.results import Run, describe
-from shallows.samples import Sample
+from shallows.samples import TOTALS, Sample
 from shallows.verdicts import Metric, Verdict, judge
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ MAIN = {
     "query_us.all.mean",
     "query_us.all.p99",
     "goodput_gbps",
-    "loss_rate",
+    "loss_rate_in_switches",
+    "loss_rate_in_cards",
     "timeouts_per_flow",
 }
 """Beside a tail of completion times."""
@@ -46,7 +47,7 @@ class Row:
     baseline_value: float | None
     value: float | None
     change: float | None
-    """Value over the baseline's, less one; of `loss_rate` and `timeouts_per_flow` the difference."""
+    """Value over the baseline's, less one; of losses and `timeouts_per_flow` the difference."""
     low: float | None
     high: float | None
     """Limits of the change; null where the runs do not bound it or cannot tell."""
@@ -400,4 +401,10 @@ def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
     kinds = [(name, kind) for name in series if name != "timeouts_per_flow" for kind in ("mean", "p99")]
     names = [f"{name}.{kind}" for name, kind in kinds]
-    return [Metric(name) for name in (*names, "goodput_gbps", "loss_rate", "timeouts_per_flow")]
+    # Losses in the cards of hosts are no result of a network; where there are some, they must be seen.
+    totals = [
+        name
+        for name in TOTALS
+        if name != "loss_rate_in_cards" or any(side.totals[name] for pair in pairs for side in pair)
+    ]
+    return [Metric(name) for name in (*names, *totals, "timeouts_per_flow")]

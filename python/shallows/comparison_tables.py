@@ -37,7 +37,7 @@ def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
 def verdict_cells(row: Row) -> list[str]:
     """A metric with its unit, the baseline's value, the scheme's, the change, and its interval."""
     unit = " µs" if "_us." in row.metric else " Gb/s" if row.metric == "goodput_gbps" else ""
-    show = percent if row.metric == "loss_rate" else digits
+    show = percent if Metric(row.metric).is_loss else digits
     change, low, high = changes(row)
     between = f"{low} to {high}" if row.has_interval else NOTHING
     return [Metric(row.metric).title + unit, show(row.baseline_value), show(row.value), change, between]
@@ -47,7 +47,7 @@ def changes(row: Row) -> list[str]:
     """A change and its limits in one way: percent, or factors where it may be more than twofold."""
     metric, found = Metric(row.metric), [row.change, row.low, row.high]
     if not metric.is_relative:
-        points = metric.name == "loss_rate"
+        points = metric.is_loss
         return [
             "?" if each is None else signed(100 * each if points else each) + (" points" if points else "")
             for each in found

@@ -85,7 +85,7 @@ def describe_incast(runs: Sequence[Run]) -> str:
     best, worst = ordered[0], ordered[-1]
     shortest, longest = _slowest(best), _slowest(worst)
     last = _name(worst)
-    lossless = sum(run.summary["packets"]["dropped"] == 0 for run in runs)
+    lossless = sum(run.summary["packets"]["dropped_in_switches"] == 0 for run in runs)
     parts = [
         f"The slowest answer takes {digits(shortest)} µs with {_name(best)}, and {digits(longest)} µs with",
         f"{last}: {digits(longest / shortest, 2)} times as long. {last} loses {_loss(worst)} of its packets",
@@ -143,7 +143,7 @@ def _tail(run: Run) -> float:
 
 
 def _loss(run: Run) -> str:
-    return percent(run.summary["loss_rate"])
+    return percent(run.summary["loss_rate_in_switches"])
 
 
 def _change(run: Run, other: Run) -> str:

@@ -36,7 +36,10 @@ QUERIES = {
 }
 """Likewise of queries.parquet."""
 
-SUMMARY = {"fct_us": dict, "simulated_s": int | float, "goodput_gbps": int | float, "loss_rate": int | float}
+TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
+"""What is known of a whole run only."""
+
+SUMMARY = {"fct_us": dict, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
 """Likewise of summary.json."""
 
 
@@ -100,7 +103,7 @@ def read(run: Run, cool_down: float) -> Sample:
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
     if queries is not None:
         work.append(queries.select("workload", "query", "client", "start_us"))
-    totals = {name: float(run.summary[name]) for name in ("goodput_gbps", "loss_rate")}
+    totals = {name: float(run.summary[name]) for name in TOTALS}
     return Sample(series, totals, tuple(work))
 
 

@@ -134,6 +134,8 @@ def _main_results(summary: dict[str, Any]) -> dict[str, Any]:
         "slowdown_p99": slowdowns["all"]["p99"],
         "goodput_gbps": summary["goodput_gbps"],
         "loss_rate": summary["loss_rate"],
+        "loss_rate_in_switches": summary["loss_rate_in_switches"],
+        "loss_rate_in_cards": summary["loss_rate_in_cards"],
         "timeouts": summary["timeouts"],
         "packet_hops": summary["engine"]["packet_hops"],
     }

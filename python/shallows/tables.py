@@ -7,7 +7,16 @@ from typing import Any
 from shallows.quantity import count, digits, duration, percent, rate, size
 from shallows.results import Run, axis_name
 
-RESULTS = ["mean µs", "max µs", "small p99 µs", "large mean µs", "loss", "timeouts", "hops/s"]
+RESULTS = [
+    "mean µs",
+    "max µs",
+    "small p99 µs",
+    "large mean µs",
+    "switch loss",
+    "card loss",
+    "timeouts",
+    "hops/s",
+]
 """Columns of a sweep's results."""
 
 NOTHING = "–"
@@ -171,19 +180,56 @@ def pings(summary: dict[str, Any]) -> Table | None:
 def network(summary: dict[str, Any]) -> Table:
     """What the network did: goodput, losses, marks."""
     flows, packets = summary["flows"], summary["packets"]
+    lost_data = {place: packets[f"dropped_data_in_{place}"] for place in ("switches", "cards")}
     rows = [
         ["flows completed", f"{flows['completed']:,} of {flows['started']:,}"],
         ["simulated time", f"{digits(summary['simulated_s'] * 1e3)} ms"],
         ["goodput", f"{digits(summary['goodput_gbps'])} Gb/s"],
         ["packets sent", f"{packets['sent']:,}"],
-        ["packets dropped", f"{packets['dropped']:,} ({percent(summary['loss_rate'])})"],
+        ["packets dropped in switches", _lost(summary, "switches")],
+        ["packets dropped in hosts' cards", _lost(summary, "cards")],
         ["packets marked", f"{packets['marked']:,}"],
         ["timeouts", f"{summary['timeouts']:,}"],
         ["retransmitted segments", f"{summary['retransmits']:,}"],
+        ["  lost in switches, in cards", f"{lost_data['switches']:,}, {lost_data['cards']:,}"],
     ]
     if summary.get("datagram_gbps"):
         rows.insert(3, ["datagrams received", f"{digits(summary['datagram_gbps'])} Gb/s"])
     return Table("Network", ["", "total"], rows)
+
+
+def _lost(summary: dict[str, Any], place: str) -> str:
+    dropped = summary["packets"][f"dropped_in_{place}"]
+    return f"{dropped:,} ({percent(summary[f'loss_rate_in_{place}'])})" if dropped else "none"
+
+
+def ports(summary: dict[str, Any]) -> Table | None:
+    """Where packets were lost and marked, by kind of port; nothing where one kind of port did all of it."""
+    kinds = summary["ports"]
+    busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
+    if len(busy) < 2 and "nic" not in busy:
+        return None
+    rows = [
+        [
+            PORTS.get(name, name),
+            *(f"{kind[what]:,}" for what in ("ports", "received", "dropped")),
+            percent(kind["loss_rate"]),
+            *(f"{kind[what]:,}" for what in ("dropped_data", "marked")),
+        ]
+        for name, kind in kinds.items()
+    ]
+    columns = ["ports", "count", "packets", "dropped", "loss", "data lost", "marked"]
+    return Table("Losses and marks by place", columns, rows)
+
+
+PORTS = {
+    "nic": "hosts' cards",
+    "to-host": "switch to host",
+    "up": "leaf to spine",
+    "down": "spine to leaf",
+    "trunk": "switch to switch",
+}
+"""What kinds of ports are called."""
 
 
 def engine(summary: dict[str, Any]) -> str:
@@ -222,7 +268,8 @@ def _main_results(summary: dict[str, Any]) -> list[str]:
         digits(times["all"]["max"]),
         digits(times.get("small", {}).get("p99")),
         digits(times.get("large", {}).get("mean")),
-        percent(summary["loss_rate"]),
+        percent(summary["loss_rate_in_switches"]),
+        percent(summary["loss_rate_in_cards"]) if summary["loss_rate_in_cards"] else NOTHING,
         f"{summary['timeouts']:,}",
         count(summary["engine"]["packet_hops_per_s"]),
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from shallows import intervals
 from shallows.intervals import Interval
-from shallows.samples import Sample
+from shallows.samples import TOTALS, Sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,18 +59,29 @@ class Metric:
     @property
     def is_total(self) -> bool:
         """Whether it is known of a whole run only."""
-        return self.name in {"goodput_gbps", "loss_rate"}
+        return self.name in TOTALS
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether it is a share of packets."""
+        return self.name.startswith("loss_rate")
 
     @property
     def is_relative(self) -> bool:
         """Whether two values are compared by their ratio: not where zero is a usual value."""
-        return self.name not in {"loss_rate", "timeouts_per_flow"}
+        return not self.is_loss and self.name != "timeouts_per_flow"
 
     @property
     def title(self) -> str:
         """What it is called in tables and figures."""
         what, _, rest = self.name.partition(".")
-        name = {"fct_us": "FCT", "query_us": "query time", "goodput_gbps": "goodput", "loss_rate": "loss"}
+        name = {
+            "fct_us": "FCT",
+            "query_us": "query time",
+            "goodput_gbps": "goodput",
+            "loss_rate_in_switches": "loss in switches",
+            "loss_rate_in_cards": "loss in hosts' cards",
+        }
         which = [] if what == "query_us" else [part.replace("_", " ") for part in rest.split(".")[:-1]]
         return " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
 

@@ -119,16 +119,16 @@ def test_three_seeds_are_cut_into_blocks_of_time(sweep: Path) -> None:
     compared = sh.compare(runs(sweep, "10 us", 3), runs(sweep, "reno", 3), names=["10 us", "reno"])
     # 57 flows of each run make four blocks of ten or more, not seven.
     assert row(compared, "fct_us.all.mean").groups == "12 blocks of 3 seeds"
-    assert row(compared, "loss_rate").reason == "3 seeds: 5 are needed, as it is of whole runs"
+    assert row(compared, "loss_rate_in_switches").reason == "3 seeds: 5 are needed, as it is of whole runs"
     assert row(compared, "fct_us.all.p99").reason == "171 flows: 2,000 are needed"
 
 
 def test_swapping_the_baseline_swaps_the_verdicts(sweep: Path) -> None:
     there, back = sh.compare(sweep), sh.compare(sweep, baseline="reno")
-    for name in ("fct_us.small.mean", "loss_rate", "goodput_gbps"):
+    for name in ("fct_us.small.mean", "loss_rate_in_switches", "goodput_gbps"):
         opposite = {"better": "worse", "worse": "better", "cannot tell": "cannot tell"}
         assert row(back, name, "10 us").verdict == opposite[row(there, name, "reno").verdict]
-    assert row(there, "loss_rate", "reno").verdict == "worse"
+    assert row(there, "loss_rate_in_switches", "reno").verdict == "worse"
 
 
 def test_the_same_results_cannot_be_told_apart(sweep: Path) -> None:
@@ -139,7 +139,7 @@ def test_the_same_results_cannot_be_told_apart(sweep: Path) -> None:
         "the same in every run"
     }
     # Folders of several schemes are compared scheme by scheme.
-    assert [each.point["scheme"] for each in compared.rows if each.metric == "loss_rate"] == [
+    assert [each.point["scheme"] for each in compared.rows if each.metric == "loss_rate_in_switches"] == [
         "10 us",
         "10.3 us",
         "reno",

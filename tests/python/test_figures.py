@@ -106,7 +106,9 @@ def test_fct_is_drawn_as_the_mean_of_seeds_by_size_against_load(loads: list[sh.R
     assert lost.get_xlabel() == timeouts.get_xlabel() == "load (%)"
     reno = inputs.choose_runs(loads, [("scheme", "Reno"), ("load", "0.8")])
     assert curves(timeouts)["Reno"][1][1] == sum(run.summary["timeouts"] for run in reno) / 2 > 0
-    assert curves(lost)["Reno"][1][1] == pytest.approx(50 * sum(run.summary["loss_rate"] for run in reno))
+    assert curves(lost)["Reno"][1][1] == pytest.approx(
+        50 * sum(run.summary["loss_rate_in_switches"] for run in reno)
+    )
 
 
 def test_bars_span_the_seeds_and_one_seed_has_none(loads: list[sh.Run]) -> None:

@@ -33,7 +33,7 @@ def test_the_first_questions_are_answered(tmp_path: Path, monkeypatch: pytest.Mo
     assert defined["ratio"] == never.summary["fct_us"]["all"]["max"] / low.summary["fct_us"]["all"]["max"]
     # What the text says: without marks answers are lost, and the slowest waits for a timeout.
     assert defined["ratio"] > 2
-    assert never.summary["packets"]["dropped"] > low.summary["packets"]["dropped"]
+    assert never.summary["packets"]["dropped_in_switches"] > low.summary["packets"]["dropped_in_switches"]
     assert len(defined["figure"].legends) == 1
 
 

@@ -161,8 +161,8 @@ def summary(load: float, large: float, tail: float, loss: float) -> dict[str, An
     return {
         "name": "x",
         "fct_us": {"all": times, "small": times, "large": times},
-        "loss_rate": loss,
-        "packets": {"dropped": round(loss * 1e6)},
+        "loss_rate_in_switches": loss,
+        "packets": {"dropped_in_switches": round(loss * 1e6)},
         "timeouts": round(loss * 1e4),
         "load": load,
     }

@@ -52,6 +52,8 @@ pub struct Experiment {
     pub notes: Vec<String>,
     /// Each packet leaves its host up to this much later, in order; zero is off.
     pub jitter: Duration,
+    /// What a connection may have waiting in its host, if that is bounded.
+    pub backpressure: Option<shallows_transport::SmallQueue>,
     pub(crate) spec: Spec,
     pub(crate) inputs: Vec<InputFile>,
     pub(crate) generators: Vec<Generator>,

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use shallows_core::{Duration, Instant};
+use shallows_transport::SmallQueue;
 use toml::Value;
 
 use crate::check::Checker;
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::experiment::{Experiment, FctEnd, Stop};
-use crate::quantity::Jitter;
+use crate::quantity::{Backpressure, Jitter};
 use crate::spec::{self, Spec};
 use crate::workload::Segments;
 use crate::{captures, flow_traces, memory, ports, tagged, tcp, topology, workload};
@@ -71,6 +72,11 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         Jitter::Upto(time) => time,
     };
     spec.host.jitter = if jitter == Duration::ZERO { Jitter::Off } else { Jitter::Upto(jitter) };
+    spec.host.nic.limit = Some(spec.host.nic.limit());
+    let backpressure = match spec.host.nic.backpressure {
+        Backpressure::Off => None,
+        Backpressure::Upto(limit_output) => Some(SmallQueue { limit_output, packet }),
+    };
     let tcp = tcp::build(&mut spec, checker);
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
@@ -112,6 +118,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         notes,
         sample_queues: spec.measure.sample_queues.map(|interval| interval.0),
         jitter,
+        backpressure,
         inputs: std::mem::take(&mut checker.inputs),
         generators: traffic.generators,
         spec,

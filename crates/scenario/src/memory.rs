@@ -7,7 +7,7 @@ use shallows_switch::buffer::{
 use shallows_switch::routing::Ecmp;
 
 use crate::check::Checker;
-use crate::quantity::Amount;
+use crate::quantity::{Amount, Backpressure};
 use crate::spec::{self, Buffer, Spec};
 use crate::topology::{Link, Node, Routes};
 
@@ -29,7 +29,7 @@ impl Memory {
         let ports = place(&spec.switch.buffer, links, hosts, switches);
         let per_pool = ports_per_pool(&spec.switch.buffer);
         Self {
-            nic: partition(spec.host.nic.limit, packet),
+            nic: partition(spec.host.nic.limit(), packet),
             switch: switch_config(&spec.switch.buffer, packet),
             pools: ports.iter().map(|count| count.div_ceil(per_pool.min(*count).max(1))).collect(),
         }
@@ -51,12 +51,18 @@ impl Memory {
     }
 }
 
-/// Check `[switch.buffer]` and `host.nic.limit`; says whether they are sound.
+/// Check `[switch.buffer]` and what a card holds; says whether they are sound.
 pub(crate) fn check(spec: &Spec, checker: &mut Checker<'_>) -> bool {
     let packet = full_packet(spec);
     let before = checker.problems.len();
     check_buffer(&spec.switch.buffer, packet, checker);
-    check_limit("host.nic.limit", spec.host.nic.limit, packet, checker);
+    check_limit("host.nic.limit", spec.host.nic.limit(), packet, checker);
+    if let Backpressure::Upto(most) = spec.host.nic.backpressure {
+        // Linux: at least two, so that one can wait while the other is sent.
+        checker.require(most >= packet * 2, "host.nic.backpressure", || {
+            format!("{most} does not hold two packets of {packet}; a larger one, or \"off\"")
+        });
+    }
     checker.problems.len() == before
 }
 

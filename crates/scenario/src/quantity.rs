@@ -70,6 +70,13 @@ pub(crate) enum Jitter {
     Upto(Duration),
 }
 
+/// `"off"`, or how much of a connection waits in its own host at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backpressure {
+    Off,
+    Upto(Bytes),
+}
+
 /// `"event"`, at every change, or an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Every {
@@ -205,6 +212,16 @@ impl FromStr for Jitter {
     }
 }
 
+impl FromStr for Backpressure {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        Size::from_str(text).map(|size| Self::Upto(size.0)).map_err(|error| format!("{error}, or \"off\""))
+    }
+}
+
 impl FromStr for Every {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -269,6 +286,15 @@ impl fmt::Display for Jitter {
             Self::Off => f.write_str("off"),
             Self::Auto => f.write_str("auto"),
             Self::Upto(time) => time.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Backpressure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Upto(size) => size.fmt(f),
         }
     }
 }
@@ -359,6 +385,13 @@ as_text!(
     "Jitter",
     "\"off\", \"auto\" or a duration such as \"720ns\"",
     r"^(off|auto|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*)$"
+);
+
+as_text!(
+    Backpressure,
+    "Backpressure",
+    "\"off\" or a size such as \"1MiB\"",
+    r"^(off|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
 );
 
 impl<'de> Deserialize<'de> for Window {

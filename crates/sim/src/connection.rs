@@ -3,8 +3,8 @@
 //! The two sides are kept apart because they sit on different hosts and meet only through packets; they share
 //! a slot number, which is what packets name.
 
-use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
+use shallows_core::{Bytes, Instant};
 use shallows_transport::{Config, Receiver, Sender};
 
 use crate::gap::Gap;
@@ -29,6 +29,8 @@ pub(crate) struct SenderSide {
     pub(crate) persistent: bool,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
+    /// Bytes of data packets that wait in its host's card; counted where that holds connections back.
+    pub(crate) queued: Bytes,
 }
 
 /// The receiving side.
@@ -97,6 +99,7 @@ impl Connections {
             side.sender = Sender::new(config);
             side.address = address;
             side.persistent = persistent;
+            side.queued = Bytes(0);
             let generation = side.generation;
             let side = &mut self.receivers[slot as usize];
             side.receiver = Receiver::new(config);
@@ -114,6 +117,7 @@ impl Connections {
             gap: Gap::default(),
             persistent,
             traced: false,
+            queued: Bytes(0),
         });
         self.receivers.push(ReceiverSide {
             receiver: Receiver::new(config),

@@ -45,12 +45,14 @@ pub(crate) struct Watch {
     pub(crate) traced: bool,
     /// A capture, of every packet that it sends.
     pub(crate) captured: bool,
+    /// The connections whose data it sends, which it holds back.
+    pub(crate) holds_back: bool,
 }
 
 impl Watch {
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        self.traced | self.captured
+        self.traced | self.captured | self.holds_back
     }
 }
 

@@ -169,6 +169,7 @@ impl Simulation {
             samples: self.world.sampler.rows,
             captured: self.world.captures.packets(),
             tally: self.world.tally,
+            data_dropped: self.world.data_dropped,
             datagram_bytes: self.world.datagrams.received_bytes,
             end,
             events: self.queue.handled(),
@@ -206,6 +207,7 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         let mut built = Link::new(port, link.from.0, target, link.delay);
         if link.kind == PortKind::Nic {
             nics[link.from.0 as usize] = index as u32;
+            built.watch.holds_back = experiment.backpressure.is_some();
             built = built.with_jitter(experiment.jitter, Stream::new(seed, "jitter", u64::from(link.from.0)));
         }
         links.push(built);
@@ -242,10 +244,12 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         captures,
         sampler: Sampler::new(experiment.sample_queues),
         tcp: experiment.tcp.clone(),
+        backpressure: experiment.backpressure,
         ictcp,
         header_bytes,
         ranks: Ranks::new(seed),
         tally: Tally::default(),
+        data_dropped: vec![0; network.links.len()],
         finished: false,
         ends_on_completion: experiment.stop.on_completion,
         dropped: Vec::new(),

@@ -12,7 +12,7 @@ use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 use shallows_switch::routing::Ecmp;
 use shallows_transport::receive_window::ictcp::Ictcp;
-use shallows_transport::{Config, Marks, Transmit};
+use shallows_transport::{Config, Marks, SmallQueue, Transmit};
 
 use crate::capture::Captures;
 use crate::connection::Connections;
@@ -46,12 +46,16 @@ pub(crate) struct World {
     pub(crate) captures: Captures,
     pub(crate) sampler: Sampler,
     pub(crate) tcp: Config,
+    /// What holds connections back whose data waits in their host, if something does.
+    pub(crate) backpressure: Option<SmallQueue>,
     /// By host, where something controls the windows of receivers; else none at all.
     pub(crate) ictcp: Vec<Ictcp>,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every TCP packet.
     pub(crate) header_bytes: u16,
     pub(crate) ranks: Ranks,
     pub(crate) tally: Tally,
+    /// By link: segments with data that its port dropped.
+    pub(crate) data_dropped: Vec<u64>,
     /// Whether every flow is complete and the run may end with that.
     pub(crate) finished: bool,
     pub(crate) ends_on_completion: bool,
@@ -81,8 +85,6 @@ pub(crate) struct Tally {
     pub(crate) packets_stale: u64,
     /// TCP segments with data among those sent.
     pub(crate) data_sent: u64,
-    /// And among those dropped.
-    pub(crate) data_dropped: u64,
 }
 
 impl shallows_core::event::World for World {
@@ -133,10 +135,10 @@ impl World {
             }
         }
         if link.watch.is_on() {
-            self.tell(index, departure, queue.now());
+            self.tell(index, departure, queue);
         }
         if !self.dropped.is_empty() {
-            self.reclaim();
+            self.reclaim(index);
         }
     }
 
@@ -191,26 +193,51 @@ impl World {
         }
         if link.watch.is_on() {
             let departure = if let Arrival::Sent(departure) = arrival { Some(departure) } else { None };
-            self.tell(index, departure, queue.now());
+            self.tell(index, departure, queue);
         }
         if !self.dropped.is_empty() {
-            self.reclaim();
+            self.reclaim(index);
         }
     }
 
     /// Tell whoever watches the port of `link` that it has changed, and what it sends from now on.
-    #[cold]
-    fn tell(&mut self, index: u32, departure: Option<Departure<PacketRef>>, now: Instant) {
+    #[inline(never)]
+    fn tell(&mut self, index: u32, departure: Option<Departure<PacketRef>>, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
         let link = &mut self.links[index as usize];
         let watch = link.watch;
         if watch.traced {
             self.tracer.record(now, index, link, &self.buffers[link.node as usize]);
         }
-        if watch.captured
-            && let Some(Departure { header, payload, .. }) = departure
-        {
+        let Some(Departure { header, payload, .. }) = departure else { return };
+        if watch.captured {
             self.captures.record(now, index, &header, self.packets.get(payload));
         }
+        if watch.holds_back && header.kind() == PacketKind::Data {
+            self.leave_card(payload, queue);
+        }
+    }
+
+    /// Data that waited in its host's card has left: its connection goes on if the card held it back.
+    #[inline]
+    fn leave_card(&mut self, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        if let Some(slot) = self.settle_with_card(packet)
+            && self.connections.senders[slot as usize].sender.is_held()
+        {
+            self.pump(slot, queue);
+        }
+    }
+
+    /// Data no longer waits in its host's card; returns its connection, if that is still open.
+    #[inline]
+    fn settle_with_card(&mut self, packet: PacketRef) -> Option<u32> {
+        let &Packet { segment, connection, generation } = self.packets.get(packet)?;
+        let side = &mut self.connections.senders[connection as usize];
+        if side.generation != generation || segment.len == 0 {
+            return None;
+        }
+        side.queued -= Bytes(u64::from(self.header_bytes + segment.len));
+        Some(connection)
     }
 
     /// A packet reaches its host.
@@ -276,10 +303,16 @@ impl World {
     /// Send whatever a connection may send now, and see to its timer.
     #[inline]
     pub(crate) fn pump(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
-        while let Some(transmit) =
-            self.connections.senders[slot as usize].sender.poll_transmit(&self.tcp, queue.now())
+        let mut held = self.is_held_back(slot);
+        while !held
+            && let Some(transmit) =
+                self.connections.senders[slot as usize].sender.poll_transmit(&self.tcp, queue.now())
         {
             self.send_segment(slot, transmit, queue);
+            held = self.is_held_back(slot);
+        }
+        if self.backpressure.is_some() {
+            self.connections.senders[slot as usize].sender.hold(&self.tcp, held);
         }
         self.arm_sender(slot, queue);
         let side = &self.connections.senders[slot as usize];
@@ -290,11 +323,21 @@ impl World {
         }
     }
 
+    /// Whether too much of a connection waits in its host's card.
+    #[inline]
+    fn is_held_back(&self, slot: u32) -> bool {
+        let side = &self.connections.senders[slot as usize];
+        self.backpressure.as_ref().is_some_and(|queue| queue.is_full(&side.sender, side.queued))
+    }
+
     #[inline]
     fn send_segment(&mut self, slot: u32, transmit: Transmit, queue: &mut EventQueue<Event>) {
         let Transmit { segment, ecn, .. } = transmit;
-        let side = &self.connections.senders[slot as usize];
+        let side = &mut self.connections.senders[slot as usize];
         let header = side.address.forward(self.header_bytes + segment.len, ecn, PacketKind::Data);
+        if self.backpressure.is_some() && segment.len > 0 {
+            side.queued += header.size();
+        }
         let packet = Packet { segment, connection: slot, generation: side.generation };
         self.send(header, packet, queue);
     }
@@ -395,12 +438,20 @@ impl World {
         self.schedule(next, Class::Trace, index, queue);
     }
 
+    /// Forget what the port of `link` has dropped.
     #[cold]
-    fn reclaim(&mut self) {
+    fn reclaim(&mut self, index: u32) {
         self.tally.packets_dropped += self.dropped.len() as u64;
-        for packet in self.dropped.drain(..) {
-            self.tally.data_dropped += u64::from(self.packets.discard(packet));
+        let holds_back = self.links[index as usize].watch.holds_back;
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for packet in dropped.drain(..) {
+            if holds_back {
+                // Its connection is not woken: what it has lost is for its acknowledgements and its timer.
+                self.settle_with_card(packet);
+            }
+            self.data_dropped[index as usize] += u64::from(self.packets.discard(packet));
         }
+        self.dropped = dropped;
     }
 
     /// Check the laws that hold at any moment between two events.

@@ -104,13 +104,14 @@ fn switch() -> impl Strategy<Value = String> {
 
 fn host() -> impl Strategy<Value = String> {
     let nic = prop::option::weighted(0.2, port(Allows { bcc: false }));
-    (one_of(&["2p", "100p", "1000p"]), one_of(&["off", "auto", "3us"]), nic).prop_map(
-        |(limit, jitter, nic)| {
+    let backpressure = one_of(&["off", "20KB", "1MiB"]);
+    (one_of(&["2p", "100p", "1000p"]), backpressure, one_of(&["off", "auto", "3us"]), nic).prop_map(
+        |(limit, backpressure, jitter, nic)| {
             let nic = nic.map_or(String::new(), |nic| {
                 let shaper = nic.shaper.map_or(String::new(), |shaper| format!(", shaper = {shaper}"));
                 format!(", port = {}, markers = {}{shaper}", nic.port, nic.markers)
             });
-            format!("[host]\nnic = {{ limit = '{limit}'{nic} }}\njitter = '{jitter}'\n")
+            format!("[host]\nnic = {{ limit = '{limit}', backpressure = '{backpressure}'{nic} }}\njitter = '{jitter}'\n")
         },
     )
 }
@@ -319,6 +320,8 @@ fn check(report: &Report, expected: u64, text: &str) {
     let [sent, data, dropped, dropped_data] =
         ["sent", "data", "dropped", "dropped_data"].map(|key| count(&summary, ["packets", key]));
     assert!(dropped_data <= dropped && dropped <= sent && dropped_data <= data && data <= sent);
+    let places = ["dropped_in_cards", "dropped_in_switches"].map(|key| count(&summary, ["packets", key]));
+    assert_eq!(places.iter().sum::<u64>(), dropped, "every packet was lost at one place");
     assert!(count(&summary, ["engine", "packet_hops"]) <= 4 * sent, "no path is longer than four links");
     let retransmits = summary["retransmits"].as_u64().expect("a count");
     let timeouts = summary["timeouts"].as_u64().expect("a count");

@@ -15,9 +15,11 @@ mod recovery;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod small_queue;
 
 pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout, header_bytes};
 pub use receiver::{Acks, Marks, Receiver};
 pub use recovery::{Bound, Method};
 pub use rtt::RtoConfig;
 pub use sender::{Phase, Sender, Stats, Transmit};
+pub use small_queue::SmallQueue;

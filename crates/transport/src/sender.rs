@@ -84,6 +84,8 @@ pub struct Sender {
     fin: Fin,
     /// What the last acknowledgement advertised.
     advertised: u32,
+    /// Its host holds it back, and nothing else does.
+    held: bool,
 }
 
 /// What the connection waits for.
@@ -136,6 +138,7 @@ impl Sender {
             ecn: if config.handshake { EcnMode::Off } else { config.congestion.ecn_mode() },
             fin: Fin::No,
             advertised: config.receive_window.0 as u32,
+            held: false,
         }
     }
 
@@ -191,6 +194,22 @@ impl Sender {
         Some(self.transmit(config, now, self.next, len))
     }
 
+    /// Its host does (not) hold it back, by a rule such as [`SmallQueue`](crate::SmallQueue). A window that is not what limits
+    /// the sender does not grow.
+    pub fn hold(&mut self, config: &Config, held: bool) {
+        let could_send = || {
+            let len = self.unsent(config);
+            len > 0 && self.next + len - self.una <= self.cwnd().0
+        };
+        self.held = held && (self.disordered || could_send());
+    }
+
+    /// Whether it would send now if its host let it.
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
     /// An acknowledgement arrived.
     #[inline]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
@@ -229,7 +248,7 @@ impl Sender {
         let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
         let reduce = ece && number >= self.reduce_from;
-        if reduce || lost {
+        if reduce || lost || (self.held && !self.may_grow_held(acked)) {
             growth = 0;
         }
         let ack = Ack {
@@ -380,6 +399,13 @@ impl Sender {
         let len = (self.written - self.next).min(config.mss.0);
         // With nothing outstanding a segment goes as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
+    }
+
+    /// Whether cwnd grows although its host holds the sender back: in slow start up to twice what was outstanding (Linux,
+    /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 has the reason).
+    #[cold]
+    fn may_grow_held(&self, acked: u64) -> bool {
+        self.window.in_slow_start() && self.cwnd().0 < 2 * (self.next - self.una + acked)
     }
 
     /// The receiver has no room for the next segment: with nothing outstanding it goes all the same, as a probe.

@@ -25,6 +25,8 @@ COUNTS_SERVERS = {"fan out", "servers", "workers", "senders"}
 def fct(runs: Runs) -> "Figure":
     """Completion times by size of flow, mean and 99th percentile, and losses and timeouts, against load.
 
+    Losses are those in switches; where cards of hosts lost packets, thin lines show these.
+
     One line for each scheme. Runs that differ in nothing but their seed are one point, the mean of theirs,
     with a bar from the lowest to the highest. If the load does not vary, another number of the sweep is the
     axis.
@@ -69,9 +71,11 @@ def fct(runs: Runs) -> "Figure":
             plots[2 * row].set_ylabel(f"{size.replace('_', ' ')} flows:\nFCT ({unit.name})")
         style.name_columns(plots[:2], ["mean", "99th percentile"])
         lost, timeouts = plots[-2:]
-        _draw(lost, points(lambda run: 100 * float(run.summary["loss_rate"])), zero=True)
+        in_switches, in_cards = points(_loss("switches")), points(_loss("cards"))
+        own = any(_values(in_cards))
+        _draw(lost, in_switches, zero=True, thin=in_cards if own else None)
         _draw(timeouts, points(lambda run: float(run.summary["timeouts"])), zero=True)
-        lost.set_ylabel("packets\nlost (%)")
+        lost.set_ylabel("packets lost (%)\n(thin: in hosts)" if own else "packets\nlost (%)")
         timeouts.set_ylabel("timeouts")
         for plot in (lost, timeouts):
             plot.set_xlabel("load (%)" if axis_name(axis) == "load" else axis_name(axis))
@@ -170,6 +174,10 @@ def _completion(size: str, statistic: str) -> Metric:
     return metric
 
 
+def _loss(place: str) -> Metric:
+    return lambda run: 100 * float(run.summary[f"loss_rate_in_{place}"])
+
+
 def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric: Metric) -> Points:
     points: Points = {}
     for name, runs in lines.items():
@@ -181,8 +189,13 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
     return points
 
 
-def _draw(plot: "Axes", points: Points, unit: float = 1, *, zero: bool = False) -> None:
-    """One line through the means over seeds, and bars over their range where there are several."""
+def _draw(
+    plot: "Axes", points: Points, unit: float = 1, *, zero: bool = False, thin: Points | None = None
+) -> None:
+    """One line through the means over seeds, and bars over their range where there are several.
+
+    Of other points of the same schemes, if there are any, a thin line shows the means.
+    """
     drawn: list[float] = []
     for index, (name, line) in enumerate(points.items()):
         seeds = [[value / unit for value in values] for values in line.values()]
@@ -195,6 +208,10 @@ def _draw(plot: "Axes", points: Points, unit: float = 1, *, zero: bool = False) 
             plot.errorbar(list(line), means, [below, above], fmt="none", zorder=look["zorder"], **bars)
         plot.plot(list(line), means, label=name, clip_on=False, **look)
         drawn += [value for values in seeds for value in values]
+    for index, line in enumerate((thin or {}).values()):
+        means = [math.fsum(values) / len(values) / unit for values in line.values()]
+        plot.plot(list(line), means, clip_on=False, **style.look(index) | {"linewidth": 0.6, "marker": ""})
+        drawn += means
     style.scale(plot, "y", drawn, zero=zero)
 
 

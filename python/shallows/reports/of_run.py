@@ -111,7 +111,8 @@ def few_samples(summary: dict[str, Any]) -> dict[str, int]:
 
 def _results(summary: dict[str, Any]) -> list[tables.Table]:
     asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary)]
-    return [tables.completion(summary), tables.network(summary), *(made for made in asked if made)]
+    measured = [tables.completion(summary), tables.network(summary), tables.ports(summary), *asked]
+    return [made for made in measured if made]
 
 
 def _charts(run: Run) -> list[Chart]:

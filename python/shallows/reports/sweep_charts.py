@@ -163,9 +163,15 @@ def _metrics(runs: Sequence[Run]) -> list[tuple[str, str, str, bool, Value]]:
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
             found.append((f"queries-{statistic}", f"Queries, {words}", "time", True, _query(statistic)))
     found.append(("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
-    found.append(("loss", "Packets lost", "%", True, lambda run: 100 * float(run.summary["loss_rate"])))
+    found.append(("loss", "Packets lost in switches", "%", True, _loss("switches")))
+    if any(run.summary["loss_rate_in_cards"] for run in runs):
+        found.append(("card-loss", "Packets lost in hosts' cards", "%", True, _loss("cards")))
     found.append(("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
     return found
+
+
+def _loss(place: str) -> Value:
+    return lambda run: 100 * float(run.summary[f"loss_rate_in_{place}"])
 
 
 def _fct(name: str, statistic: str) -> Value:

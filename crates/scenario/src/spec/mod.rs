@@ -18,8 +18,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use shallows_core::Bytes;
 
-use crate::quantity::{Amount, Every, Jitter, Size, Time};
+use crate::quantity::{Amount, Backpressure, Every, Jitter, Size, Time};
 pub(crate) use capture::Capture;
 pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
@@ -93,9 +94,15 @@ pub(crate) struct Host {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nic {
-    /// How much it holds, in bytes or packets. Default `"1000p"`, Linux' transmit queue length.
-    #[serde(default = "thousand_packets")]
-    pub(crate) limit: Amount,
+    /// How much it holds, in bytes or packets. Default with backpressure `"64MB"`: Linux' transmit queue of 1,000 packets, each of
+    /// which is what a connection hands over at once, up to 64 KB. Without it `"1000p"`, as simulators have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<Amount>,
+    /// A connection whose own data fills its part of this queue waits until some of it has left, as in Linux (TCP Small Queues):
+    /// the larger of two segments and what its pacing rate sends in 1 ms, at most this, which Linux calls `tcp_limit_output_bytes`.
+    /// Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue, which drops, as in ns-2.
+    #[serde(default = "one_mebibyte")]
+    pub(crate) backpressure: Backpressure,
     /// Its queues, and which of them sends next. Default `"fifo"`.
     #[serde(default)]
     pub(crate) port: Port,
@@ -158,9 +165,25 @@ pub(crate) enum FctEnd {
     Sender,
 }
 
+impl Nic {
+    /// How much it holds.
+    pub(crate) fn limit(&self) -> Amount {
+        self.limit.unwrap_or(match self.backpressure {
+            Backpressure::Off => Amount::Packets(1_000),
+            Backpressure::Upto(_) => Amount::Bytes(Bytes(64_000_000)),
+        })
+    }
+}
+
 impl Default for Nic {
     fn default() -> Self {
-        Self { limit: thousand_packets(), port: Port::default(), markers: Vec::new(), shaper: None }
+        Self {
+            limit: None,
+            backpressure: one_mebibyte(),
+            port: Port::default(),
+            markers: Vec::new(),
+            shaper: None,
+        }
     }
 }
 
@@ -202,8 +225,9 @@ fn one() -> u64 {
     1
 }
 
-fn thousand_packets() -> Amount {
-    Amount::Packets(1_000)
+fn one_mebibyte() -> Backpressure {
+    // Linux, net/ipv4/tcp_ipv4.c: `sysctl_tcp_limit_output_bytes = 16 * 65536`.
+    Backpressure::Upto(Bytes(16 * 65_536))
 }
 
 fn no_time() -> Time {
@@ -212,5 +236,5 @@ fn no_time() -> Time {
 
 fn bins() -> Vec<Size> {
     // DCTCP (SIGCOMM '10) §4.3 and the papers after it: small up to 100 KB, large above 10 MB.
-    [100_000, 10_000_000].map(|edge| Size(shallows_core::Bytes(edge))).to_vec()
+    [100_000, 10_000_000].map(|edge| Size(Bytes(edge))).to_vec()
 }

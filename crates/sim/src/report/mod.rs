@@ -2,6 +2,7 @@
 
 mod ideal;
 mod parquet;
+mod places;
 mod queries;
 mod statistics;
 mod tables;
@@ -44,6 +45,8 @@ pub struct Report {
     /// Packets of each capture.
     pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
+    /// By link: segments with data that its port dropped.
+    pub(crate) data_dropped: Vec<u64>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
     pub(crate) events: u64,
@@ -130,6 +133,8 @@ impl Report {
         let seconds = self.end.as_secs_f64();
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
         let tally = &self.tally;
+        let (cards, switches) = self.cards_and_switches();
+        let data_dropped = cards.dropped_data + switches.dropped_data;
         json!({
             "name": self.experiment.name,
             "seed": self.experiment.seed,
@@ -143,16 +148,23 @@ impl Report {
                 "sent": tally.packets_sent,
                 "data": tally.data_sent,
                 "dropped": tally.packets_dropped,
-                "dropped_data": tally.data_dropped,
+                "dropped_in_cards": cards.dropped,
+                "dropped_in_switches": switches.dropped,
+                "dropped_data": data_dropped,
+                "dropped_data_in_cards": cards.dropped_data,
+                "dropped_data_in_switches": switches.dropped_data,
                 "dropped_at_dequeue": sum(|port| port.dropped_at_dequeue),
                 "marked": sum(|port| port.marked),
                 "stale": tally.packets_stale,
             },
             "loss_rate": ratio(tally.packets_dropped, tally.packets_sent),
-            "loss_rate_data": ratio(tally.data_dropped, tally.data_sent),
+            "loss_rate_in_cards": ratio(cards.dropped, tally.packets_sent),
+            "loss_rate_in_switches": ratio(switches.dropped, tally.packets_sent),
+            "loss_rate_data": ratio(data_dropped, tally.data_sent),
             "loss_rate_mean_over_ports": self.mean_loss_over_ports(),
             "queries": self.describe_queries(),
             "ping_rtt_us": self.describe_echoes(),
+            "ports": self.describe_ports(),
             "markers": self.describe_markers(),
             "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>(),
             "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits)).sum::<u64>(),
@@ -174,6 +186,7 @@ impl Report {
             warnings
                 .push("no packet was dropped: buffer limits and loss recovery never came into play".into());
         }
+        warnings.extend(self.losses_of_cards());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();
         if lost_acks > 0 {
             warnings.push(format!(
@@ -300,17 +313,6 @@ impl Report {
 
     fn is_after_warm_up(&self, at: Instant) -> bool {
         at.0 >= self.experiment.warm_up.0
-    }
-
-    /// Mean of dropped/received over the switch ports that received something, as BCC's scripts print loss.
-    fn mean_loss_over_ports(&self) -> f64 {
-        let hosts = self.experiment.network.hosts;
-        let ports = self.ports.iter().zip(&self.experiment.network.links);
-        let losses: Vec<f64> = ports
-            .filter(|(port, link)| link.from.0 >= hosts && port.received > 0)
-            .map(|(port, _)| ratio(port.dropped_total(), port.received))
-            .collect();
-        if losses.is_empty() { 0.0 } else { losses.iter().sum::<f64>() / losses.len() as f64 }
     }
 }
 

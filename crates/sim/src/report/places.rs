@@ -1,0 +1,103 @@
+//! Where packets were lost and marked: in the cards of hosts or in switches, and in which tier of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use shallows_core::Bytes;
+use shallows_scenario::PortKind;
+use shallows_switch::port::Counters;
+
+use super::{Report, ratio};
+
+/// What some ports have done together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    ports: u64,
+    received: u64,
+    sent: u64,
+    sent_bytes: Bytes,
+    marked: u64,
+    pub(super) dropped: u64,
+    /// Segments with data among those dropped.
+    pub(super) dropped_data: u64,
+}
+
+impl Totals {
+    fn add(&mut self, port: &Counters, dropped_data: u64) {
+        self.ports += 1;
+        self.received += port.received;
+        self.sent += port.sent;
+        self.sent_bytes += port.sent_bytes;
+        self.marked += port.marked;
+        self.dropped += port.dropped_total();
+        self.dropped_data += dropped_data;
+    }
+
+    fn describe(&self) -> Value {
+        json!({
+            "ports": self.ports,
+            "received": self.received,
+            "sent": self.sent,
+            "sent_bytes": self.sent_bytes.0,
+            "marked": self.marked,
+            "dropped": self.dropped,
+            "dropped_data": self.dropped_data,
+            "loss_rate": ratio(self.dropped, self.received),
+        })
+    }
+}
+
+impl Report {
+    /// What the cards of hosts have done, and what the switches.
+    pub(super) fn cards_and_switches(&self) -> (Totals, Totals) {
+        let hosts = self.experiment.network.hosts;
+        (self.totals(|link| link.from.0 < hosts), self.totals(|link| link.from.0 >= hosts))
+    }
+
+    /// By kind of port, from hosts on: what its ports have done together.
+    pub(super) fn describe_ports(&self) -> Value {
+        let kinds: BTreeMap<PortKind, ()> =
+            self.experiment.network.links.iter().map(|link| (link.kind, ())).collect();
+        let described = kinds
+            .into_keys()
+            .map(|kind| (kind.name().to_owned(), self.totals(|link| link.kind == kind).describe()));
+        Value::Object(described.collect())
+    }
+
+    /// Mean of dropped/received over the switch ports that received something, as BCC's scripts print loss.
+    pub(super) fn mean_loss_over_ports(&self) -> f64 {
+        let hosts = self.experiment.network.hosts;
+        let ports = self.ports.iter().zip(&self.experiment.network.links);
+        let losses: Vec<f64> = ports
+            .filter(|(port, link)| link.from.0 >= hosts && port.received > 0)
+            .map(|(port, _)| ratio(port.dropped_total(), port.received))
+            .collect();
+        if losses.is_empty() { 0.0 } else { losses.iter().sum::<f64>() / losses.len() as f64 }
+    }
+
+    /// Losses that a reader would take for the network's.
+    pub(super) fn losses_of_cards(&self) -> Option<String> {
+        let (cards, switches) = self.cards_and_switches();
+        (cards.dropped > switches.dropped).then(|| {
+            let instead = if self.experiment.backpressure.is_some() {
+                "a larger host.nic.limit, or less traffic that nothing holds back, prevents it"
+            } else {
+                "host.nic.backpressure holds connections back instead, as Linux does"
+            };
+            format!(
+                "{} packets were dropped by the senders' own cards and {} by switches: most losses are not the network's \
+                 ({instead})",
+                cards.dropped, switches.dropped
+            )
+        })
+    }
+
+    fn totals(&self, which: impl Fn(&shallows_scenario::Link) -> bool) -> Totals {
+        let mut totals = Totals::default();
+        let links = self.experiment.network.links.iter().zip(&self.ports).zip(&self.data_dropped);
+        for ((_, port), &data) in links.filter(|((link, _), _)| which(link)) {
+            totals.add(port, data);
+        }
+        totals
+    }
+}

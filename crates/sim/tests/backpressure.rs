@@ -1,0 +1,120 @@
+//! Hosts that hold their connections back: `host.nic.backpressure`.
+
+mod common;
+
+use shallows_sim::Report;
+
+/// One flow whose only bottleneck is its own card: 10 Gb/s all the way, 45 us there and back.
+const SCENARIO: &str = r#"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+link_delay = "11us"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+
+[tcp]
+congestion = "reno"
+rto = { min = "5ms" }
+delayed_ack = { segments = 1 }
+
+[measure]
+traces = [{ ports = ["nic"] }]
+
+[[workload]]
+kind = "incast"
+senders = "1"
+receivers = 0
+size = "50MB"
+"#;
+
+fn dropped(report: &Report) -> [u64; 2] {
+    ["dropped_in_cards", "dropped_in_switches"]
+        .map(|place| report.summary()["packets"][place].as_u64().expect("a count"))
+}
+
+fn largest_backlog(report: &Report) -> u64 {
+    report.port("host1->switch0").expect("a port").max_backlog.0
+}
+
+#[test]
+fn a_sender_loses_nothing_in_its_own_card_and_keeps_its_link_busy() {
+    let held = common::run(SCENARIO, &[]);
+    assert_eq!(dropped(&held), [0, 0]);
+    assert_eq!(held.summary()["retransmits"], 0);
+    // What waits: the limit of 1 MiB, and the packet that went beyond it.
+    let largest = largest_backlog(&held);
+    assert!(((1 << 20)..=(1 << 20) + 1_500).contains(&largest), "{largest}");
+    // 50 MB in segments of 1,448 bytes that take 1,500 are 41.4 ms at 10 Gb/s; slow start takes some round trips more.
+    let time = held.flows().next().and_then(|flow| flow.completion_time).expect("complete").as_secs_f64();
+    assert!((0.0414..0.0420).contains(&time), "{time}");
+}
+
+#[test]
+fn without_backpressure_slow_start_overruns_the_card() {
+    let free = common::run(SCENARIO, &[("host.nic.backpressure", "off")]);
+    let [cards, switches] = dropped(&free);
+    assert!(cards > 100 && switches == 0, "{cards} {switches}");
+    let ports = &free.summary()["ports"];
+    assert_eq!(ports["nic"]["dropped"], cards);
+    assert_eq!((&ports["to-host"]["dropped"], &ports["to-host"]["ports"]), (&0.into(), &4.into()));
+    let warned = free.warnings().iter().any(|warning| warning.contains("dropped by the senders' own cards"));
+    assert!(warned, "{:?}", free.warnings());
+    // Linux' transmit queue length as simulators take it.
+    assert_eq!(largest_backlog(&free), 1_000 * 1_500);
+}
+
+#[test]
+fn a_smaller_limit_holds_less_and_costs_nothing_while_two_packets_wait() {
+    let held = common::run(SCENARIO, &[("host.nic.backpressure", "3000B")]);
+    assert!((3_001..=4_500).contains(&largest_backlog(&held)), "{}", largest_backlog(&held));
+    let time = held.flows().next().and_then(|flow| flow.completion_time).expect("complete").as_secs_f64();
+    assert!((0.0414..0.0420).contains(&time), "{time}");
+    // A window that its host does not let out does not grow beyond twice what is outstanding, which without backpressure
+    // it would.
+    let traced = common::run(
+        SCENARIO,
+        &[
+            ("host.nic.backpressure", "3000B"),
+            ("measure.flow_traces", "[{ flows = [0] }]"),
+            // At its end a flow has nothing left to hold back.
+            ("workload.0", "{ kind = 'long-lived', senders = '1', receivers = 0 }"),
+            ("stop.at", "5ms"),
+        ],
+    );
+    let largest = |quantity| traced.flow_trace(0, quantity).map(|(_, value)| value).fold(0.0, f64::max);
+    let (cwnd, outstanding) = (largest("cwnd_bytes"), largest("pipe_bytes"));
+    assert!(cwnd > 1.5 * outstanding && cwnd < 2.0 * outstanding + 1_448.0, "{cwnd} {outstanding}");
+    assert!(outstanding < 100_000.0, "{outstanding}");
+}
+
+#[test]
+fn connections_that_share_a_card_share_it_evenly() {
+    let report = common::run(
+        SCENARIO,
+        &[("workload.0", "{ kind = 'long-lived', senders = '1', receivers = '2..4' }"), ("stop.at", "40ms")],
+    );
+    assert_eq!(dropped(&report), [0, 0]);
+    let delivered: Vec<f64> = report.flows().map(|flow| flow.delivered.0 as f64).collect();
+    let [a, b] = delivered[..] else { panic!("{delivered:?}") };
+    assert!((a / b - 1.0).abs() < 0.05, "{delivered:?}");
+    // Both have their limit waiting.
+    assert!(largest_backlog(&report) > 2 << 20);
+}
+
+#[test]
+fn losses_in_switches_are_counted_as_theirs() {
+    let report = common::run(
+        SCENARIO,
+        &[("workload.0.senders", "1..4"), ("switch.buffer.pool", "100KB"), ("workload.0.size", "5MB")],
+    );
+    let [cards, switches] = dropped(&report);
+    assert!(cards == 0 && switches > 0);
+    let summary = report.summary();
+    assert_eq!(summary["ports"]["to-host"]["dropped"], switches);
+    assert_eq!(summary["loss_rate"], summary["loss_rate_in_switches"]);
+    assert_eq!(summary["packets"]["dropped_data_in_switches"], summary["packets"]["dropped_data"]);
+    assert!(!report.warnings().iter().any(|warning| warning.contains("own cards")));
+}
