@@ -362,10 +362,22 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         kinds, "hpcc", _from_hpcc, "make a scenario from HPCC's config.txt, topology.txt and flow.txt"
     )
     hpcc.add_argument("source", metavar="CONFIG", help="the configuration, or the folder that holds it")
+    hpcc.add_argument(
+        "--root",
+        metavar="DIR",
+        help="where the simulator is run, from which the paths in CONFIG are; "
+        "default: the folder of CONFIG or the one above",
+    )
     htsim = _add(kinds, "htsim", _from_htsim, "make a scenario from htsim's connection matrix")
     htsim.add_argument("source", metavar="FILE.cm", help="the connection matrix")
     htsim.add_argument(
         "--topo", dest="topology", metavar="FILE.topo", help="the fat tree; default: one switch"
+    )
+    htsim.add_argument(
+        "--start-unit",
+        choices=["ps", "us"],
+        help="of the starts: us for htsim_uec, ps for htsim's other programs; "
+        "default: us where only htsim_uec can be meant",
     )
     for parser in (hpcc, htsim):
         parser.add_argument("-o", dest="out", required=True, metavar="SCENARIO.toml", help="what to write")
@@ -376,6 +388,12 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
             default=[],
             metavar="KEY",
             help="do without what this key does; may be repeated",
+        )
+        parser.add_argument(
+            "--ignore-unmodelled",
+            dest="unmodelled",
+            action="store_true",
+            help="do without all that has no counterpart in a scenario; what that is, is listed",
         )
     kinds = _add_formats(commands, "export", "write another simulator's files from scenarios and runs")
     export = _add(kinds, "hpcc", _to_hpcc, "write HPCC's fct.txt, flow.txt or topology.txt")

@@ -15,6 +15,7 @@ from shallows.errors import ShallowsError
 from shallows.foreign import export
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
+from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import write
 from shallows.running import Source
 from shared import Shell
@@ -23,7 +24,9 @@ FILES = ROOT / "experiments" / "foreign"
 """Made by hand, in the formats of others."""
 
 EXPECTED = Path(__file__).parent / "foreign"
-"""What they become."""
+"""What they become; and files with the shapes of HPCC's descendants and of htsim_uec, with theirs."""
+
+UNMODELLED = Ignored(unmodelled=True)
 
 
 def lines(text: str) -> list[str]:
@@ -49,6 +52,32 @@ def change(path: Path, old: str, new: str) -> None:
 def test_hpcc_files_become_the_scenario_that_they_describe(hpcc: Path, tmp_path: Path) -> None:
     write(import_hpcc(hpcc), tmp_path / "hpcc.toml")
     for name in ("hpcc.toml", "hpcc.flows.csv"):
+        assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "ignored"),
+    [
+        ("powertcp", "examples/ours/config.txt", UNMODELLED),
+        ("reverie", "config.txt", Ignored()),
+        ("hawkeye", "mix/config.txt", UNMODELLED),
+        ("conweave", "config.txt", Ignored()),
+        ("simai", "config.txt", UNMODELLED),
+    ],
+)
+def test_files_of_hpccs_descendants_are_read_as_their_programs_read_them(
+    family: str, config: str, ignored: Ignored, tmp_path: Path
+) -> None:
+    root = EXPECTED / family
+    write(import_hpcc(root / config, ignored, root), tmp_path / f"{family}.toml")
+    for name in (f"{family}.toml", f"{family}.flows.csv"):
+        assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
+
+
+@pytest.mark.parametrize("matrix", ["messages", "endless", "microseconds"])
+def test_matrices_of_htsims_other_programs_are_read_as_they_read_them(matrix: str, tmp_path: Path) -> None:
+    write(import_htsim(EXPECTED / f"{matrix}.cm", None), tmp_path / f"{matrix}.toml")
+    for name in (f"{matrix}.toml", f"{matrix}.flows.csv"):
         assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
 
 
@@ -144,43 +173,153 @@ def test_what_has_no_counterpart_is_named_with_all_its_lines(hpcc: Path, shell: 
         "config.txt:17: HAS_WIN: it has no counterpart in a scenario and would be ignored" in refused.stderr
     )
     assert "config.txt:18: USE_DYNAMIC_PFC_THRESHOLD: " in refused.stderr
-    options = refused.stderr.split("or say so: ")[1].split()
-    assert options == ["--ignore", "HAS_WIN", "--ignore", "USE_DYNAMIC_PFC_THRESHOLD"]
-    accepted = shell("import", "hpcc", hpcc, "-o", "mine.toml", *options)
-    assert accepted.returncode == 0
-    assert "note: HAS_WIN, USE_DYNAMIC_PFC_THRESHOLD: ignored, as asked" in accepted.stdout
+    assert refused.stderr.endswith("or say so: --ignore KEY for each, or --ignore-unmodelled\n")
+    each = shell(
+        "import", "hpcc", hpcc, "-o", "a.toml", "--ignore", "HAS_WIN", "--ignore", "USE_DYNAMIC_PFC_THRESHOLD"
+    )
+    every = shell("import", "hpcc", hpcc, "-o", "b.toml", "--ignore-unmodelled")
+    assert each.returncode == every.returncode == 0
+    for text in (each.stdout, every.stdout, (hpcc.parent / "a.toml").read_text()):
+        assert "left out, as asked: HAS_WIN 1, USE_DYNAMIC_PFC_THRESHOLD 1\n" in text
 
 
-def test_other_modes_are_refused_with_the_keys_that_only_they_read(hpcc: Path) -> None:
-    change(hpcc / "config.txt", "CC_MODE 8", "CC_MODE 3")
+def test_parameters_go_with_the_congestion_control_that_reads_them(hpcc: Path) -> None:
+    # RATE_AI is of the modes 1, 3, 7 and 10; DCTCP_RATE_AI and the gain are of 8; MIN_RATE is of all.
+    change(hpcc / "config.txt", "CC_MODE 8", "CC_MODE 3\nDCTCP_RATE_AI 1000Mb/s\nU_TARGET 0.95")
     with pytest.raises(ShallowsError) as refused:
         import_hpcc(hpcc)
-    assert ":8: CC_MODE: congestion control 3 (HPCC) is not modelled; 8 (DCTCP) is" in str(refused.value)
-    assert str(refused.value).endswith("--ignore CC_MODE --ignore RATE_AI")
-    assert import_hpcc(hpcc, ["CC_MODE", "RATE_AI"]).tables["tcp"]["congestion"]["kind"] == "dctcp"
+    config = hpcc / "config.txt"
+    assert refused.value.message == (
+        f"{config}:8: CC_MODE: congestion control 3 (HPCC) is not modelled; 8 (DCTCP) is"
+    )
+    change(config, "EWMA_GAIN 0.0625", "EWMA_GAIN 0.00390625")
+    imported = import_hpcc(hpcc, Ignored(["CC_MODE"]))
+    assert imported.tables["tcp"]["congestion"] == {"kind": "dctcp", "g": 0.0625}
+    assert "left out, as asked: CC_MODE 3 (HPCC; the scenario has DCTCP)" in imported.notes
+    change(config, "CC_MODE 3", "CC_MODE 8\nMIN_RATE 100Mb/s")
+    with pytest.raises(ShallowsError) as refused:
+        import_hpcc(hpcc)
+    named = [line.split(": ")[1] for line in lines(refused.value.message)]
+    assert named == ["MIN_RATE", "DCTCP_RATE_AI"]
+
+
+def test_what_hpcc_passes_over_is_left_out_with_a_note(hpcc: Path) -> None:
+    before = import_hpcc(hpcc)
+    with (hpcc / "topology.txt").open("a") as file:
+        file.write("\n4 5 1Gbps 1us 0\nFirst line: nodes, switches, links\n")
+    with (hpcc / "flow.txt").open("a") as file:
+        file.write("0 1 9 once unread\n")
+    change(hpcc / "config.txt", "KMIN_MAP 2 1", "KMIN_MAP 3 100000000000 7 1")
+    change(hpcc / "config.txt", "CC_MODE 8", "# not so: CC_MODE 3\nCC_MODE 8 or so")
+    after = import_hpcc(hpcc)
+    assert (after.tables, after.flows) == (before.tables, before.flows)
+    assert [note for note in after.notes if note not in before.notes] == [
+        "config.txt:8: no comment to HPCC, which reads CC_MODE there, as this",
+        "config.txt:9: CC_MODE is given again; this line counts, as there",
+        "config.txt:9: or so: left out, as HPCC passes over it",
+        "config.txt:16: KMIN_MAP has 100000000000 again; the last counts, as there",
+        "topology.txt: left out from line 9 on, as HPCC does; it says 5 links",
+        "flow.txt: left out from line 5 on, as HPCC does; it says 3 flows",
+    ]
+
+
+def test_paths_are_from_the_root_of_the_simulator_where_one_is_named(shell: Shell) -> None:
+    config = EXPECTED / "powertcp" / "examples" / "ours" / "config.txt"
+    refused = shell("import", "hpcc", config, "-o", "mine.toml", "--ignore-unmodelled")
+    assert refused.returncode == 1
+    assert "config.txt:6: there is no file" in refused.stderr
+    assert "name the folder in which the simulator is run: --root DIR" in refused.stderr
+    root = EXPECTED / "powertcp"
+    accepted = shell("import", "hpcc", config, "-o", "mine.toml", "--ignore-unmodelled", "--root", root)
+    assert accepted.returncode == 0, accepted.stderr
+
+
+def test_links_that_lose_packets_are_left_whole_only_when_asked(hpcc: Path) -> None:
+    change(hpcc / "topology.txt", "1us 0", "1us 0.01")
+    assert "left out, as asked: error rates of links (line 3)" in import_hpcc(hpcc, UNMODELLED).notes
+    with pytest.raises(ShallowsError, match="an error rate of"):
+        import_hpcc(hpcc, Ignored(["RATE_AI"]))
+
+
+def test_hpccs_own_sizes_end_at_32_bits_and_powertcps_do_not(hpcc: Path) -> None:
+    change(hpcc / "flow.txt", "100 4000", "100 4294967296")
+    note = "flow.txt: HPCC cannot read sizes of 4 GiB and more (line 3)"
+    assert note in import_hpcc(hpcc).notes
+    change(hpcc / "topology.txt", "6 2 5", "6 2 2 5")
+    assert note not in import_hpcc(hpcc).notes
+
+
+@pytest.mark.parametrize(("unit", "start"), [(None, 3_000_000), ("us", 3_000_000), ("ps", 3)])
+def test_starts_are_in_the_unit_of_the_program_that_reads_them(unit: str | None, start: int) -> None:
+    # 3 and 12: htsim_uec has microseconds; 3 ps is less than a bit at any rate, so that only it can be meant.
+    imported = import_htsim(EXPECTED / "microseconds.cm", None, start_unit=unit)
+    assert imported.flows[0].start_ps == start
+
+
+def test_flows_without_an_end_need_no_list(tmp_path: Path) -> None:
+    path = tmp_path / "two.cm"
+    path.write_text("Nodes 3\nConnections 2\n0->1 start 0 size 0\n2->1 start 0 size 0\n")
+    assert write(import_htsim(path, None), tmp_path / "two.toml") == [tmp_path / "two.toml"]
+    [workload] = shallows.Scenario.load(tmp_path / "two.toml").resolved["workload"]
+    assert workload["kind"] == "long-lived"
+
+
+def test_what_a_matrix_loses_is_listed(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FILES / "htsim" / "incast.cm", tmp_path))
+    change(path, "id 2", "id 2 prio 3")
+    change(path, "id 3", "addon id 3")
+    imported = import_htsim(path, None, UNMODELLED)
+    assert imported.flows == import_htsim(FILES / "htsim" / "incast.cm", None).flows
+    assert "left out, as asked: prio (line 6), addon (line 7)" in imported.notes
+
+
+def test_messages_of_a_connection_follow_one_another(tmp_path: Path, shell: Shell) -> None:
+    assert shell("import", "htsim", EXPECTED / "messages.cm", "-o", "mine.toml").returncode == 0
+    run = shell("run", "mine.toml", "--set", "host.jitter=off", "--out", "run")
+    assert run.returncode == 0, run.stderr
+    flows = shallows.Run(tmp_path / "run").flows
+    ends = {
+        (row["source"], row["size_bytes"]): row["arrival_us"] + row["fct_receiver_us"]
+        for row in flows.iter_rows(named=True)
+    }
+    assert ends[0, 9000] < ends[0, 5000] < ends[0, 4000], "all three waited for the connection, in order"
+    ports = {row["source_port"] for row in flows.iter_rows(named=True) if row["source"] == 0}
+    assert len(ports) == 1, "one connection"
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("topology.txt", "6 2 5", "6 2 5 9", "topology.txt:1: 4 words where 3 are expected"),
+        ("topology.txt", "6 2 5", "6 2 5 9 9", "topology.txt:1: 5 words where 3 are expected"),
         ("topology.txt", "6 2 5", "6 2 6", "topology.txt:1: 6 links, but only 5 lines follow"),
-        ("topology.txt", "6 2 5", "6 2 4", "topology.txt:7: one line too many"),
-        ("topology.txt", "4 5\n", "4\n", "topology.txt:2: 1 switches; the first line says 2"),
+        ("topology.txt", "6 2 5", "6 2 5 5 9 H100", "topology.txt:1: 5 NVSwitches, which give hosts"),
+        (
+            "topology.txt",
+            "4 5\n",
+            "4\n",
+            "topology.txt:3: 1 switches are listed above; the first line says 2",
+        ),
+        ("topology.txt", "4 5\n", "4\n4\n", "topology.txt:3: switch 4 stands in line 2 too"),
+        ("topology.txt", "4 5\n", "4 5 0\n", "topology.txt:2: 3 switches; the first line says 2"),
         ("topology.txt", "0 4 100Gbps", "0 6 100Gbps", 'topology.txt:3: node "6" is no such number'),
         ("topology.txt", "0 4 100Gbps", "0 1 100Gbps", "topology.txt:3: two hosts are linked"),
         ("topology.txt", "1 4 100Gb/s", "0 4 100Gb/s", "topology.txt:4: host 0 has a second link"),
         ("topology.txt", "100Gbps", "fast", 'topology.txt:3: "fast" is no rate'),
         ("topology.txt", "1us 0", "1us 0.01", "topology.txt:3: an error rate of 0.01"),
         ("topology.txt", "0.001ms", "a", 'topology.txt:4: the delay "a" is no time'),
-        ("flow.txt", "3\n", "2\n", "flow.txt:4: one line too many: flow.txt says 2 flows"),
+        ("flow.txt", "3\n", "0\n", "flow.txt:1: it lists no flow"),
+        ("flow.txt", "3\n", "4\n", "flow.txt:1: 4 flows, but only 3 lines follow"),
+        ("flow.txt", "1 3 3 100", "1 3 3", "flow.txt:3: 5 words where 6 are expected"),
         ("flow.txt", "1 3 3", "1 4 3", "flow.txt:3: node 4 is no host"),
         ("flow.txt", "1 3 3", "1 3 0", 'flow.txt:3: the priority group "0" is no such number'),
         ("flow.txt", "100 4000", "100 0", 'flow.txt:3: the size "0" is no such number'),
         ("flow.txt", "2.000001", "1.9", "flow.txt:3: it starts before the flow above it"),
         ("flow.txt", "2.000001", "soon", 'flow.txt:3: the start "soon" is no number'),
-        ("config.txt", "CC_MODE 8\n", "CC_MODE 8\nCC_MODE 8\n", "config.txt:9: CC_MODE is given again"),
-        ("config.txt", "KMIN_MAP 2", "KMIN_MAP 3", "config.txt:15: 6 words where 8 are expected"),
+        ("config.txt", "CC_MODE 8\n", "CC_MODE\n8\n", "config.txt:8: CC_MODE has 0 of 1 values"),
+        ("config.txt", "CC_MODE 8\n", "CC_MODE 8\nLB_MODE 9\n", "config.txt:9: LB_MODE: load balancing 9"),
+        ("config.txt", "RATE_AI", "RATE_IA", "config.txt:10: RATE_IA: it is no key of HPCC's family"),
+        ("config.txt", "KMIN_MAP 2", "KMIN_MAP 3", "config.txt:15: KMIN_MAP has 5 of 7 values"),
+        ("config.txt", "KMIN_MAP 2", "KMIN_MAP two", 'config.txt:15: KMIN_MAP "two" is no count'),
         ("config.txt", "400000000000 400\n", "4 400\n", "config.txt:15: nothing for links of 400000000000"),
         ("config.txt", "EWMA_GAIN 0.0625\n", "", "config.txt has no EWMA_GAIN"),
         ("config.txt", "LINK 0.0000", "LINK 0.001", "config.txt:11: ERROR_RATE_PER_LINK: it has no"),
@@ -208,7 +347,14 @@ def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, 
         ("id 2", "id 1", ":6: id 1 is that of line 5 too"),
         ("id 2", "id 2 prio 3", ":6: prio: it orders the pulls of receivers"),
         ("id 2", "id 2 colour 3", ':6: "colour" is not known'),
-        ("15000 recv_done_trigger 1\n3->0", "0 recv_done_trigger 1\n3->0", ':6: size "0" is no such number'),
+        (
+            "15000 recv_done_trigger 1\n3->0",
+            "0 recv_done_trigger 1\n3->0",
+            ":6: a flow of size 0, which never",
+        ),
+        ("15000 recv_done_trigger 1\n3->0", "-1\n3->0", ':6: size "-1" is no such number'),
+        ("2->0 id 2", "1->0 id 2 msg", ":6: connections 1 and 2 between the same hosts"),
+        ("2->0 id 2", "2->0 msg", ":6: no id"),
         ("trigger 1 size 30000", "trigger 9 size 30000", ":8: there is no trigger 9"),
         ("trigger 1 size 30000", "start 0 trigger 1 size 30000", ":8: neither or both"),
         ("count 3", "count 4", ":8: trigger 1 is fired 3 times; its flows need 4"),
@@ -216,7 +362,7 @@ def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, 
         ("multishot", "oneshot", ":14: trigger 3 is fired 2 times, a oneshot of 1"),
         ("multishot", "sometimes", ':14: "sometimes" does not belong here'),
         ("trigger id 2", "trigger id 1", ":13: trigger 1 stands in line 12 too"),
-        ("trigger id 3 multishot", "failure switch_type TOR", ":14: links do not fail here"),
+        ("trigger id 3 multishot", "failure switch_type TOR", ":14: failure: links do not fail here"),
     ],
 )
 def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -11,18 +11,25 @@ from shallows.errors import ShallowsError
 from shallows.foreign import export
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
+from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import Imported, write
 
 
 def from_hpcc(options: argparse.Namespace) -> int:
     """`shallows import hpcc`."""
-    return _write(import_hpcc(Path(options.source), options.ignored), options)
+    root = Path(options.root) if options.root else None
+    return _write(import_hpcc(Path(options.source), _ignored(options), root), options)
 
 
 def from_htsim(options: argparse.Namespace) -> int:
     """`shallows import htsim`."""
     topology = Path(options.topology) if options.topology else None
-    return _write(import_htsim(Path(options.source), topology, options.ignored), options)
+    imported = import_htsim(Path(options.source), topology, _ignored(options), options.start_unit)
+    return _write(imported, options)
+
+
+def _ignored(options: argparse.Namespace) -> Ignored:
+    return Ignored(options.ignored, unmodelled=options.unmodelled)
 
 
 def _write(imported: Imported, options: argparse.Namespace) -> int:

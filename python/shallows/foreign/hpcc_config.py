@@ -1,64 +1,18 @@
-"""The keys of HPCC's `config.txt`: those that a scenario has, those that mean nothing to it, the rest."""
+"""HPCC's `config.txt`: what its keys say to a scenario, and what of it is left out or refused."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.foreign.reading import PS_PER_S, Line, read_lines
+from shallows.foreign import hpcc_keys as keys
+from shallows.foreign.ignoring import NOTHING, Ignored
+from shallows.foreign.reading import PS_PER_S, Line
 
-DCTCP = 8
-
-MAPPED = {
-    "TOPOLOGY_FILE",
-    "FLOW_FILE",
-    "SIMULATOR_STOP_TIME",
-    "PACKET_PAYLOAD_SIZE",
-    "CC_MODE",
-    "EWMA_GAIN",
-    "ENABLE_QCN",
-    "KMIN_MAP",
-    "KMAX_MAP",
-    "PMAX_MAP",
-    "BUFFER_SIZE",
-    "L2_ACK_INTERVAL",
-}
-OUTPUT = {
-    "TRACE_FILE",
-    "TRACE_OUTPUT_FILE",
-    "ENABLE_TRACE",
-    "FCT_OUTPUT_FILE",
-    "PFC_OUTPUT_FILE",
-    "QLEN_MON_FILE",
-    "QLEN_MON_START",
-    "QLEN_MON_END",
-}
-"""They say what HPCC writes."""
-UNREAD = {"DATA_RATE", "LINK_DELAY"}
-"""HPCC takes them from its topology file."""
-OTHER_MODES = {
-    "CLAMP_TARGET_RATE",
-    "ALPHA_RESUME_INTERVAL",
-    "RP_TIMER",
-    "FAST_RECOVERY_TIMES",
-    "RATE_AI",
-    "RATE_HAI",
-    "RATE_DECREASE_INTERVAL",
-    "MI_THRESH",
-    "FAST_REACT",
-    "U_TARGET",
-    "INT_MULTI",
-    "MULTI_RATE",
-    "SAMPLE_FEEDBACK",
-    "PINT_LOG_BASE",
-    "PINT_PROB",
-}
-"""rdma-hw.cc reads them in modes other than 8."""
-OFF = {"ERROR_RATE_PER_LINK": 1, "ACK_HIGH_PRIO": 1, "LINK_DOWN": 3}
-"""They change nothing where their values, so many, are 0."""
-MODES = {1: "DCQCN", 3: "HPCC", 7: "TIMELY", DCTCP: "DCTCP", 10: "HPCC-PINT"}
+GAIN = 0.0625
+"""DCTCP's g where the file gives none for it: RFC 8257 §4.2."""
 
 
 @dataclass(frozen=True)
@@ -67,34 +21,39 @@ class Config:
 
     file: Path
     lines: dict[str, Line]
+    root: Path | None
     payload: int
     stop_ps: int
     gain: float
-    buffer_mib: int
+    buffer: str
     segments_per_ack: int
     marks: bool
     thresholds: dict[str, dict[int, Decimal]]
     notes: list[str]
 
     def path(self, key: str) -> Path:
-        """A file that it names, from its own folder or the one above, where HPCC is run."""
+        """A file that it names: from the root where one is given, else from its folder or the one above."""
         line = self.lines[key]
-        places = [folder / line.words[1] for folder in (self.file.parent, self.file.parent.parent)]
+        above = [self.file.parent, self.file.parent.parent]
+        places = [folder / line.words[1] for folder in ([self.root] if self.root else above)]
         found = next((place for place in places if place.is_file()), None)
         if found is None:
-            raise line.error(f"there is no file {places[0]}, nor {places[1]}", "mend the path")
+            raise line.error(
+                f"there is no file {', nor '.join(map(str, places))}",
+                "mend the path, or name the folder in which the simulator is run: --root DIR",
+            )
         return found
 
     def marker(self, rate: int) -> dict[str, Any]:
         """The marker of ports of this rate: on leaving, by what stays in the queue (switch-node.cc)."""
-        values = []
+        found = []
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:
                 raise self.lines[key].error(
                     f"nothing for links of {rate} bit/s", "HPCC needs an entry for the rate of every link"
                 )
-            values.append(self.thresholds[key][rate])
-        kmin, kmax, pmax = values
+            found.append(self.thresholds[key][rate])
+        kmin, kmax, pmax = found
         if kmin > kmax:
             message = f"links of {rate} bit/s have KMIN {kmin} above KMAX {kmax}"
             raise self.lines["KMIN_MAP"].error(message, "KMIN is at most KMAX")
@@ -111,40 +70,34 @@ class Config:
         }
 
 
-def read_config(path: Path, ignored: Sequence[str] = ()) -> Config:
+def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING) -> Config:
     """Read a configuration; every key that would be ignored is named, unless it is in `ignored`."""
-    lines: dict[str, Line] = {}
-    for line in read_lines(path, comment="#"):
-        key = line.words[0]
-        if key in lines:
-            raise line.error(
-                f"{key} is given again, first in line {lines[key].number}", "keep one of the two"
-            )
-        lines[key] = line
-    if unknown := [key for key in ignored if key not in lines]:
+    notes: list[str] = []
+    lines = keys.read(path, notes)
+    if unknown := [key for key in ignored.keys if key not in lines and key != "CC_MODE"]:
         raise ShallowsError(f"{path} has no key {unknown[0]} to ignore", "leave out this --ignore")
-    lines = {key: line for key, line in lines.items() if key not in ignored}
-    _refuse_unmapped(path, lines, ignored)
+    mode = _one(lines, "CC_MODE", keys.DCQCN, 0, 100)
+    of_hawkeye = sorted(keys.OF_HAWKEYE & lines.keys())
+    lines = _without(path, lines, mode, ignored, notes)
     for key in ("TOPOLOGY_FILE", "FLOW_FILE"):
         if key not in lines:
             raise ShallowsError(f"{path} has no {key}", f"add a line {key} FILE")
-        lines[key].expect(2, f"{key} FILE")
     marks = _one(lines, "ENABLE_QCN", 1, 0, 1) == 1
     payload = _one(lines, "PACKET_PAYLOAD_SIZE", 1_000, 100, 9_000)
     every = _one(lines, "L2_ACK_INTERVAL", 1, 1, 1 << 40)
     return Config(
         file=path,
         lines=lines,
+        root=root,
         payload=payload,
         stop_ps=_stop(lines),
-        gain=_gain(path, lines, ignored),
-        # third.cc: times 1024 · 1024.
-        buffer_mib=_one(lines, "BUFFER_SIZE", 16, 1, 1 << 20),
+        gain=_gain(path, lines, mode, ignored),
+        buffer=_buffer(lines, of_hawkeye, notes),
         # rdma-hw.cc: an acknowledgement for each so many bytes.
         segments_per_ack=max(1, -(-every // payload)),
         marks=marks,
-        thresholds=_thresholds(path, lines) if marks else {},
-        notes=_notes(lines, ignored),
+        thresholds=_thresholds(path, lines, notes) if marks else {},
+        notes=notes,
     )
 
 
@@ -152,63 +105,113 @@ def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) 
     """The whole number of a key; its default is that of third.cc."""
     if key not in lines:
         return default
-    lines[key].expect(2, f"{key} NUMBER")
     return lines[key].whole(key, lines[key].words[1], least, most)
 
 
+def _without(
+    path: Path, lines: dict[str, Line], mode: int, ignored: Ignored, notes: list[str]
+) -> dict[str, Line]:
+    """The lines that say something to a scenario; the others are noted, or refused together."""
+    lost = {key: why for key, why in _unmodelled(lines, mode) if key not in ignored}
+    if lost:
+        texts = [f"{_place(path, lines, key)}: {key}: {why}" for key, why in lost.items()]
+        raise ShallowsError(
+            "\n".join(texts),
+            "take out what you can do without, or say so: --ignore KEY for each, or --ignore-unmodelled",
+        )
+    left_out = dict.fromkeys([key for key, _ in _unmodelled(lines, mode)] + list(ignored.keys))
+    if left_out:
+        notes.append(f"left out, as asked: {', '.join(_said(key, lines, mode) for key in left_out)}")
+    for names, why in _meaningless(lines, mode):
+        if names:
+            notes.append(f"no part of the scenario, for {why}: {', '.join(sorted(names))}")
+    return {key: line for key, line in lines.items() if key not in left_out}
+
+
+def _unmodelled(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
+    """Keys that have an effect there and none here, and why."""
+    if mode != keys.DCTCP:
+        name = keys.MODES.get(mode, "unknown")
+        given = "" if "CC_MODE" in lines else ", which is the default,"
+        yield "CC_MODE", f"congestion control {mode} ({name}){given} is not modelled; 8 (DCTCP) is"
+    silent = set().union(keys.MAPPED, *(names for names, _ in _meaningless(lines, mode)))
+    for key, line in lines.items():
+        if key == "LB_MODE" and key not in silent:
+            yield key, f"load balancing {line.words[1]} is not modelled; 0 (ECMP) is"
+        elif key not in silent and not (key == "EWMA_GAIN" and mode == keys.DCTCP):
+            known = "has no counterpart in a scenario" if key in keys.KNOWN else "is no key of HPCC's family"
+            yield key, f"it {known} and would be ignored"
+
+
+def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]]:
+    """Keys that change no result of ours, and why; without the mode, its parameters say nothing."""
+    of_modes = set().union(*keys.OF_MODES.values())
+    chosen = keys.OF_MODES[keys.DCTCP] if mode == keys.DCTCP else set()
+    off = {key for key, count in keys.OFF.items() if key in lines and _zero(lines[key], count)}
+    return [
+        (keys.OUTPUT & lines.keys(), "HPCC only writes or measures by it"),
+        (keys.UNREAD & lines.keys(), "HPCC reads it in its topology file"),
+        ((of_modes - chosen) & lines.keys(), "it is of congestion controls that the scenario has not"),
+        (keys.OF_CONWEAVE & lines.keys(), "it is of ConWeave, LB_MODE 9"),
+        (keys.SEEDS & lines.keys(), "seeds are given as one runs it"),
+        (off, "it is off"),
+    ]
+
+
+def _zero(line: Line, count: int) -> bool:
+    """Whether all values are zeros, however they are written."""
+    return len(line.words) == 1 + count and all(not value.strip("0.") for value in line.words[1:])
+
+
+def _place(path: Path, lines: dict[str, Line], key: str) -> str:
+    return f"{path}:{lines[key].number}" if key in lines else str(path)
+
+
+def _said(key: str, lines: dict[str, Line], mode: int) -> str:
+    """A key and what it says."""
+    said = " ".join(lines[key].words) if key in lines else f"{key} {mode}"
+    if key == "CC_MODE":
+        return f"{said} ({keys.MODES.get(mode, 'unknown')}; the scenario has DCTCP)"
+    return said if len(said) <= 60 else f"{said[:60]}…"
+
+
 def _stop(lines: dict[str, Line]) -> int:
+    if "SIMULATOR_STOP_TIME" not in lines and "FLOWGEN_STOP_TIME" in lines:
+        # ConWeave's network-load-balance.cc: ten seconds after the last flow.
+        line = lines["FLOWGEN_STOP_TIME"]
+        return line.picoseconds("the stop time", line.words[1], PS_PER_S) + 10 * PS_PER_S
     if "SIMULATOR_STOP_TIME" not in lines:
         return 301 * PS_PER_S // 100
     line = lines["SIMULATOR_STOP_TIME"]
-    line.expect(2, "SIMULATOR_STOP_TIME SECONDS")
     stop = line.picoseconds("the stop time", line.words[1], PS_PER_S)
     if stop == 0:
         raise line.error("the run would end before it begins", "write a time above 0")
     return stop
 
 
-def _gain(path: Path, lines: dict[str, Line], ignored: Sequence[str]) -> float:
-    """DCTCP's g; HPCC's own default is 0, by the division of two integers."""
+def _gain(path: Path, lines: dict[str, Line], mode: int, ignored: Ignored) -> float:
+    """DCTCP's g, which in other modes is another; HPCC's own default is 0, by a division of integers."""
+    if mode != keys.DCTCP or "EWMA_GAIN" in ignored.keys:
+        return GAIN
     if "EWMA_GAIN" not in lines:
-        if "EWMA_GAIN" in ignored or "CC_MODE" in ignored:
-            return 0.0625
         raise ShallowsError(f"{path} has no EWMA_GAIN", "add a line such as EWMA_GAIN 0.0625 (DCTCP's g)")
     line = lines["EWMA_GAIN"]
-    line.expect(2, "EWMA_GAIN NUMBER")
     gain = float(line.decimal("EWMA_GAIN", line.words[1]))
     if not 0 < gain <= 1:
         raise line.error(f"a gain of {line.words[1]}", "DCTCP's g is above 0 and at most 1, usually 0.0625")
     return gain
 
 
-def _refuse_unmapped(path: Path, lines: dict[str, Line], ignored: Sequence[str]) -> None:
-    """Raise if a key has an effect in HPCC that would be lost, naming all of them with their lines."""
-    mode = _one(lines, "CC_MODE", 1, 0, 100)
-    lost: dict[str, str] = {}
-    if mode != DCTCP and "CC_MODE" not in ignored:
-        name = MODES.get(mode, "unknown")
-        if "CC_MODE" not in lines:
-            raise ShallowsError(
-                f"{path} has no CC_MODE, which makes it 1, DCQCN; only 8, DCTCP, is modelled", "add CC_MODE 8"
-            )
-        lost["CC_MODE"] = f"congestion control {mode} ({name}) is not modelled; 8 (DCTCP) is"
-    understood = MAPPED | OUTPUT | UNREAD | (OTHER_MODES if mode == DCTCP else set())
-    for key, line in lines.items():
-        if key not in understood and not _is_off(key, line):
-            lost[key] = "it has no counterpart in a scenario and would be ignored"
-    if lost:
-        texts = [f"{path}:{lines[key].number}: {key}: {why}" for key, why in lost.items()]
-        options = " ".join(f"--ignore {key}" for key in lost)
-        raise ShallowsError("\n".join(texts), f"take out what you can do without, or say so: {options}")
+def _buffer(lines: dict[str, Line], of_hawkeye: list[str], notes: list[str]) -> str:
+    # third.cc: times 1024 · 1024, but for Hawkeye's.
+    size = _one(lines, "BUFFER_SIZE", 16, 1, 1 << 20)
+    if of_hawkeye:
+        notes.append(f"{of_hawkeye[0]} is Hawkeye's alone, which takes BUFFER_SIZE in KiB: {size} KiB")
+        return f"{size}KiB"
+    return f"{size}MiB"
 
 
-def _is_off(key: str, line: Line) -> bool:
-    """Whether a key of `OFF` is off, however its zeros are written."""
-    values = line.words[1:]
-    return OFF.get(key) == len(values) and all(not value.strip("0.") for value in values)
-
-
-def _thresholds(path: Path, lines: dict[str, Line]) -> dict[str, dict[int, Decimal]]:
+def _thresholds(path: Path, lines: dict[str, Line], notes: list[str]) -> dict[str, dict[int, Decimal]]:
     """Of each map, the values by rate: kilobytes, kilobytes, and a probability."""
     maps: dict[str, dict[int, Decimal]] = {}
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
@@ -217,34 +220,16 @@ def _thresholds(path: Path, lines: dict[str, Line]) -> dict[str, dict[int, Decim
                 f"{path} has no {key}", f"add a line {key} COUNT RATE VALUE …, or ENABLE_QCN 0"
             )
         line = lines[key]
-        form = f"{key} COUNT RATE VALUE RATE VALUE …"
-        if len(line.words) < 2:
-            line.expect(4, form)
-        count = line.whole("the count", line.words[1], 1, 1_000)
-        line.expect(2 + 2 * count, form)
-        rates = [line.whole("the rate", word, 1) for word in line.words[2::2]]
-        values = [line.decimal("the value", word) for word in line.words[3::2]]
-        if len(set(rates)) < len(rates):
-            raise line.error("a rate has two values", "give one for each")
-        if key != "PMAX_MAP":
+        maps[key] = {}
+        for word, value in zip(line.words[2::2], line.words[3::2], strict=True):
+            rate = line.whole("the rate", word, 1)
+            if rate in maps[key]:
+                notes.append(f"{path.name}:{line.number}: {key} has {rate} again; the last counts, as there")
             # switch-mmu.cc: times 1000.
-            values = [Decimal(line.whole("the threshold", word, 0, 10**9)) for word in line.words[3::2]]
-        maps[key] = dict(zip(rates, values, strict=True))
+            whole = key != "PMAX_MAP"
+            maps[key][rate] = (
+                Decimal(line.whole("the threshold", value, 0, 10**9))
+                if whole
+                else line.decimal("the value", value)
+            )
     return maps
-
-
-def _notes(lines: dict[str, Line], ignored: Sequence[str]) -> list[str]:
-    """What became of the keys that have no place in the scenario."""
-    reasons = [
-        (OUTPUT, "they say what HPCC writes"),
-        (UNREAD, "HPCC takes them from its topology file"),
-        (OTHER_MODES, "HPCC does not read them under CC_MODE 8"),
-        (set(OFF), "they are off"),
-    ]
-    notes = []
-    for keys, why in reasons:
-        if found := sorted(keys & lines.keys()):
-            notes.append(f"{', '.join(found)}: no part of the scenario; {why}")
-    if ignored:
-        notes.append(f"{', '.join(ignored)}: ignored, as asked")
-    return notes

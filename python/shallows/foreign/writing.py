@@ -1,6 +1,7 @@
 """Scenarios that are made from other files: quantities, lists of flows, and the two files they become."""
 
 import tempfile
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -195,20 +196,30 @@ class Imported:
     """Its tables in their order, but for the workload."""
     flows: list[Flow]
     workload: dict[str, Any] = field(default_factory=dict)
+    """What its list of flows has beside its path."""
+    further: list[dict[str, Any]] = field(default_factory=list)
+    """Workloads beside the list of flows, which there is if any are listed."""
     comments: dict[str, str] = field(default_factory=dict)
     """What to say above a table, by its name."""
     notes: list[str] = field(default_factory=list)
-    """What to tell the user."""
+    """What to tell the user, and readers of the scenario."""
 
     def text(self, flow_file: str) -> str:
         """The scenario."""
         lines = [f"# Imported from {self.origin}."]
+        for note in self.notes:
+            lines += textwrap.wrap(note, 110, initial_indent="# - ", subsequent_indent="#   ")
         for name, table in self.tables.items():
             lines += ["", *(f"# {line}" for line in self.comments.get(name, "").splitlines()), f"[{name}]"]
             for key, value in table.items():
                 lines += _entry(key, value)
-        workload = {"kind": "trace", "path": flow_file, **self.workload}
-        lines += ["", "[[workload]]", *(f"{key} = {toml_value(value)}" for key, value in workload.items())]
+        listed = [{"kind": "trace", "path": flow_file, **self.workload}] if self.flows else []
+        for workload in listed + self.further:
+            lines += [
+                "",
+                "[[workload]]",
+                *(f"{key} = {toml_value(value)}" for key, value in workload.items()),
+            ]
         return "\n".join(lines) + "\n"
 
 
@@ -220,7 +231,7 @@ def _entry(key: str, value: object) -> list[str]:
 
 
 def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
-    """Write a scenario and its list of flows, after the engine has understood both.
+    """Write a scenario and its list of flows, if it has one, after the engine has understood both.
 
     Raises
     ------
@@ -232,13 +243,15 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
     if out.suffix != ".toml":
         raise ShallowsError(f"{out} is no name for a scenario", "name a file that ends in .toml with -o")
     listed = out.with_name(f"{out.stem}.flows.csv")
-    refuse_existing([out, listed], force=force)
-    text, flows = imported.text(listed.name), flow_list(imported.flows)
+    texts = {listed: flow_list(imported.flows)} if imported.flows else {}
+    text = imported.text(listed.name)
+    refuse_existing([out, *texts], force=force)
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / listed.name).write_text(flows, encoding="utf-8")
+        for path, flows in texts.items():
+            (Path(folder) / path.name).write_text(flows, encoding="utf-8")
         Source(str(out), text).load(Path(folder))
     check_writable(out.parent)
-    return [write_whole(listed, flows), write_whole(out, text)]
+    return [write_whole(path, text) for path, text in {**texts, out: text}.items()]
 
 
 def refuse_existing(paths: Sequence[Path], *, force: bool) -> None:

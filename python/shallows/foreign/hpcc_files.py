@@ -1,0 +1,214 @@
+"""HPCC's `topology.txt` and `flow.txt`, and those of its descendants, which differ in what a line has."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shallows.errors import ShallowsError
+from shallows.foreign.ignoring import NOTHING, Ignored, listed
+from shallows.foreign.reading import PS_PER_S, Line, read_lines
+from shallows.foreign.writing import Cable, Flow
+
+HEADERS = (
+    "NODES SWITCHES LINKS (HPCC), NODES SWITCHES TORS LINKS (PowerTCP), that and two rates (Reverie), or "
+    "NODES GPUS NVSWITCHES SWITCHES LINKS GPU (SimAI)"
+)
+LARGEST_HPCC = 2**32 - 1
+"""third.cc counts a flow's bytes in 32 bits; at a larger number its stream stops."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A topology file: nodes have numbers, of which switches are listed."""
+
+    hosts: list[int]
+    switches: list[int]
+    cables: list[Cable]
+    short_sizes: bool = True
+    """Whether its simulator counts the bytes of flows in 32 bits."""
+    notes: list[str] = field(default_factory=list)
+
+
+def node_name(node: int, *, is_switch: bool) -> str:
+    """What a node is called in our scenario: its number stays legible."""
+    return f"{'switch' if is_switch else 'host'}{node}"
+
+
+@dataclass(frozen=True)
+class _Header:
+    nodes: int
+    switches: int
+    links: int
+    nvswitches: int = 0
+    """How many of the switches, the first, join only the GPUs of a server."""
+    note: str = ""
+
+
+def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
+    """A `topology.txt`: counts of nodes, switches and links, the switches, then a line for each link.
+
+    What follows is not read there either. If `ignored` says so, two things are left out: the losses of
+    links, and NVSwitches, so that the GPUs of a server, too, meet only in the network.
+    """
+    lines = read_lines(path)
+    if not lines:
+        raise ShallowsError(f"{path} is empty", f"its first line is {HEADERS}")
+    first = lines[0]
+    header = _header(first, ignored)
+    nodes, used = _switches(first, lines[1:], header)
+    links, notes = _counted(first, lines[1 + used :], header.links, "links")
+    for line in links:
+        line.expect(5, "SOURCE DESTINATION 100Gbps 1us 0 (the last is the error rate)")
+    inner = set(nodes[: header.nvswitches])
+    links = [line for line in links if inner.isdisjoint(_ends(line, header.nodes))]
+    switches = set(nodes) - inner
+    linked: dict[int, int] = {}
+    cables = [_cable(line, header.nodes, switches, linked) for line in links]
+    hosts = [node for node in range(header.nodes) if node not in switches | inner]
+    if alone := [host for host in hosts if host not in linked]:
+        raise first.error(f"node {alone[0]} is a host without a link", "give it one, or list it as a switch")
+    notes += [header.note] if header.note else []
+    notes += [f"left out, as asked: {len(inner)} NVSwitches and their links"] if inner else []
+    notes += _losses(links, ignored)
+    return Network(hosts, sorted(switches), cables, short_sizes=len(first.words) == 3, notes=notes)
+
+
+def _header(first: Line, ignored: Ignored) -> _Header:
+    words, note, nvswitches = first.words, "", 0
+    if len(words) == 3:
+        counts = words
+    elif len(words) == 4:
+        counts = [*words[:2], words[3]]
+        note = "its programs are told the congestion control as they are run; here CC_MODE says it"
+        note = f"{first.file.name} is one of PowerTCP's: {note}"
+    elif len(words) == 6 and words[5][0].isdigit():
+        counts = [*words[:2], words[3]]
+        note = "its program is told congestion control, buffer and end as it is run; here the file says them"
+        note = f"{first.file.name} is one of Reverie's: {note}"
+    elif len(words) == 6:
+        nvswitches = first.whole("the number of NVSwitches", words[2], 0, 1 << 17)
+        if nvswitches and not ignored.unmodelled:
+            message = f"{nvswitches} NVSwitches, which give hosts further links"
+            raise first.error(message, "a host has one link here: do without them, --ignore-unmodelled")
+        # Its reader takes the NVSwitches before the others from one list.
+        counts = [words[0], words[3], words[4]]
+        note = f"{first.file.name} is one of SimAI's: its GPUs are hosts"
+    else:
+        first.expect(3, HEADERS)
+    nodes = first.whole("the number of nodes", counts[0], 2, 1 << 17)
+    switches = first.whole("the number of switches", counts[1], 1, nodes - 1 - nvswitches)
+    links = first.whole("the number of links", counts[2], 1, 1 << 20)
+    return _Header(nodes, switches + nvswitches, links, nvswitches, note)
+
+
+def _switches(first: Line, lines: list[Line], header: _Header) -> tuple[list[int], int]:
+    """The switches in their order, and how many lines list them."""
+    found: dict[int, int] = {}
+    for used, line in enumerate(lines, start=1):
+        if not all(word.isdecimal() for word in line.words):
+            message = f"{len(found)} switches are listed above; the first line says {header.switches}"
+            raise line.error(message, "mend the number, or list each switch")
+        for word in line.words:
+            switch = line.whole("switch", word, 0, header.nodes - 1)
+            if switch in found:
+                raise line.error(f"switch {switch} stands in line {found[switch]} too", "list each once")
+            found[switch] = line.number
+        if len(found) > header.switches:
+            message = f"{len(found)} switches; the first line says {header.switches}"
+            raise line.error(message, "mend the number, or list each switch once")
+        if len(found) == header.switches:
+            return list(found), used
+    raise first.error(f"{header.switches} switches, but {len(found)} follow", "list each after this line")
+
+
+def _cable(line: Line, nodes: int, switches: set[int], linked: dict[int, int]) -> Cable:
+    ends = _ends(line, nodes)
+    if ends[0] == ends[1]:
+        raise line.error(f"node {ends[0]} is linked with itself", "link two different nodes")
+    for host in (end for end in ends if end not in switches):
+        if host in linked:
+            message = f"host {host} has a second link, the first is in line {linked[host]}"
+            raise line.error(message, "a host has one link here")
+        linked[host] = line.number
+    if not switches.intersection(ends):
+        raise line.error("two hosts are linked", "link each of them to a switch")
+    one, other = (node_name(end, is_switch=end in switches) for end in ends)
+    return Cable((one, other), line.rate(line.words[2]), line.time("the delay", line.words[3]))
+
+
+def _ends(line: Line, nodes: int) -> list[int]:
+    return [line.whole("node", word, 0, nodes - 1) for word in line.words[:2]]
+
+
+def _losses(links: list[Line], ignored: Ignored) -> list[str]:
+    lossy = [line for line in links if line.decimal("the error rate", line.words[4]) != 0]
+    if lossy and not ignored.unmodelled:
+        raise lossy[0].error(
+            f"an error rate of {lossy[0].words[4]}",
+            "links lose nothing here: change it to 0, or do without: --ignore-unmodelled",
+        )
+    where = listed([line.number for line in lossy])
+    return [f"left out, as asked: error rates of links ({where})"] if lossy else []
+
+
+def read_flows(path: Path, network: Network) -> tuple[list[Flow], list[str]]:
+    """A `flow.txt`: the number of flows, then a line for each, in order of time; what follows is not read."""
+    lines = read_lines(path)
+    if not lines:
+        raise ShallowsError(f"{path} is empty", "its first line is the number of flows")
+    first = lines[0]
+    first.expect(1, "the number of flows")
+    count = first.whole("the number of flows", first.words[0])
+    if count == 0:
+        raise first.error("it lists no flow", "list at least one")
+    listed_flows, notes = _counted(first, lines[1:], count, "flows")
+    numbers = {node: number for number, node in enumerate(network.hosts)}
+    with_ports = len(listed_flows[0].words) != 5
+    flows: list[Flow] = []
+    for line in listed_flows:
+        flow = _flow(line, numbers, with_ports=with_ports)
+        if flows and flow.start_ps < flows[-1].start_ps:
+            raise line.error("it starts before the flow above it", "sort the flows by time")
+        flows.append(flow)
+    if not with_ports:
+        notes.append(f"{path.name} is one of ConWeave's, without ports: those of its flows are chosen here")
+    large = [line.number for line, flow in zip(listed_flows, flows, strict=True) if flow.size > LARGEST_HPCC]
+    if large and network.short_sizes:
+        notes.append(f"{path.name}: HPCC cannot read sizes of 4 GiB and more ({listed(large)})")
+    return flows, notes
+
+
+def _flow(line: Line, numbers: dict[int, int], *, with_ports: bool) -> Flow:
+    if with_ports:
+        line.expect(6, "SOURCE DESTINATION PRIORITY_GROUP PORT BYTES START_SECONDS")
+        source, destination, pg, port, size, start = line.words
+    else:
+        line.expect(5, "SOURCE DESTINATION PRIORITY_GROUP BYTES START_SECONDS, as the first flow")
+        source, destination, pg, size, start = line.words
+        port = ""
+    ends = [line.whole(name, word) for name, word in (("source", source), ("destination", destination))]
+    for end in ends:
+        if end not in numbers:
+            raise line.error(f"node {end} is no host", "hosts are the nodes that are no switches")
+    if ends[0] == ends[1]:
+        raise line.error(f"host {ends[0]} sends to itself", "name two different hosts")
+    return Flow(
+        start_ps=line.picoseconds("the start", start, PS_PER_S),
+        source=numbers[ends[0]],
+        destination=numbers[ends[1]],
+        size=line.whole("the size", size, 1, 1 << 50),
+        # Queue 0 is that of control packets, which are never marked.
+        pg=line.whole("the priority group", pg, 1, 7),
+        port=line.whole("the port", port, 0, 65_535) if with_ports else None,
+    )
+
+
+def _counted(first: Line, lines: list[Line], said: int, what: str) -> tuple[list[Line], list[str]]:
+    """As many lines as the first says, and a note on those after them."""
+    if len(lines) < said:
+        raise first.error(f"{said} {what}, but only {len(lines)} lines follow", "mend the number")
+    if len(lines) == said:
+        return lines, []
+    note = (
+        f"{first.file.name}: left out from line {lines[said].number} on, as HPCC does; it says {said} {what}"
+    )
+    return lines[:said], [note]

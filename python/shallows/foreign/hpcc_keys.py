@@ -1,0 +1,189 @@
+"""The keys of HPCC's `third.cc` and of its descendants, by what they mean to a scenario.
+
+Descendants: PowerTCP and Reverie (inet-tub/ns3-datacenter), ConWeave (conweave-project/conweave-ns3), Hawkeye
+(wangshicheng1225/Hawkeye), SimAI (aliyun/SimAI).
+"""
+
+from pathlib import Path
+
+from shallows.foreign.reading import Line, read_lines
+
+DCQCN, HPCC, TIMELY, DCTCP, PINT = 1, 3, 7, 8, 10
+MODES = {DCQCN: "DCQCN", HPCC: "HPCC", TIMELY: "TIMELY", DCTCP: "DCTCP", PINT: "HPCC-PINT"}
+
+MAPS = {"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"}
+MAPPED = MAPS | {
+    "TOPOLOGY_FILE",
+    "FLOW_FILE",
+    "SIMULATOR_STOP_TIME",
+    "FLOWGEN_STOP_TIME",
+    "PACKET_PAYLOAD_SIZE",
+    "CC_MODE",
+    "ENABLE_QCN",
+    "BUFFER_SIZE",
+    "L2_ACK_INTERVAL",
+}
+OUTPUT = {
+    "TRACE_FILE",
+    "TRACE_OUTPUT_FILE",
+    "ENABLE_TRACE",
+    "FCT_OUTPUT_FILE",
+    "PFC_OUTPUT_FILE",
+    "QLEN_MON_FILE",
+    "QLEN_MON_START",
+    "QLEN_MON_END",
+    # ConWeave's.
+    "FLOW_INPUT_FILE",
+    "CNP_OUTPUT_FILE",
+    "EST_ERROR_MON_FILE",
+    "VOQ_MON_FILE",
+    "VOQ_MON_DETAIL_FILE",
+    "UPLINK_MON_FILE",
+    "CONN_MON_FILE",
+    "SW_MONITORING_INTERVAL",
+    "FLOWGEN_START_TIME",
+    "LOAD",
+    # Hawkeye's and SimAI's.
+    "DIR",
+    "BW_MON_FILE",
+    "RATE_MON_FILE",
+    "CNP_MON_FILE",
+    "MON_START",
+    "MON_END",
+    "QP_MON_INTERVAL",
+    "BW_MON_INTERVAL",
+    "QLEN_MON_INTERVAL",
+}
+"""They say what is written, and when it is measured."""
+SEEDS = {"RANDOM_SEED"}
+UNREAD = {"DATA_RATE", "LINK_DELAY"}
+"""The topology file says them."""
+OF_MODES = {
+    DCQCN: {
+        "ALPHA_RESUME_INTERVAL",
+        "CLAMP_TARGET_RATE",
+        "EWMA_GAIN",
+        "FAST_RECOVERY_TIMES",
+        "RATE_AI",
+        "RATE_DECREASE_INTERVAL",
+        "RATE_HAI",
+        "RP_TIMER",
+    },
+    HPCC: {
+        "FAST_REACT",
+        "INT_MULTI",
+        "MI_THRESH",
+        "MULTI_RATE",
+        "RATE_AI",
+        "SAMPLE_FEEDBACK",
+        "U_TARGET",
+    },
+    TIMELY: {"RATE_AI", "RATE_HAI"},
+    DCTCP: {"EWMA_GAIN", "DCTCP_RATE_AI"},
+    PINT: {"MI_THRESH", "PINT_LOG_BASE", "PINT_PROB", "RATE_AI", "U_TARGET"},
+}
+"""What rdma-hw.cc reads in one mode of congestion control and not in all."""
+OF_CONWEAVE = {
+    "CONWEAVE_TX_EXPIRY_TIME",
+    "CONWEAVE_REPLY_TIMEOUT_EXTRA",
+    "CONWEAVE_EXTRA_VOQ_FLUSH_TIME",
+    "CONWEAVE_PATH_PAUSE_TIME",
+    "CONWEAVE_DEFAULT_VOQ_WAITING_TIME",
+}
+"""What is read when paths are chosen by ConWeave, which is `LB_MODE 9`."""
+OFF = {
+    "ERROR_RATE_PER_LINK": 1,
+    "ACK_HIGH_PRIO": 1,
+    "LINK_DOWN": 3,
+    "ENABLE_PFC": 1,
+    "ENABLE_IRN": 1,
+    "LB_MODE": 1,
+}
+"""They change nothing where their values, so many, are 0: `LB_MODE 0` is ECMP."""
+OF_HAWKEYE = {"DIR", "AGENT_NODE", "AGENT_THRESHOLD", "EPOCH_TIME", "NO_CC_NODE"}
+"""No other reader has them; it takes `BUFFER_SIZE` times 1024, the others times 1024 · 1024."""
+UNMODELLED = {
+    "GLOBAL_T",
+    "HAS_WIN",
+    "L2_BACK_TO_ZERO",
+    "L2_CHUNK_SIZE",
+    "MIN_RATE",
+    "NIC_TOTAL_PAUSE_TIME",
+    "PAUSE_TIME",
+    "RATE_BOUND",
+    "USE_DYNAMIC_PFC_THRESHOLD",
+    "VAR_WIN",
+}
+"""They have an effect there, whatever the mode, and no counterpart here."""
+KNOWN = set().union(
+    MAPPED, OUTPUT, UNREAD, *OF_MODES.values(), OF_CONWEAVE, SEEDS, OFF, OF_HAWKEYE, UNMODELLED
+)
+LISTS = {"AGENT_NODE", "NO_CC_NODE"}
+"""A count, and so many values; in `MAPS`, so many pairs."""
+
+
+def read(path: Path, notes: list[str]) -> dict[str, Line]:
+    """A line for each key with the values that count, of keys that are given again the last.
+
+    A reader takes word by word: after a key the values that it has, and any other word is passed over, so
+    that nothing is a comment to it. Lines that begin with `#` or `//` are expected to be.
+    """
+    found: dict[str, Line] = {}
+    for line in read_lines(path):
+        comment = line.words[0].startswith(("#", "//"))
+        given, rest = _split(line)
+        for entry in given:
+            key = entry.words[0]
+            if comment:
+                notes.append(
+                    f"{path.name}:{line.number}: no comment to HPCC, which reads {key} there, as this"
+                )
+            if key in found:
+                notes.append(f"{path.name}:{line.number}: {key} is given again; this line counts, as there")
+                entry = _both(found[key], entry) if key in MAPS else entry
+            found[key] = entry
+        if given and rest and not comment:
+            notes.append(f"{path.name}:{line.number}: {' '.join(rest)}: left out, as HPCC passes over it")
+        elif rest and not comment:
+            found[rest[0]] = line
+    return found
+
+
+def _split(line: Line) -> tuple[list[Line], list[str]]:
+    """The keys of a line with their values, and the words beside them."""
+    given, rest = [], []
+    words = iter(line.words)
+    for word in words:
+        if word not in KNOWN:
+            rest.append(word)
+            continue
+        first = next(words, "")
+        count = _values(word, first)
+        if count is None:
+            raise line.error(
+                f'{word} "{first[:40]}" is no count', f"write {word} COUNT, and so many, up to 9999"
+            )
+        taken = [first, *(next(words, "") for _ in range(count - 1))]
+        if not taken[-1]:
+            had = sum(map(bool, taken))
+            raise line.error(f"{word} has {had} of {count} values", "write them all, in this line")
+        given.append(Line(line.file, line.number, [word, *taken]))
+    return given, rest
+
+
+def _both(first: Line, second: Line) -> Line:
+    """A map that two lines fill."""
+    pairs = [*first.words[2:], *second.words[2:]]
+    return Line(second.file, second.number, [second.words[0], str(len(pairs) // 2), *pairs])
+
+
+def _values(key: str, count: str) -> int | None:
+    """How many values a reader takes after a key, the first of which is `count`; none if that is no number.
+
+    >>> _values("CC_MODE", "8"), _values("LINK_DOWN", "0"), _values("KMIN_MAP", "2")
+    (1, 3, 5)
+    """
+    if key in MAPS | LISTS:
+        each = 2 if key in MAPS else 1
+        return 1 + each * int(count) if count.isascii() and count.isdecimal() and len(count) < 5 else None
+    return OFF.get(key, 1)
