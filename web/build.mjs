@@ -29,6 +29,7 @@ function licences(name) {
     .filter((path) => /^(licenses\/.+|licen[cs]e(\..+)?|notice(\..+)?|copyright.*)$/i.test(path))
     .sort();
   if (files.length === 0) throw new Error(`${name} has no file that says its licence`);
-  const texts = files.map((path) => `---- ${path}\n\n${readFileSync(folder + path, "utf8").replaceAll("\r", "").trim()}\n`);
+  const text = (path) => readFileSync(folder + path, "utf8").replaceAll("\r", "").replace(/^\s*\n/, "").trimEnd();
+  const texts = files.map((path) => `---- ${path}\n\n${text(path)}\n`);
   return `==== ${name} ${version}: ${license}\n\n${texts.join("\n")}`;
 }
