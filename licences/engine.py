@@ -1,7 +1,7 @@
 """The licences of the crates that are linked into the engine: `make licences` writes them to `engine.txt`.
 
-Cargo says which crates these are, and where their sources lie; each brings its own texts. Tools that know
-licences by their names leave out notices, which go along too (Apache License 2.0 §4(d)).
+Cargo says which crates these are, and where their sources lie; each brings its own texts. Notices go along
+too (Apache License 2.0 §4(d)).
 """
 
 import json
