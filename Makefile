@@ -140,5 +140,6 @@ $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
 	@$(require-rust)
 	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
 	@touch $@.new # as old as the sources that are built, should one change meanwhile
-	PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@echo "Compiling the engine: at first this takes some minutes."
+	@PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
 	@mv $@.new $@
