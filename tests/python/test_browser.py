@@ -71,6 +71,7 @@ def test_pages_fit_without_a_complaint(
     run = reports.write(runs_in(finished_sweep)[0].path).as_uri()
     for address in (sweep, run):
         opened = Opened(browser, address, viewport={"width": width, "height": 844}, color_scheme=theme)
+        opened.page.locator("footer summary").click()  # the licences, whose lines are long
         assert opened.page.evaluate("document.documentElement.scrollWidth") == width
         dark = opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
         assert dark is (theme == "dark")

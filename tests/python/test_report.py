@@ -6,10 +6,12 @@ import json
 import os
 import re
 import shutil
+import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,9 +27,10 @@ from shallows.figures import style
 from shallows.figures.steps import Steps
 from shallows.points import plan, runs_in, write_index
 from shallows.reports import chart, of_sweep, page, topology
+from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
 from shallows.running import Source
-from shallows.serve import Site, open_server, serve
+from shallows.serve import open_server, serve
 from shared import HOSTILE, Shell
 
 
@@ -304,9 +307,9 @@ def test_a_reproduction_shows_claims_causes_and_what_the_paper_published(tmp_pat
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[int]:
+def serving(folder: Path, **limits: Any) -> Iterator[int]:
     """A server of this folder, at the port that is given."""
-    with open_server(folder, 0) as server:
+    with open_server(folder, 0, **limits) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -351,6 +354,100 @@ def test_the_server_answers_for_this_machine_only_and_for_what_is_in_the_folder(
         ):
             assert ask(port, path)[0] == 404
         assert ask(port, "/one")[0] == 301
+
+
+def test_few_connections_are_open_at_once(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with serving(tmp_path, most=3, timeout_s=600) as port, ExitStack() as opened:
+        slow = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(20)
+        ]
+        # The first three may speak, and do not; the others are sent away.
+        for each in slow[3:]:
+            assert each.recv(100).startswith(b"HTTP/1.0 503 ")
+        assert threading.active_count() == before + 1 + 3
+        slow[0].close()
+        # As soon as the server has noticed that, there is room.
+        for _ in range(1000):
+            with suppress(ConnectionError):
+                if ask(port, "/")[0] == 200:
+                    break
+            time.sleep(0.01)
+        else:
+            pytest.fail("there is still no room")
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the server has closed a connection, on which it says nothing."""
+    try:
+        return connection.recv(100) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_a_connection_on_which_no_request_comes_ends(tmp_path: Path) -> None:
+    with serving(tmp_path, timeout_s=0.5) as port:
+        silent = socket.create_connection(("127.0.0.1", port), timeout=30)
+        slow = socket.create_connection(("127.0.0.1", port), timeout=0.1)
+        start = time.monotonic()
+        slow.send(b"GET / HTTP/1.0\r\n")
+        # It says a little again and again, so that no single wait is long.
+        while not ended(slow):
+            assert time.monotonic() < start + 30
+            slow.send(b"X: x\r\n")
+        assert ended(silent)
+        for each in (silent, slow):
+            each.close()
+        assert ask(port, "/")[0] == 200
+
+
+def test_what_clients_do_is_no_traceback(
+    scenario: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sh.run(scenario, out=tmp_path / "one")
+    with serving(tmp_path / "one", timeout_s=0.2) as port:
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", port)) as gone:
+                gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                gone.sendall(f"GET / HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert ask(port, "/")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_links_that_lead_out_of_the_folder_are_refused(
+    finished: Path, scenario: Path, tmp_path: Path
+) -> None:
+    served, elsewhere = tmp_path / "served", tmp_path / "elsewhere"
+    sh.run(scenario, out=served / "one")
+    sh.run(scenario, out=elsewhere / "run")
+    (served / "away").symlink_to(elsewhere / "run")
+    (served / "again").symlink_to(served / "one")
+    finished.rename(served / "sweep")
+    with serving(served) as port:
+        status, text = ask(port, "/")
+        assert status == 200
+        assert "away leads out of the folder that is served" in text
+        assert [name in text for name in ("one/", "sweep/", "again/", "away/")] == [True, True, True, False]
+        assert ask(port, "/again/")[0] == 200
+        assert ask(port, "/away/") == (
+            403,
+            "away leads out of the folder that is served\n"
+            "  serve what it leads to, or a folder that holds both\n",
+        )
+        # A file that is one: the page would show what it leads to.
+        secret = tmp_path / "secret"
+        secret.write_text("# a secret")
+        (served / "one" / "scenario.toml").unlink()
+        (served / "one" / "scenario.toml").symlink_to(secret)
+        assert ask(port, "/one/")[0] == 403
+        # A point of a sweep: by a link, and by what the sweep says of itself.
+        assert ask(port, "/sweep/")[0] == 200
+        index = json.loads((served / "sweep" / "sweep.json").read_text())
+        index["points"][0]["folder"] = "../../elsewhere/run"
+        (served / "sweep" / "sweep.json").write_text(json.dumps(index))
+        assert ask(port, "/sweep/")[0] == 403
 
 
 def test_a_port_in_use_is_an_error_with_a_remedy(shell: Shell, tmp_path: Path) -> None:

@@ -33,8 +33,11 @@ def test_the_wheel_holds_the_package_and_no_path_of_the_checkout() -> None:
         "scenarios/incast.toml",
         "shallows.mplstyle",
         "reports/static/echarts.js",
+        "reports/static/echarts.txt",
     ]:
         assert f"shallows/{name}" in names
+    licences = {name.partition(".dist-info/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
+    assert licences == {"LICENSE", "licences/engine.txt", "python/shallows/reports/static/echarts.txt"}
     assert not [name for name in names if not re.match(r"shallows(-[^/]+\.dist-info)?/", name)]
     assert str(ROOT).encode() not in engine
 

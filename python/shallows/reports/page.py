@@ -22,7 +22,10 @@ STATIC = Path(__file__).with_name("static")
 LIBRARY = STATIC / "echarts.js"
 """Built by `make charts`; not under version control."""
 
-MISSING = "Charts are missing: this checkout has not built them. `make charts` does, and needs npm."
+NOTICES = LIBRARY.with_suffix(".txt")
+"""Licences and notices of what is in it, which go where it goes; made with it (`web/build.mjs`)."""
+
+MISSING = "Charts are missing: this checkout has not built them. `make charts` does."
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ def render(
         scripts=scripts,
         data=island({"looks": looks(), "charts": [chart.document() for chart in charts]}),
         missing="" if library() else MISSING,
+        notices=_static(NOTICES.name) if library() else "",
         label=label(),
     )
     return text
