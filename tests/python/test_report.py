@@ -22,11 +22,11 @@ import pytest
 import shallows as sh
 from shallows import progress, reports
 from shallows.figures import style
-from shallows.figures.steps import Steps
 from shallows.points import plan, runs_in, write_index
 from shallows.reports import chart, of_sweep, page, topology
 from shallows.reports.of_sweep import count_warnings
 from shallows.running import Source
+from shallows.series import Series
 from shallows.serve import Site, open_server, serve
 from shared import HOSTILE, Shell
 
@@ -159,16 +159,20 @@ def test_a_drawn_distribution_is_exact_and_no_coarser_than_it_says() -> None:
     assert len(points) <= chart.FINEST_CDF + 4
 
 
-def test_lines_over_time_keep_their_peaks_and_are_finer_where_more_happens() -> None:
-    # A thousand changes in the first of a hundred milliseconds, one of which is a peak, and ten later.
-    times = np.concatenate([np.arange(1000.0), np.linspace(10_000, 100_000, 10)])
-    values = np.where(times == 517, 9.0, times % 2)
-    thin = Steps(times, values).summarised(100)
-    assert len(thin.times) <= 400
-    assert thin.values.max() == 9.0
-    assert thin.times[thin.values == 9.0] == [517.0]
-    # Parts of equal time would leave the first millisecond a hundredth of the points.
-    assert (thin.times < 1000).sum() > 250
+def test_a_page_holds_more_of_a_line_than_it_draws_at_once_and_says_how_fine_it_is() -> None:
+    times = np.arange(0.0, 60_001)
+    busy = Series(times, times % 3)
+    drawn = chart.OverTime([busy, Series(times[:11], times[:11])], share_of=2)
+    assert drawn.most == chart.SERIES_POINTS // 2
+    many, few = drawn.points(time=1000, size=2)
+    assert drawn.most < len(many) <= chart.SERIES_HELD // 2 + 1
+    # 60 ms in 20,000 parts, each with all three values; in ms and twos.
+    assert many[1] == pytest.approx((0.003, 0.5, 0, 1))
+    assert "down to parts of 3 µs" in drawn.note
+    # Ten changes are drawn as they were, and the last one holds until the end.
+    assert few == [(i / 1000, i / 2) for i in range(10)] + [(0.01, 4.5)]
+    assert "down to each change" in chart.OverTime([Series(times[:5001], times[:5001])], share_of=2).note
+    assert chart.OverTime([Series(times[:11], times[:11])], share_of=2).note == ""
 
 
 def test_looks_are_those_of_the_figures() -> None:
@@ -185,8 +189,10 @@ def test_a_hundred_thousand_flows_are_a_small_page_with_few_points(hundred_thous
     written = reports.write_run(flows)
     assert written.stat().st_size <= 5_000_000
     drawn = data(written.read_text(encoding="utf-8"))["charts"]
-    points = sum(len(line["points"]) + len(line["bars"]) for each in drawn for line in each["lines"])
-    assert 1_000 < points <= 20_000
+    lines = [(line, each["most"]) for each in drawn for line in each["lines"]]
+    at_once = sum(min(len(line["points"]), most or 20_000) + len(line["bars"]) for line, most in lines)
+    assert 1_000 < at_once <= 20_000
+    assert sum(len(line["points"]) for line, _ in lines) <= chart.MOST_POINTS + chart.SERIES_HELD
     by_name = {each["name"]: each for each in drawn}
     # What is drawn is what the summary says: the slowest flow is the last point of its line.
     slowest = max(line["points"][-1][0] for line in by_name["fct_us"]["lines"])
