@@ -66,8 +66,8 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
             # Ports share a scale, and pools: what is higher in the figure was longer.
             top = max(other.max() for _, kind, other in shown if kind == is_pool)
             unit = style.size_unit([top])
-            line = _draw_parts(plot, series, time, unit, color="black", marker="none", linewidth=0.7)
-            plot.fill_between(*line.get_data(), step="post", color="0.9", linewidth=0, zorder=1)
+            line = _draw_parts(plot, series, time, unit, marker="none", linewidth=0.7)
+            plot.fill_between(*line.get_data(), step="post", color="0.88", linewidth=0, zorder=1)
             style.scale(plot, "y", [top / unit.size])
             plot.set_ylabel(f"{'pool' if is_pool else 'backlog'} ({unit.name})")
             style.name_panel(plot, label)
