@@ -6,13 +6,15 @@ import json
 import os
 import re
 import shutil
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -143,6 +145,71 @@ def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
     for words in ("30 hosts", "11 hosts", "scorpion", "40 Gbps"):
         assert words in drawn
     assert drawn.count('class="special"') == 1
+
+
+def graph(hosts: list[str], switches: list[str], *links: tuple[str, str, str]) -> dict[str, Any]:
+    """A graph whose links have these delays."""
+    listed = [{"between": [a, b], "delay": delay} for a, b, delay in links]
+    usual = {"rate": "10Gbps", "link_delay": "1us", "host_delay": "0ps", "mtu": 1500}
+    return {"kind": "graph", "hosts": hosts, "switches": switches, "links": listed, **usual}
+
+
+def listed_star(hosts: int) -> dict[str, Any]:
+    """Each link a row of its own, as in files of other simulators."""
+    return graph([f"h{{0..{hosts}}}"], ["s"], *((f"h{i}", "s", f"{i + 1}us") for i in range(hosts)))
+
+
+def row_of_switches(count: int) -> dict[str, Any]:
+    """A switch for each host, one beside the other, named by patterns."""
+    trunks = ((f"s{i}", f"s{i + 1}", "1us") for i in range(count - 1))
+    leaves = ((f"h{i}.*", f"s{i}", "1us") for i in range(count))
+    return graph([f"h{i}.0" for i in range(count)], [f"s{{0..{count}}}"], *trunks, *leaves)
+
+
+def steps_to_draw(network: dict[str, Any]) -> int:
+    """How many instructions of the interpreter a drawing takes."""
+    taken = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal taken
+        frame.f_trace_opcodes = True
+        taken += event == "opcode"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        topology.draw(network)
+    finally:
+        sys.settrace(before)
+    return taken
+
+
+@pytest.mark.parametrize("network", [listed_star, row_of_switches])
+def test_four_times_the_network_takes_four_times_the_work_to_draw(
+    network: Callable[[int], dict[str, Any]],
+) -> None:
+    topology.draw(network(10))  # what is made once
+    assert steps_to_draw(network(800)) < 5 * steps_to_draw(network(200))
+
+
+def test_many_hosts_whose_links_differ_are_one_group_of_their_switch() -> None:
+    drawn = topology.draw(listed_star(8192))
+    assert drawn.count("<rect") == 2
+    for words in ("8,192 hosts", "h0 – h8191", "10 Gbps, 1 µs – 8192 µs"):
+        assert words in drawn
+    # A few are told apart, and each says what is its own.
+    few = topology.draw(listed_star(4))
+    assert few.count("<rect") == 1 + 4
+    assert all(f">{delay} µs</text>" in few for delay in (2, 3, 4))
+
+
+def test_ranges_name_ends_of_links_too() -> None:
+    drawn = topology.draw(
+        graph(["h{0..4}"], ["s{0..2}"], ("h{0..3}", "s0", "1us"), ("h3", "s1", "1us"), ("s0", "s1", "1us"))
+    )
+    assert "3 hosts" in drawn
+    assert drawn.count("<line") == 3
 
 
 def test_a_drawn_distribution_is_exact_and_no_coarser_than_it_says() -> None:
