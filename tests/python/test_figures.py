@@ -17,7 +17,7 @@ from matplotlib.text import Text
 
 import shallows as sh
 from shallows import cli, figures
-from shallows.figures import inputs, style, traces
+from shallows.figures import distributions, inputs, style, traces
 from shallows.points import plan
 from shallows.running import Source, execute
 from shallows.series import Series
@@ -458,6 +458,20 @@ def test_files_hold_fonts_that_publishers_accept_and_stay_small(
         assert b"/Type3" not in content, name
         assert b"/FontFile2" in content, name
         assert len(content) < 150_000, name
+
+
+def test_a_distribution_of_many_values_is_drawn_to_a_part_of_its_points() -> None:
+    # 2,001 values, one of which has half of the mass: above it is nothing until a thousand times as much.
+    values = [*range(1001), *range(1_000_000, 1_001_000)]
+    masses = np.array([1.0] * 1000 + [2000.0] + [1.0] * 1000)
+    shares = np.cumsum(masses) / masses.sum()
+    places, heights = distributions._few(values, shares.tolist())
+    assert len(places) <= 2 * distributions.POINTS
+    assert (places[0], places[-1], heights[-1]) == (0, values[-1], 1)
+    drawn = np.searchsorted(places, values, side="right") - 1
+    assert np.abs(np.array(heights)[drawn] - shares).max() <= 1 / distributions.POINTS
+    few = (values[: distributions.POINTS], shares[: distributions.POINTS].tolist())
+    assert distributions._few(*few) == few
 
 
 def test_a_line_over_time_of_many_changes_is_their_mean_in_a_band_of_all() -> None:

@@ -438,10 +438,20 @@ def _ranks(ordered: "pl.Series") -> Curve:
 
 
 def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
-    """As many points as can be seen, both ends among them."""
-    last = len(values) - 1
-    kept = sorted({round(i * last / POINTS) for i in range(POINTS + 1)}) if last >= 0 else []
-    return [float(values[i]) for i in kept], [float(shares[i]) for i in kept]
+    """As many points as can be seen, both ends among them: between two lies at most one part of `POINTS`.
+
+    Before a value that has more than that alone, the one below it is kept, too: the curve rises where it did.
+    """
+    import numpy as np
+
+    if len(values) <= POINTS:
+        return values, shares
+    share = np.asarray(shares)
+    part = np.floor(share * POINTS)
+    enters = np.diff(part, prepend=-1) > 0
+    is_step = np.diff(share, append=np.inf) > 1 / POINTS
+    kept = np.flatnonzero(enters | is_step)
+    return np.asarray(values)[kept].tolist(), share[kept].tolist()
 
 
 def _draw_cdf(plot: "Axes", curves: dict[str, Curve], *, linear: bool = False) -> None:
