@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shallows.results import Run
     from shallows.running import example, run
     from shallows.scenario import Scenario
+    from shallows.series import Series
     from shallows.sweeps import Sweep, sweep
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Series",
     "ShallowsError",
     "Sweep",
     "compare",
@@ -42,6 +44,7 @@ _HOMES = {
     "Run": "shallows.results",
     "Scenario": "shallows.scenario",
     "ScenarioError": "shallows.errors",
+    "Series": "shallows.series",
     "ShallowsError": "shallows.errors",
     "Sweep": "shallows.sweeps",
     "compare": "shallows.comparison",

@@ -1,5 +1,7 @@
 """What can go wrong, and what the user can do about it."""
 
+from collections.abc import Sequence
+
 
 class ShallowsError(Exception):
     """A mistake or a condition that the user can mend.
@@ -19,6 +21,20 @@ class ShallowsError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
+
+
+NAMED = 12
+"""How many names an error lists."""
+
+
+def listed(words: str, names: Sequence[object]) -> str:
+    """A remedy that names what there is.
+
+    >>> listed("there are", [1, 2])
+    'there are: 1, 2'
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{words}: {', '.join(map(str, names[:NAMED]))}{more}"
 
 
 class ScenarioError(ValueError):

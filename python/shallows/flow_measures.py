@@ -15,7 +15,7 @@ from shallows.results import Run
 if TYPE_CHECKING:
     import polars as pl
 
-    from shallows.figures.steps import Numbers
+    from shallows.series import Numbers
 
 LARGE = 1_000_000
 """Bytes above which a flow is large (DCTCP §2.2)."""
@@ -62,7 +62,7 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
     import polars as pl
 
     from shallows.figures.inputs import table
-    from shallows.figures.steps import Steps
+    from shallows.series import Series
 
     refuse(what)
     mine = run.flows.filter(pl.concat_str(pl.lit("class"), pl.col("class")) == where)
@@ -75,7 +75,7 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
     times = times[times >= start]
 
     def acked(at: Any) -> Any:
-        return sum(Steps.read(each, "value", end).at(at) for each in traced)
+        return sum(Series.read(each, "value", end, 0.0).at(at) for each in traced)
 
     half, whole = acked(np.array([end / 2, end]))
     share = (whole - half) / (end / 2) * CONVERGENCE_WINDOW_US
@@ -189,12 +189,12 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
     import polars as pl
 
     from shallows.figures.inputs import table
-    from shallows.figures.steps import Steps
+    from shallows.series import Series
 
     end = float(run.summary["simulated_s"]) * 1e6
     traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
     flows = traces["flow"].unique(maintain_order=True).to_list()
-    return {f: Steps.read(traces.filter(pl.col("flow") == f), "value", end).at(times) for f in flows}
+    return {f: Series.read(traces.filter(pl.col("flow") == f), "value", end, 0.0).at(times) for f in flows}
 
 
 def acked_packets_over(run: Run, what: str, last: str) -> float:

@@ -13,31 +13,26 @@ def backlog(run: Run, what: str, where: str) -> float:
     `mean`, `std`, `max`; percentiles (`p9999` is 99.99); the share of time above (`above_720000`); `peak_us`,
     when it was highest for the last time.
     """
-    import numpy as np
-
-    from shallows.figures.traces import backlogs
+    from shallows.port_series import backlogs
 
     port, _, begin = where.partition("@")
-    (steps,) = backlogs(run, [port]).values()
+    (series,) = backlogs(run, [port]).values()
     if begin:
-        steps = steps.after(parse_time(begin) * 1e6)
-    values, shares = steps.shares()
-    weights = np.diff(shares, prepend=0.0)
+        series = series.between(parse_time(begin) * 1e6)
     kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
     if kind == "p" and number:
-        return float(values[np.searchsorted(shares, float(f"0.{number}"))])
+        return series.quantile(float(f"0.{number}"))
     if kind == "above_" and number:
-        below = shares[values <= int(number)]
-        return 1.0 - float(below[-1]) if below.size else 1.0
+        return series.share_above(int(number))
     match what:
         case "mean":
-            return float((values * weights).sum())
+            return series.mean()
         case "std":
-            return float(np.sqrt((values**2 * weights).sum() - (values * weights).sum() ** 2))
+            return series.std()
         case "max":
-            return float(values[-1])
+            return series.max()
         case "peak_us":
-            return float(steps.times[1:][steps.values[:-1] == values[-1]][-1])
+            return float(series.times[1:][series.values[:-1] == series.max()][-1])
     raise UnknownMetric
 
 

@@ -12,6 +12,8 @@ from shallows.folder import check_format, finished_hash
 if TYPE_CHECKING:
     import polars as pl
 
+    from shallows.series import Series
+
 
 class Run:
     """A finished run.
@@ -104,6 +106,45 @@ class Run:
     def pings(self) -> "pl.DataFrame | None":
         """One row for each echo request, if the scenario has a workload of kind `ping`."""
         return self._optional_table("pings.parquet")
+
+    def series(self, name: str, quantity: str | None = None, queue: int | None = None) -> "Series":
+        """What a port or pool held over time: means, quantiles and windows of it are weighted by time.
+
+        It is read from `traces`, where the port was traced, and else from `queues`. Their rows are no samples
+        at equal distances: a mean of a column would be another number.
+
+        Parameters
+        ----------
+        name
+            The port, as in `counters`, or the pool, as in `queues`.
+        quantity
+            One of those in `traces`; by default a port's `backlog_bytes`, or a pool's `pool_bytes`.
+        queue
+            The number of one of the port's queues; by default, the port as a whole.
+
+        Returns
+        -------
+        Series
+            To the end of the run, from its beginning or, for what is not zero at rest, its first row.
+
+        Raises
+        ------
+        ShallowsError
+            If it was not recorded; the error says what was, or what records it.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "backlog")
+        >>> backlog = run.series("switch0->host0")
+        >>> backlog.mean() < run.queues.filter(name="switch0->host0")["bytes"].mean()  # without its idle time
+        True
+        >>> backlog.resampled(every_us=1000.0).columns
+        ['time_us', 'mean', 'min', 'max']
+        """
+        from shallows.port_series import of_port
+
+        return of_port(self, name, quantity, queue)
 
     @property
     def captures(self) -> dict[str, Path]:

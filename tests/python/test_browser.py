@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shallows import reports
 from shallows.points import runs_in
+from shallows.series import Series
 from shallows.serve import open_server
 from shared import HOSTILE
 
@@ -174,6 +176,37 @@ def test_a_hundred_thousand_flows_open_and_react(browser: "Browser", hundred_tho
     )
     assert took < 2_000
     assert plot.get_attribute("data-series") == str(lines - 1)
+    assert opened.complaints == []
+
+
+def test_what_is_drawn_of_a_line_over_time_has_its_area_its_ends_and_its_gaps(
+    browser: "Browser", sweep: str
+) -> None:
+    opened = Opened(browser, sweep)
+    # A burst of 2,000 changes in the first of 10 ms, and a peak of no length; nothing in the next 8; a burst.
+    times = np.concatenate([np.arange(2000) / 2000, 9 + np.arange(2000) / 2000])
+    series = Series(
+        np.append(times, 10.0), np.append(np.where(times % 1 < 0.999, np.arange(4000) % 5, 0), 0.0)
+    )
+    points = [list(point) for point in zip(series.times.tolist(), series.values.tolist(), strict=True)]
+    points.insert(1000, [points[1000][0], 77.0])
+    for begin, end in [(0.0, 10.0), (0.123, 9.7), (0.51, 0.5104)]:
+        drawn = opened.page.evaluate("(given) => shallows.shorten(...given)", [points, begin, end, 300])
+        assert len(drawn) <= 301
+        edges = np.clip([part[0] for part in drawn], begin, end)
+        area = float((np.array([part[1] for part in drawn[:-1]]) * np.diff(edges)).sum())
+        assert area == pytest.approx(series.between(begin, end).mean() * (end - begin))
+        if end > 9:
+            assert max(part[-1] for part in drawn) == 77
+            # Of the gap, at most one part at each end is not drawn as empty.
+            empty = [
+                high - low
+                for part, low, high in zip(drawn, edges, edges[1:], strict=False)
+                if not any(part[1:])
+            ]
+            assert sum(empty) >= 8 - 2 * (end - begin) / 300
+    # Few are drawn as they are.
+    assert drawn == [[0.51, 0], [0.5105, 1]]
     assert opened.complaints == []
 
 

@@ -53,5 +53,13 @@ def test_examples_in_docstrings_print_what_they_say(name: str, tmp_path: Path) -
 def test_the_public_functions_have_examples() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
     drawing = [getattr(shallows.figures, name.replace("-", "_")) for name in FIGURES]
-    for public in (shallows.run, shallows.Run, shallows.example, shallows.sweep, shallows.Scenario, *drawing):
+    for public in (
+        shallows.run,
+        shallows.Run,
+        shallows.Series,
+        shallows.example,
+        shallows.sweep,
+        shallows.Scenario,
+        *drawing,
+    ):
         assert any(test.examples for test in finder.find(public, public.__name__))

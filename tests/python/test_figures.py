@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
@@ -16,10 +17,10 @@ from matplotlib.text import Text
 
 import shallows as sh
 from shallows import cli, figures
-from shallows.figures import inputs, style
-from shallows.figures.steps import SLICES, Steps
+from shallows.figures import distributions, inputs, style, traces
 from shallows.points import plan
 from shallows.running import Source, execute
+from shallows.series import Series
 
 GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
 
@@ -198,6 +199,13 @@ def test_queues_keep_their_peaks_and_say_their_port(heavy: list[sh.Run]) -> None
     assert plot.get_xlabel() == "time (ms)"
 
 
+def highest(plot: Axes) -> float:
+    """The top of all lines and bands."""
+    bands = [np.asarray(path.vertices)[:, 1] for band in plot.collections for path in band.get_paths()]
+    lines = [np.asarray(data(line)[1]) for line in plot.get_lines()]
+    return max(float(heights.max()) for heights in [*bands, *lines])
+
+
 def test_of_several_runs_the_same_port_is_drawn_and_the_pool_beside_it(heavy: list[sh.Run]) -> None:
     titles = [plot.get_title(loc="right") for plot in figures.queue(heavy).axes]
     tables = {run.labels["scheme"]: run.queues for run in heavy}
@@ -215,11 +223,11 @@ def test_queues_are_drawn_from_traces_where_there_are_no_samples(sharing: list[s
     assert run.queues is None
     assert run.traces is not None
     backlog = run.traces.filter((pl.col("quantity") == "backlog_bytes") & pl.col("queue").is_null())
-    (line,) = figures.queue(run).axes[0].get_lines()
-    times, values = data(line)
-    assert max(values) * 1e3 == pytest.approx(backlog["value"].max())
-    # Of tens of thousands of changes, four for each part of the time are enough.
-    assert len(times) <= 4 * SLICES < backlog.height / 10
+    plot = figures.queue(run).axes[0]
+    (line,) = plot.get_lines()
+    assert highest(plot) * 1e3 == pytest.approx(backlog["value"].max())
+    # Of tens of thousands of changes, two for each part of the time are enough.
+    assert len(data(line)[0]) <= 2 * traces.PARTS + 1 < backlog.height / 10
 
 
 def test_a_queue_is_as_long_for_as_long_as_no_change_is_recorded(heavy: list[sh.Run]) -> None:
@@ -250,12 +258,12 @@ def test_a_heat_map_shows_the_highest_backlog_of_each_part(heavy: list[sh.Run]) 
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == [f"switch0->host{number}" for number in range(4)]
     assert field is not None
-    assert field.shape == (4, SLICES // 2)
+    assert field.shape == (4, traces.FIELDS)
     assert figure.axes[-1].get_xlabel() in {"backlog (MB)", "backlog (KB)"}
     unit = 1e6 if "MB" in figure.axes[-1].get_xlabel() else 1e3
     one = run.queues.filter(pl.col("name") == "switch0->host2").sort("time_us")
-    slot = run.summary["simulated_s"] * 1e6 / (SLICES // 2)
-    for place in range(0, SLICES // 2, 9):
+    slot = run.summary["simulated_s"] * 1e6 / (traces.FIELDS)
+    for place in range(0, traces.FIELDS, 9):
         begin, after = place * slot, (place + 1) * slot
         before = one.filter(pl.col("time_us") <= begin)["bytes"].to_list()[-1:] or [0]
         inside = one.filter((pl.col("time_us") >= begin) & (pl.col("time_us") < after))["bytes"].to_list()
@@ -271,7 +279,7 @@ def test_windows_are_drawn_from_when_a_flow_begins(sharing: list[sh.Run]) -> Non
     # The third flow joins after 0.6 of one second, which is drawn in seconds.
     assert times[0] == pytest.approx(0.6)
     assert values[0] == pytest.approx(traced["value"][0] / 1e3)
-    assert max(values) * 1e3 == pytest.approx(traced["value"].max())
+    assert highest(figure.axes[0]) * 1e3 >= traced["value"].to_numpy().max() * 0.999
     assert [plot.get_title(loc="right") for plot in figure.axes] == ["DCTCP", "CUBIC"]
     assert figure.axes[1].get_xlabel() == "time (s)"
 
@@ -454,18 +462,34 @@ def test_files_hold_fonts_that_publishers_accept_and_stay_small(
         assert len(content) < 150_000, name
 
 
-def test_steps_lose_no_peak_when_they_are_thinned() -> None:
+def test_a_distribution_of_many_values_is_drawn_to_a_part_of_its_points() -> None:
+    # 2,001 values, one of which has half of the mass: above it is nothing until a thousand times as much.
+    values = [*range(1001), *range(1_000_000, 1_001_000)]
+    masses = np.array([1.0] * 1000 + [2000.0] + [1.0] * 1000)
+    shares = np.cumsum(masses) / masses.sum()
+    places, heights = distributions._few(values, shares.tolist())
+    assert len(places) <= 2 * distributions.POINTS
+    assert (places[0], places[-1], heights[-1]) == (0, values[-1], 1)
+    drawn = np.searchsorted(places, values, side="right") - 1
+    assert np.abs(np.array(heights)[drawn] - shares).max() <= 1 / distributions.POINTS
+    few = (values[: distributions.POINTS], shares[: distributions.POINTS].tolist())
+    assert distributions._few(*few) == few
+
+
+def test_a_line_over_time_of_many_changes_is_their_mean_in_a_band_of_all() -> None:
     draw = np.random.default_rng(5)
     times = np.sort(draw.uniform(0, 1000, 20_000))
-    values = draw.exponential(50, 20_000) * draw.integers(0, 2, 20_000)
-    steps = Steps(times, values)
-    thin = steps.thinned()
-    assert len(thin.times) <= 4 * SLICES
-    edges = np.linspace(times[0], times[-1], SLICES + 1)
-    assert thin.highest(edges)[:-1] == pytest.approx(steps.highest(edges)[:-1])
-    assert (thin.times[0], thin.times[-1]) == (times[0], times[-1])
-    short = Steps(times[:100], values[:100])
-    assert short.thinned() is short
+    busy = Series(times, draw.exponential(50, 20_000) * draw.integers(0, 2, 20_000))
+    _, plot = plt.subplots()
+    unit = style.Unit("", 1)
+    line = traces._draw_parts(plot, busy, unit, unit)
+    edges, mean = (np.asarray(values) for values in line.get_data())
+    assert len(edges) <= 2 * traces.PARTS + 1
+    assert (mean[:-1] * np.diff(edges)).sum() == pytest.approx(busy.mean() * busy.length_us)
+    assert highest(plot) == busy.max()
+    traces._draw_parts(plot, busy.between(0.5 + times[0], 10), unit, unit)
+    assert len(plot.collections) == 1
+    plt.close()
 
 
 @pytest.mark.parametrize(

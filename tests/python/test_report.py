@@ -8,13 +8,15 @@ import re
 import shutil
 import socket
 import struct
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,12 +26,12 @@ import pytest
 import shallows as sh
 from shallows import progress, reports
 from shallows.figures import style
-from shallows.figures.steps import Steps
 from shallows.points import plan, runs_in, write_index
 from shallows.reports import chart, of_sweep, page, topology
 from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
 from shallows.running import Source
+from shallows.series import Series
 from shallows.serve import open_server, serve
 from shared import HOSTILE, Shell
 
@@ -148,6 +150,71 @@ def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
     assert drawn.count('class="special"') == 1
 
 
+def graph(hosts: list[str], switches: list[str], *links: tuple[str, str, str]) -> dict[str, Any]:
+    """A graph whose links have these delays."""
+    listed = [{"between": [a, b], "delay": delay} for a, b, delay in links]
+    usual = {"rate": "10Gbps", "link_delay": "1us", "host_delay": "0ps", "mtu": 1500}
+    return {"kind": "graph", "hosts": hosts, "switches": switches, "links": listed, **usual}
+
+
+def listed_star(hosts: int) -> dict[str, Any]:
+    """Each link a row of its own, as in files of other simulators."""
+    return graph([f"h{{0..{hosts}}}"], ["s"], *((f"h{i}", "s", f"{i + 1}us") for i in range(hosts)))
+
+
+def row_of_switches(count: int) -> dict[str, Any]:
+    """A switch for each host, one beside the other, named by patterns."""
+    trunks = ((f"s{i}", f"s{i + 1}", "1us") for i in range(count - 1))
+    leaves = ((f"h{i}.*", f"s{i}", "1us") for i in range(count))
+    return graph([f"h{i}.0" for i in range(count)], [f"s{{0..{count}}}"], *trunks, *leaves)
+
+
+def steps_to_draw(network: dict[str, Any]) -> int:
+    """How many instructions of the interpreter a drawing takes."""
+    taken = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal taken
+        frame.f_trace_opcodes = True
+        taken += event == "opcode"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        topology.draw(network)
+    finally:
+        sys.settrace(before)
+    return taken
+
+
+@pytest.mark.parametrize("network", [listed_star, row_of_switches])
+def test_four_times_the_network_takes_four_times_the_work_to_draw(
+    network: Callable[[int], dict[str, Any]],
+) -> None:
+    topology.draw(network(10))  # what is made once
+    assert steps_to_draw(network(800)) < 5 * steps_to_draw(network(200))
+
+
+def test_many_hosts_whose_links_differ_are_one_group_of_their_switch() -> None:
+    drawn = topology.draw(listed_star(8192))
+    assert drawn.count("<rect") == 2
+    for words in ("8,192 hosts", "h0 – h8191", "10 Gbps, 1 µs – 8192 µs"):
+        assert words in drawn
+    # A few are told apart, and each says what is its own.
+    few = topology.draw(listed_star(4))
+    assert few.count("<rect") == 1 + 4
+    assert all(f">{delay} µs</text>" in few for delay in (2, 3, 4))
+
+
+def test_ranges_name_ends_of_links_too() -> None:
+    drawn = topology.draw(
+        graph(["h{0..4}"], ["s{0..2}"], ("h{0..3}", "s0", "1us"), ("h3", "s1", "1us"), ("s0", "s1", "1us"))
+    )
+    assert "3 hosts" in drawn
+    assert drawn.count("<line") == 3
+
+
 def test_a_drawn_distribution_is_exact_and_no_coarser_than_it_says() -> None:
     values = pl.Series(np.random.default_rng(1).permutation(np.arange(1.0, 100_001.0)))
     points = chart.distribution(values)
@@ -162,16 +229,20 @@ def test_a_drawn_distribution_is_exact_and_no_coarser_than_it_says() -> None:
     assert len(points) <= chart.FINEST_CDF + 4
 
 
-def test_lines_over_time_keep_their_peaks_and_are_finer_where_more_happens() -> None:
-    # A thousand changes in the first of a hundred milliseconds, one of which is a peak, and ten later.
-    times = np.concatenate([np.arange(1000.0), np.linspace(10_000, 100_000, 10)])
-    values = np.where(times == 517, 9.0, times % 2)
-    thin = Steps(times, values).summarised(100)
-    assert len(thin.times) <= 400
-    assert thin.values.max() == 9.0
-    assert thin.times[thin.values == 9.0] == [517.0]
-    # Parts of equal time would leave the first millisecond a hundredth of the points.
-    assert (thin.times < 1000).sum() > 250
+def test_a_page_holds_more_of_a_line_than_it_draws_at_once_and_says_how_fine_it_is() -> None:
+    times = np.arange(0.0, 60_001)
+    busy = Series(times, times % 3)
+    drawn = chart.OverTime([busy, Series(times[:11], times[:11])], share_of=2)
+    assert drawn.most == chart.SERIES_POINTS // 2
+    many, few = drawn.points(time=1000, size=2)
+    assert drawn.most < len(many) <= chart.SERIES_HELD // 2 + 1
+    # 60 ms in 20,000 parts, each with all three values; in ms and twos.
+    assert many[1] == pytest.approx((0.003, 0.5, 0, 1))
+    assert "down to parts of 3 µs" in drawn.note
+    # Ten changes are drawn as they were, and the last one holds until the end.
+    assert few == [(i / 1000, i / 2) for i in range(10)] + [(0.01, 4.5)]
+    assert "down to each change" in chart.OverTime([Series(times[:5001], times[:5001])], share_of=2).note
+    assert chart.OverTime([Series(times[:11], times[:11])], share_of=2).note == ""
 
 
 def test_looks_are_those_of_the_figures() -> None:
@@ -188,8 +259,10 @@ def test_a_hundred_thousand_flows_are_a_small_page_with_few_points(hundred_thous
     written = reports.write_run(flows)
     assert written.stat().st_size <= 5_000_000
     drawn = data(written.read_text(encoding="utf-8"))["charts"]
-    points = sum(len(line["points"]) + len(line["bars"]) for each in drawn for line in each["lines"])
-    assert 1_000 < points <= 20_000
+    lines = [(line, each["most"]) for each in drawn for line in each["lines"]]
+    at_once = sum(min(len(line["points"]), most or 20_000) + len(line["bars"]) for line, most in lines)
+    assert 1_000 < at_once <= 20_000
+    assert sum(len(line["points"]) for line, _ in lines) <= chart.MOST_POINTS + chart.SERIES_HELD
     by_name = {each["name"]: each for each in drawn}
     # What is drawn is what the summary says: the slowest flow is the last point of its line.
     slowest = max(line["points"][-1][0] for line in by_name["fct_us"]["lines"])

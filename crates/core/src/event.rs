@@ -96,13 +96,6 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// The time of the next event.
-    pub fn next_at(&mut self) -> Option<Instant> {
-        let near = self.wheel.peek();
-        let far = self.far.peek().map(|far| far.0);
-        near.into_iter().chain(far).min().map(time_of)
-    }
-
     /// Take the next event and move the time to it, unless it lies after `until`.
     #[inline]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
@@ -333,7 +326,6 @@ mod tests {
         let mut queue = EventQueue::new(Duration::from_micros(1));
         queue.schedule(Instant(7), 1);
         assert_eq!(queue.pop_until(Instant(6)), None);
-        assert_eq!(queue.next_at(), Some(Instant(7)));
         assert_eq!(queue.pop_until(Instant(7)), Some(1));
     }
 

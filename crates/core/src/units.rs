@@ -75,11 +75,6 @@ impl Rate {
         let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))
     }
-
-    /// This rate in gigabits per second.
-    pub fn as_gbps_f64(self) -> f64 {
-        self.0 as f64 / 1e9
-    }
 }
 
 impl Add for Bytes {

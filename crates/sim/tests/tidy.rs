@@ -1,5 +1,8 @@
 //! The shape of the source, as a test: what a reviewer should never have to say twice.
 
+#[path = "tidy/unused.rs"]
+mod unused;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -8,10 +8,10 @@ import shallows.figures.style as style
 from shallows import tables
 from shallows.errors import ShallowsError
 from shallows.figures.inputs import Runs, as_list, groups, table
-from shallows.figures.steps import Steps
-from shallows.figures.traces import backlogs, busiest
+from shallows.port_series import backlogs, busiest
 from shallows.quantity import parse_size, size
 from shallows.results import Run
+from shallows.series import Series
 
 if TYPE_CHECKING:
     import polars as pl
@@ -228,7 +228,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
 
     runs = as_list(runs)
     chosen = ports or busiest(runs, most=1)
-    found: dict[str, list[Steps]] = {}
+    found: dict[str, list[Series]] = {}
     for name, members in groups(runs).items():
         for run in members:
             for port, steps in backlogs(run, chosen).items():
@@ -240,8 +240,8 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         # Seeds one after the other, as if they were one run.
         starts = np.cumsum([0.0, *(steps.times[-1] for steps in line[:-1])])
         times = [steps.times + start for steps, start in zip(line, starts, strict=True)]
-        together = Steps(np.concatenate(times), np.concatenate([steps.values for steps in line]))
-        values, shares = together.shares()
+        together = Series(np.concatenate(times), np.concatenate([steps.values for steps in line]))
+        values, shares = together.distribution()
         curves[name] = _few((values / unit.size).tolist(), shares.tolist())
     with style.panels(1, 1, 1.5) as (figure, (plot,)):
         _draw_cdf(plot, curves, linear=True)
@@ -438,10 +438,20 @@ def _ranks(ordered: "pl.Series") -> Curve:
 
 
 def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
-    """As many points as can be seen, both ends among them."""
-    last = len(values) - 1
-    kept = sorted({round(i * last / POINTS) for i in range(POINTS + 1)}) if last >= 0 else []
-    return [float(values[i]) for i in kept], [float(shares[i]) for i in kept]
+    """As many points as can be seen, both ends among them: between two lies at most one part of `POINTS`.
+
+    Before a value that has more than that alone, the one below it is kept, too: the curve rises where it did.
+    """
+    import numpy as np
+
+    if len(values) <= POINTS:
+        return values, shares
+    share = np.asarray(shares)
+    part = np.floor(share * POINTS)
+    enters = np.diff(part, prepend=-1) > 0
+    is_step = np.diff(share, append=np.inf) > 1 / POINTS
+    kept = np.flatnonzero(enters | is_step)
+    return np.asarray(values)[kept].tolist(), share[kept].tolist()
 
 
 def _draw_cdf(plot: "Axes", curves: dict[str, Curve], *, linear: bool = False) -> None:

@@ -1,11 +1,10 @@
-"""What figures draw: runs by what distinguishes them, their tables, ports and flows."""
+"""What figures draw: runs by what distinguishes them, their tables and flows."""
 
 import tomllib
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, listed
 from shallows.results import Run, describe, on_axis
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ NEEDED = {
     "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
 }
 """What a scenario must say so that a run has a table."""
-
-NAMED = 12
-"""How many names an error lists."""
 
 
 def as_list(runs: Runs) -> list[Run]:
@@ -99,25 +95,6 @@ def _on(run: Run, axis: str) -> list[str]:
     return [str(value) for value in on_axis(labels(run), axis)]
 
 
-def ports_of(run: Run) -> dict[str, str]:
-    """Every port of a run, and its kind."""
-    pairs = run.counters.select("port", "kind").unique(maintain_order=True)
-    return dict(pairs.iter_rows())
-
-
-def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Those of the names that match: names, patterns such as `switch0->*`, or kinds such as `to-host`."""
-    kinds = ports_of(run)
-    names = list(dict.fromkeys(known))
-    chosen: dict[str, None] = {}
-    for pattern in wanted:
-        found = [name for name in names if fnmatchcase(name, pattern) or kinds.get(name) == pattern]
-        if not found:
-            raise ShallowsError(f"{run.path} has no port {pattern!r}", _listed("to draw there are", names))
-        chosen |= dict.fromkeys(found)
-    return list(chosen)
-
-
 def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[int]:
     """Flows to draw: those wanted, or all that were traced."""
     known: list[int] = traced.unique().sort().to_list()
@@ -125,10 +102,5 @@ def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[i
         raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
     for flow in wanted:
         if flow not in known:
-            raise ShallowsError(f"{run.path} has no trace of flow {flow}", _listed("traced are", known))
+            raise ShallowsError(f"{run.path} has no trace of flow {flow}", listed("traced are", known))
     return list(wanted) or known
-
-
-def _listed(words: str, names: Sequence[object]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{words}: {', '.join(map(str, names[:NAMED]))}{more}"

@@ -1,21 +1,28 @@
 """Figures over time: queues and pools, windows, goodput, all ports at once."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
-from shallows.errors import ShallowsError
-from shallows.figures.inputs import Runs, as_list, choose_flows, choose_ports, groups, ports_of, table
-from shallows.figures.steps import SLICES, Steps
+from shallows.figures.inputs import Runs, as_list, choose_flows, groups, table
+from shallows.port_series import backlogs, busiest, fullest_pool, ports_of
 from shallows.results import Run
+from shallows.series import Series
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 MOST_LINES = 6
 """Lines of a panel that can be followed, unless more are asked for."""
+
+PARTS = 400
+"""Parts of a line over time: as many as a printed column can show."""
+
+FIELDS = 200
+"""Parts of a row of a heat map."""
 
 MARKS = 6
 """Markers of a line over time."""
@@ -27,7 +34,8 @@ GOODPUT_SLICES = 50
 def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     """Backlog of ports and pools over time, a panel for each run and port.
 
-    What is drawn are the lowest and the highest backlog of each of 400 parts of the time: peaks stay.
+    Of more changes than can be seen, parts of equal time are drawn: a line through their means over time, and
+    a band from the lowest to the highest value. No peak is lost, and the area below the line is exact.
 
     Parameters
     ----------
@@ -51,16 +59,15 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     'backlog (KB)'
     """
     shown = _panels(as_list(runs), ports)
-    end = max(steps.times[-1] for _, _, steps in shown)
+    end = max(series.times[-1] for _, _, series in shown)
     with style.panels(len(shown), 1, 0.85, sharex=True) as (figure, plots):
         time = style.time_axis(plots[-1], end)
-        for plot, (label, is_pool, steps) in zip(plots, shown, strict=True):
+        for plot, (label, is_pool, series) in zip(plots, shown, strict=True):
             # Ports share a scale, and pools: what is higher in the figure was longer.
-            top = max(other.values.max() for _, kind, other in shown if kind == is_pool)
-            unit, thin = style.size_unit([top]), steps.thinned()
-            times, values = thin.times / time.size, thin.values / unit.size
-            plot.fill_between(times, values, step="post", color="0.85", linewidth=0)
-            plot.plot(times, values, drawstyle="steps-post", marker="none", linewidth=0.7)
+            top = max(other.max() for _, kind, other in shown if kind == is_pool)
+            unit = style.size_unit([top])
+            line = _draw_parts(plot, series, time, unit, marker="none", linewidth=0.7)
+            plot.fill_between(*line.get_data(), step="post", color="0.88", linewidth=0, zorder=1)
             style.scale(plot, "y", [top / unit.size])
             plot.set_ylabel(f"{'pool' if is_pool else 'backlog'} ({unit.name})")
             style.name_panel(plot, label)
@@ -68,82 +75,17 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     return figure
 
 
-def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[tuple[str, bool, Steps]]:
+def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[tuple[str, bool, Series]]:
     """What to draw: a name, whether it is a pool, its backlog."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     shown = []
     for label, run in _each(runs):
         known = ports_of(run)
         drawn = backlogs(run, chosen)
-        drawn |= {} if ports else fullest_pool(run, above=max(steps.values.max() for steps in drawn.values()))
-        for port, steps in drawn.items():
-            shown.append((", ".join(filter(None, [label, port])), port not in known, steps))
+        drawn |= {} if ports else fullest_pool(run, above=max(series.max() for series in drawn.values()))
+        for port, series in drawn.items():
+            shown.append((", ".join(filter(None, [label, port])), port not in known, series))
     return shown
-
-
-def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Steps]:
-    """Backlog over time of the ports and pools that match."""
-    import polars as pl
-
-    frame = backlog_table(run)
-    known = frame["name"].unique(maintain_order=True).to_list()
-    if run.queues is not None:
-        known = [*ports_of(run), *known]  # a port that was never found with a backlog has no row
-    chosen = choose_ports(run, ports, known)
-    return {name: Steps.read(frame.filter(pl.col("name") == name), "bytes", _end(run)) for name in chosen}
-
-
-def busiest(runs: Sequence[Run], most: int) -> list[str]:
-    """The ports with the longest queues of all these runs; those of hosts only if there are no others."""
-    import polars as pl
-
-    frames = [backlog_table(run).select("kind", "name", pl.col("bytes").cast(float)) for run in runs]
-    ports = pl.concat(frames).filter(pl.col("kind") == "port")
-    longest = ports.group_by("name", maintain_order=True).agg(pl.col("bytes").max())
-    ordered = longest.sort("bytes", descending=True, maintain_order=True)["name"].to_list()
-    kinds = {name: kind for run in runs for name, kind in ports_of(run).items()}
-    of_switches = [name for name in ordered if kinds[name] != "nic"]
-    chosen = (of_switches or ordered)[:most]
-    if not chosen:
-        raise ShallowsError(f"no port of {runs[0].path} ever had a backlog", "offer it more load")
-    return chosen
-
-
-def fullest_pool(run: Run, above: float) -> dict[str, Steps]:
-    """The pool of a switch that was fullest; none where it would only repeat the one port that is drawn."""
-    import polars as pl
-
-    hosts = {port.split("->")[0] for port, kind in ports_of(run).items() if kind == "nic"}
-    pools = backlog_table(run).filter((pl.col("kind") == "pool") & (pl.col("bytes") > above))
-    pools = pools.filter(~pl.col("name").str.split(".pool").list.first().is_in(list(hosts)))
-    if pools.is_empty():
-        return {}
-    name = pools.sort("bytes", maintain_order=True)["name"][-1]
-    return backlogs(run, [name])
-
-
-def backlog_table(run: Run) -> "pl.DataFrame":
-    """Time, kind, name and bytes of every port and pool that was recorded."""
-    import polars as pl
-
-    if run.queues is not None:
-        return run.queues
-    if run.traces is None:
-        raise ShallowsError(
-            f"{run.path} has neither queues.parquet nor traces.parquet",
-            'set measure.sample_queues = "10us" for all ports, '
-            'or measure.traces = [{ ports = ["to-host"] }] for some at every change, and run it again',
-        )
-    ports = run.traces.filter(
-        pl.col("queue").is_null() & pl.col("quantity").is_in(["backlog_bytes", "pool_bytes"])
-    )
-    is_pool = pl.col("quantity") == "pool_bytes"
-    return ports.select(
-        "time_us",
-        pl.when(is_pool).then(pl.lit("pool")).otherwise(pl.lit("port")).alias("kind"),
-        pl.when(is_pool).then("pool of " + pl.col("port")).otherwise(pl.col("port")).alias("name"),
-        pl.col("value").alias("bytes"),
-    )
 
 
 def _end(run: Run) -> float:
@@ -183,8 +125,8 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     maps = []
     for label, run in _each(runs):
         rows = backlogs(run, chosen)
-        edges = np.linspace(0, _end(run), SLICES // 2 + 1)
-        field = np.array([steps.highest(edges) for steps in rows.values()])
+        edges = np.linspace(0, _end(run), FIELDS + 1)
+        field = np.array([series.highest(edges) for series in rows.values()])
         maps.append((label, list(rows), field, float(edges[-1])))
     top = max(field.max() for _, _, field, _ in maps) or 1.0
     unit = style.size_unit([top])
@@ -242,13 +184,12 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     """
     shown = []
     for label, run in _each(as_list(runs)):
-        lines = {name: steps.thinned() for name, steps in windows(run, flows).items()}
-        shown.append((label, lines, _end(run)))
-    top = max(steps.values.max() for _, lines, _ in shown for steps in lines.values())
+        shown.append((label, windows(run, flows), _end(run)))
+    top = max(series.max() for _, lines, _ in shown for series in lines.values())
     return _draw_over_time(shown, "cwnd", style.size_unit([top]))
 
 
-def windows(run: Run, flows: Sequence[int] = (), most: int = MOST_LINES) -> dict[str, Steps]:
+def windows(run: Run, flows: Sequence[int] = (), most: int = MOST_LINES) -> dict[str, Series]:
     """Congestion windows of these flows, or of the first that were traced."""
     import polars as pl
 
@@ -258,10 +199,7 @@ def windows(run: Run, flows: Sequence[int] = (), most: int = MOST_LINES) -> dict
     for flow in chosen if flows else chosen[:most]:
         one = traces.filter(pl.col("flow") == flow)
         # Nothing is drawn before a flow begins, or after it has ended.
-        last = _flow_end(run, flow)
-        steps = Steps.read(one, "value", last)
-        begin = int(steps.times.searchsorted(float(one["time_us"].to_numpy().min())))
-        lines[f"flow {flow}"] = Steps(steps.times[begin:], steps.values[begin:])
+        lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
     return lines
 
 
@@ -302,7 +240,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
         edges = np.linspace(0, _end(run), GOODPUT_SLICES + 1)
         rates = {}
         for flow in chosen:
-            acked = Steps.read(_with_end(run, flow, traces), "value", _end(run))
+            acked = Series.read(_with_end(run, flow, traces), "value", _end(run), 0.0)
             rates[flow] = np.diff(acked.at(edges)) * 8 / np.diff(edges) / 1e3  # bits per µs: Gb/s over 1,000
         classes = dict(run.flows.select("flow", "class").iter_rows())
         lines = {}
@@ -314,7 +252,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
             for number in sorted({classes[flow] for flow in chosen}):
                 members = [rates[flow] for flow in chosen if classes[flow] == number]
                 lines[f"class {number}"] = np.sum(members, axis=0)
-        drawn = {name: Steps(edges, np.append(rate, rate[-1])) for name, rate in lines.items()}
+        drawn = {name: Series(edges, np.append(rate, rate[-1])) for name, rate in lines.items()}
         shown.append((label, drawn, _end(run)))
     return _draw_over_time(shown, "goodput", style.Unit("Gb/s", 1))
 
@@ -350,27 +288,41 @@ def _each(runs: Sequence[Run]) -> list[tuple[str, Run]]:
 
 
 def _draw_over_time(
-    shown: Sequence[tuple[str, dict[str, Steps], float]], what: str, unit: style.Unit
+    shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
 ) -> "Figure":
     """A panel for each entry: its name, its lines, and the end of its time axis."""
+    import numpy as np
+
     end = max(last for _, _, last in shown)
-    with style.panels(len(shown), 1, 1.25, sharex=True, sharey=True) as (figure, plots):
-        time = style.time_axis(plots[-1], end)
-        names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
+    names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
     with style.panels(len(shown), 1, 1.25, sharex=True) as (figure, plots):
         time = style.time_axis(plots[-1], end)
         for plot, (label, lines, _) in zip(plots, shown, strict=True):
-            for name, steps in lines.items():
+            for name, series in lines.items():
                 place = names.index(name)
                 look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
+                line = _draw_parts(plot, series, time, unit, label=name, **look)
                 # Evenly in time: along a line that goes up and down there would be too many.
-                at = [end * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
-                marked = sorted({int(i) for i in steps.times.searchsorted(at) if 0 < i < len(steps.times)})
-                times, values = steps.times / time.size, steps.values / unit.size
-                plot.plot(times, values, label=name, drawstyle="steps-post", markevery=marked, **look)
+                at = [end / time.size * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
+                times = np.asarray(line.get_xdata())
+                line.set_markevery(sorted({int(i) for i in np.searchsorted(times, at) if 0 < i < len(times)}))
             # Each panel has a scale of its own: schemes differ by orders of magnitude.
-            style.scale(plot, "y", [max(steps.values.max() for steps in lines.values()) / unit.size])
+            style.scale(plot, "y", [max(series.max() for series in lines.values()) / unit.size])
             plot.set_ylabel(f"{what} ({unit.name})")
             style.name_panel(plot, label)
         style.add_legend(figure, *plots)
     return figure
+
+
+def _draw_parts(plot: "Axes", series: Series, time: style.Unit, unit: style.Unit, **look: Any) -> "Line2D":
+    """A line through the means of parts of the time, and where they have several values a band around it."""
+    import numpy as np
+
+    parts = series.parts(2 * PARTS)
+    edges = parts.edges / time.size
+    mean, low, high = (np.append(each, each[-1]) / unit.size for each in (parts.mean, parts.low, parts.high))
+    (line,) = plot.plot(edges, mean, drawstyle="steps-post", **look)
+    if parts.longest_us:
+        color: Any = line.get_color()
+        plot.fill_between(edges, low, high, step="post", color=color, alpha=0.25, linewidth=0, zorder=1.5)
+    return line

@@ -3,18 +3,18 @@
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shallows.figures.style import STYLE, Unit, time_unit
-from shallows.quantity import finite
+from shallows.quantity import digits, finite
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shallows.figures.steps import Steps
+    from shallows.series import Parts, Series
 
 MOST_POINTS = 20_000
 """Drawn on a page, all charts together."""
@@ -25,15 +25,19 @@ CDF_POINTS = 8_000
 SERIES_POINTS = 8_000
 """And for all that is drawn over time."""
 
+SERIES_HELD = 40_000
+"""What the page holds of that, so that one can look closer."""
+
 METRIC_POINTS = MOST_POINTS - CDF_POINTS - SERIES_POINTS
 
 FINEST_CDF = 400
 """Steps of a distribution: more cannot be seen."""
 
-COARSEST_CDF, COARSEST_SERIES = 24, 80
+COARSEST_CDF, COARSEST_SERIES = 24, 320
 """With fewer points a line would say something else: then it is left out, and the page says so."""
 
-Point = tuple[float, float]
+Point = tuple[float, ...]
+"""Where, and how much. Over time, perhaps also the lowest and the highest value until the next point."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +90,15 @@ class Chart:
     note: str = ""
     window: float = 1.0
     """How much of the horizontal axis is shown at first."""
+    most: int | None = None
+    """How many points of a line over time are drawn at once: of more, means of parts of the time are."""
 
     @property
     def size(self) -> int:
-        """How many points are drawn."""
-        return sum(len(line.points) + len(line.bars) for line in self.lines)
+        """How many points are drawn at once."""
+        points = (len(line.points) for line in self.lines)
+        at_once = sum(count if self.most is None else min(count, self.most) for count in points)
+        return at_once + sum(len(line.bars) for line in self.lines)
 
     @property
     def choices(self) -> dict[str, list[str]]:
@@ -112,7 +120,7 @@ class Chart:
                 {
                     "name": line.name,
                     "look": line.look,
-                    "points": [_numbers(point) for point in line.points],
+                    "points": [_numbers(point[:1], 9) + _numbers(point[1:]) for point in line.points],
                     "bars": [_numbers(bar) for bar in line.bars],
                     "at": dict(line.at),
                     "published": line.published,
@@ -122,12 +130,13 @@ class Chart:
             "levels": [vars(level) | {"at": dict(level.at)} for level in self.levels],
             "choices": self.choices,
             "window": self.window,
+            "most": self.most,
         }
 
 
-def _numbers(values: Iterable[float]) -> list[float | None]:
-    """To five digits: more cannot be seen, and would only make the file larger."""
-    return [None if finite(value) is None else float(f"{value:.6g}") for value in values]
+def _numbers(values: Iterable[float], precision: int = 6) -> list[float | None]:
+    """To so many digits: more cannot be seen, and would only make the file larger."""
+    return [None if finite(value) is None else float(f"{value:.{precision}g}") for value in values]
 
 
 @cache
@@ -191,20 +200,11 @@ SETTLED = 0.99
 """Share of the area under a queue's backlog after which there is little to see."""
 
 
-def window(drawn: "Iterable[Steps]", end: float) -> float:
+def window(drawn: "Collection[Series]") -> float:
     """How much of a time axis to show at first: all, unless most of it comes after almost everything."""
-    settled = 1.1 * max(steps.settled(SETTLED) for steps in drawn) / end
+    end = max(float(series.times[-1]) for series in drawn)
+    settled = 1.1 * max(series.settled(SETTLED) for series in drawn) / end
     return settled if 0 < settled < 0.5 else 1.0
-
-
-def thinning(drawn: "Iterable[Steps]", parts: int) -> str:
-    """What was done to lines over time; nothing if all of their changes are drawn."""
-    if all(len(steps.times) <= 4 * parts for steps in drawn):
-        return ""
-    return (
-        f"Each line in {parts} parts with equally many changes; of each its first, lowest, highest and last "
-        "value: no peak is lost."
-    )
 
 
 def coarseness(most: int) -> float:
@@ -212,7 +212,41 @@ def coarseness(most: int) -> float:
     return 1 / (most * 6 // 10)
 
 
-def over_time(steps: "Steps", time: float, size: float, parts: int) -> list[Point]:
-    """A quantity over time in these units: of each part, its first, lowest, highest and last value."""
-    thin = steps.summarised(parts)
-    return list(zip((thin.times / time).tolist(), (thin.values / size).tolist(), strict=True))
+class OverTime:
+    """Lines over time: what a page holds of each, what is drawn of it at once, and what to say of that.
+
+    Parameters
+    ----------
+    drawn
+        Some of them.
+    share_of
+        How many lines there are over time on the page.
+    """
+
+    def __init__(self, drawn: "Sequence[Series]", share_of: int) -> None:
+        self.most = SERIES_POINTS // share_of
+        self._parts = [series.parts(SERIES_HELD // share_of) for series in drawn]
+
+    @property
+    def note(self) -> str:
+        """How lines were thinned; nothing if all of their changes are drawn."""
+        if all(len(parts.edges) <= self.most for parts in self._parts):
+            return ""
+        longest = max(parts.longest_us for parts in self._parts)
+        unit = time_unit([longest])
+        finest = f"parts of {digits(longest / unit.size)} {unit.name}" if longest else "each change"
+        return (
+            "Where more happens than can be seen, a line is the mean of parts of the time, in a shade from "
+            f"the lowest to the highest value. Zooming in shows shorter ones, down to {finest}."
+        )
+
+    def points(self, time: float, size: float) -> list[list[Point]]:
+        """Of each line, in these units: when a part begins, its mean, and the ends of several values."""
+        return [_points(parts, time, size) for parts in self._parts]
+
+
+def _points(parts: "Parts", time: float, size: float) -> list[Point]:
+    columns = [parts.edges[:-1] / time, parts.mean / size, parts.low / size, parts.high / size]
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    found: list[Point] = [row if row[2] < row[3] else row[:2] for row in rows]
+    return [*found, (float(parts.edges[-1] / time), found[-1][1])]

@@ -1,6 +1,9 @@
 """The report of one run."""
 
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +22,12 @@ from shallows.verdicts import FEWEST_BEYOND, RANK
 if TYPE_CHECKING:
     import polars as pl
 
-    from shallows.figures.steps import Steps
+    from shallows.series import Series
 
 FILE = "report.html"
+
+Share = Callable[["Sequence[Series]"], charts.OverTime]
+"""What lines over time get of a page."""
 
 PORTS = 4
 """Ports and pools whose backlog is drawn."""
@@ -117,8 +123,7 @@ def _results(summary: dict[str, Any]) -> list[tables.Table]:
 
 def _charts(run: Run) -> list[Chart]:
     found = [_completion(run, "fct_us"), _completion(run, "slowdown"), _echoes(run), _queries(run)]
-    over_time = _queues(run) + _windows(run)
-    return [made for made in [*found, *over_time] if made]
+    return [made for made in [*found, *_over_time(run)] if made]
 
 
 def _completion(run: Run, column: str) -> Chart | None:
@@ -193,45 +198,72 @@ def has_queues(run: Run) -> bool:
     return any((run.path / f"{name}.parquet").exists() for name in ("queues", "traces"))
 
 
-def _queues(run: Run) -> list[Chart]:
-    """Backlogs of the busiest ports and of the fullest pool, with what they are measured against."""
-    from shallows.figures.traces import backlogs, busiest, fullest_pool
-
-    if not has_queues(run):
-        return []
-    try:
-        ports = backlogs(run, busiest([run], most=PORTS - 1))
-    except ShallowsError:
-        return []  # no port ever had a backlog
-    top = max(float(steps.values.max()) for steps in ports.values())
-    pool = fullest_pool(run, above=top)
-    found = [_backlog("queues", "Queues over time", ports, levels(run, ports, "port"))]
+def _over_time(run: Run) -> list[Chart]:
+    """Queues, the shared buffer, and windows; the lines of all of them share what a page holds."""
+    ports, pool = _queues(run)
+    flows = _windows(run)
+    share = partial(charts.OverTime, share_of=len(ports) + len(pool) + len(flows))
+    found = []
+    if ports:
+        found.append(_backlog("queues", "Queues over time", ports, levels(run, ports, "port"), share))
     if pool:
-        found.append(_backlog("pool", "Shared buffer over time", pool, levels(run, pool, "pool")))
+        found.append(_backlog("pool", "Shared buffer over time", pool, levels(run, pool, "pool"), share))
+    if flows:
+        found.append(_steps("windows", "Congestion windows", "window", flows, share))
     return found
 
 
-def _backlog(name: str, title: str, drawn: "dict[str, Steps]", known: list[tuple[str, float]]) -> Chart:
-    top = max(float(steps.values.max()) for steps in drawn.values())
-    end = max(float(steps.times[-1]) for steps in drawn.values())
-    window = charts.window(drawn.values(), end)
-    time, size = time_unit([end * window]), size_unit([top])
-    parts = charts.SERIES_POINTS // (4 * (PORTS + FLOWS))
-    lines = [
-        Line(port, index, charts.over_time(steps, time.size, size.size, parts))
-        for index, (port, steps) in enumerate(drawn.items())
-    ]
-    shown = [Level(called, value / size.size) for called, value in known if value <= CLOSE * top]
-    note = charts.thinning(drawn.values(), parts)
-    if window < 1:
-        note = f"Shown at first is the time with almost all of the backlog: zoom out for the rest. {note}"
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
-    return Chart(name, title, "steps", x, y, lines, shown, note.strip(), window)
+def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
+    """Backlogs of the busiest ports, and of the fullest pool."""
+    from shallows.port_series import backlogs, busiest, fullest_pool
+
+    if not has_queues(run):
+        return {}, {}
+    try:
+        ports = backlogs(run, busiest([run], most=PORTS - 1))
+    except ShallowsError:
+        return {}, {}  # no port ever had a backlog
+    return ports, fullest_pool(run, above=max(series.max() for series in ports.values()))
 
 
-def levels(run: Run, drawn: "dict[str, Steps]", kind: str) -> list[tuple[str, float]]:
+def _windows(run: Run) -> "dict[str, Series]":
+    """Congestion windows of the first flows that were traced."""
+    from shallows.figures.traces import windows
+
+    if run.flow_traces is None or run.flow_traces.is_empty():
+        return {}
+    return windows(run, most=FLOWS)
+
+
+def _backlog(
+    name: str, title: str, drawn: "dict[str, Series]", known: list[tuple[str, float]], share: Share
+) -> Chart:
+    """Backlogs with what they are measured against."""
+    top = max(series.max() for series in drawn.values())
+    window = charts.window(drawn.values())
+    made = _steps(name, title, "backlog", drawn, share, window)
+    size = size_unit([top]).size
+    shown = [Level(called, value / size) for called, value in known if value <= CLOSE * top]
+    first = "Shown at first is the time with almost all of the backlog: zoom out for the rest. "
+    return replace(made, levels=shown, note=((first if window < 1 else "") + made.note).strip())
+
+
+def _steps(
+    name: str, title: str, what: str, drawn: "dict[str, Series]", share: Share, window: float = 1.0
+) -> Chart:
+    """Lines over time."""
+    end = max(float(series.times[-1]) for series in drawn.values())
+    time, size = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
+    over_time = share([*drawn.values()])
+    points = over_time.points(time.size, size.size)
+    lines = [Line(line, index, each) for index, (line, each) in enumerate(zip(drawn, points, strict=True))]
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({size.name})", size.name)
+    return Chart(name, title, "steps", x, y, lines, note=over_time.note, window=window, most=over_time.most)
+
+
+def levels(run: Run, drawn: "dict[str, Series]", kind: str) -> list[tuple[str, float]]:
     """Thresholds of the markers at these ports or pools: where they begin, in bytes."""
-    from shallows.figures.inputs import ports_of
+    from shallows.port_series import ports_of
 
     kinds = ports_of(run)
     mine = {kinds.get(port) for port in drawn} if kind == "port" else None
@@ -243,24 +275,3 @@ def levels(run: Run, drawn: "dict[str, Steps]", kind: str) -> list[tuple[str, fl
             names = ["marks above"] if len(ends) == 1 else ["marks from", "marks all above"]
             found |= dict.fromkeys(zip(names, sorted(ends), strict=True))
     return list(found)
-
-
-def _windows(run: Run) -> list[Chart]:
-    """Congestion windows of the first flows that were traced."""
-    from shallows.figures.traces import windows
-
-    if run.flow_traces is None or run.flow_traces.is_empty():
-        return []
-    drawn = windows(run, most=FLOWS)
-    if not drawn:
-        return []
-    top = max(float(steps.values.max()) for steps in drawn.values())
-    end = max(float(steps.times[-1]) for steps in drawn.values())
-    time, size = time_unit([end]), size_unit([top])
-    parts = charts.SERIES_POINTS // (4 * (PORTS + FLOWS))
-    lines = [
-        Line(name, index, charts.over_time(steps, time.size, size.size, parts))
-        for index, (name, steps) in enumerate(drawn.items())
-    ]
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"window ({size.name})", size.name)
-    return [Chart("windows", "Congestion windows", "steps", x, y, lines)]

@@ -19,7 +19,7 @@ from shallows.results import Run, axis_name
 from shallows.verdicts import FEWEST_SEEDS
 
 if TYPE_CHECKING:
-    from shallows.figures.steps import Steps
+    from shallows.series import Series
 
 Value = Callable[[Run], "float | None"]
 
@@ -282,8 +282,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
             first.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), run)
     if not first:
         return []
-    parts = min(charts.SERIES_POINTS // (4 * len(first)), 400)
-    if parts < charts.COARSEST_SERIES:
+    if charts.SERIES_POINTS // len(first) < charts.COARSEST_SERIES:
         notes.append(
             f"Queues of {len(first)} points are not drawn: they would be too coarse. "
             "The page of a single point has them."
@@ -293,23 +292,23 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
     drawn = {key: longest for key, longest in found if longest}
     if not drawn:
         return []
-    top = max(float(longest.backlog.values.max()) for longest in drawn.values())
     backlogs = [longest.backlog for longest in drawn.values()]
-    end = max(float(steps.times[-1]) for steps in backlogs)
-    window = charts.window(backlogs, end)
+    top = max(series.max() for series in backlogs)
+    end = max(float(series.times[-1]) for series in backlogs)
+    window = charts.window(backlogs)
     time, size = time_unit([end * window]), size_unit([top])
     looks = layout.names()
     lines = []
     marks: dict[tuple[str, float, At], None] = {}
-    for (line, at), longest in drawn.items():
-        points = charts.over_time(longest.backlog, time.size, size.size, parts)
+    over_time = charts.OverTime(backlogs, len(backlogs))
+    held = over_time.points(time.size, size.size)
+    for ((line, at), longest), points in zip(drawn.items(), held, strict=True):
         lines.append(Line(line, looks.index(line), points, at=dict(at)))
         for called, value in longest.levels:
             if value <= CLOSE * top:
                 marks[f"{line} {called}", value / size.size, at] = None
     ports = ", ".join(dict.fromkeys(longest.port for longest in drawn.values()))
-    thinning = charts.thinning(backlogs, parts)
-    note = f"Of the first seed, the port with the longest queue ({ports}). {thinning}"
+    note = f"Of the first seed, the port with the longest queue ({ports}). {over_time.note}"
     x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
     shown = [Level(called, value, dict(at)) for called, value, at in marks]
     return [
@@ -322,7 +321,8 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
             lines,
             shown,
             note.strip(),
-            charts.window(backlogs, end),
+            window,
+            over_time.most,
         )
     ]
 
@@ -332,13 +332,13 @@ class _Longest:
     """The port of a run that had the longest queue, and what that is measured against."""
 
     port: str
-    backlog: "Steps"
+    backlog: "Series"
     levels: Sequence[tuple[str, float]]
 
 
 def _busiest(run: Run) -> _Longest | None:
     """Found in tables that do not stay in memory: those of a sweep together may be too large."""
-    from shallows.figures.traces import backlogs, busiest
+    from shallows.port_series import backlogs, busiest
 
     fresh = Run(run.path)
     try:

@@ -1,54 +1,31 @@
-"""The network as a drawing: tiers of switches, and the hosts below each, told apart only where they differ.
+"""The network as a drawing: tiers of switches, and the hosts below each.
 
-It stays legible with hundreds of hosts, since hosts alike are one box, and long tiers are cut in the middle.
+It stays legible with thousands of hosts: those alike are one box, and long tiers are cut in the middle.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import product
 from typing import Any
 
-from shallows.quantity import digits, parse_rate, parse_time, rate
-
-MOST_COLUMNS = 5
-"""Boxes beside each other; of more, the first ones and the last are drawn."""
+from shallows.quantity import digits, parse_rate, parse_time
+from shallows.reports import network as networks
+from shallows.reports.network import MOST_COLUMNS, Link, Network, names, say_rate, say_time
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 104, 40, 18, 58, 10
 
-
-@dataclass(frozen=True)
-class Link:
-    """Links alike between two boxes."""
-
-    ends: tuple[str, str]
-    rate: str
-    delay: str
-
-
-@dataclass
-class Network:
-    """Switches, boxes of hosts with the number in each, and what connects them."""
-
-    switches: list[str]
-    hosts: dict[str, int]
-    links: Counter[Link] = field(default_factory=Counter)
-
-    def link(self, a: str, b: str, rate: str, delay: str, count: int = 1) -> None:
-        """Connect two boxes."""
-        self.links[Link((a, b), rate, delay)] += count
+CHARACTER = 6
+"""The width of a character beside a link."""
 
 
 def draw(topology: Mapping[str, Any]) -> str:
     """The topology of a resolved scenario, as SVG text."""
-    return _Drawing(_network(topology)).svg()
+    return _Drawing(networks.read(topology)).svg()
 
 
 def describe(topology: Mapping[str, Any]) -> str:
     """The same in a sentence."""
-    kind, host_rate = topology["kind"], _rate(topology["rate"])
+    kind, host_rate = topology["kind"], say_rate(topology["rate"])
     differing = len(topology.get("links", [])) if kind != "graph" else 0
     but = f", but for {differing} links" if differing else ""
     match kind:
@@ -57,7 +34,7 @@ def describe(topology: Mapping[str, Any]) -> str:
         case "dumbbell":
             shape = (
                 f"Two switches with {topology['left']} and {topology['right']} hosts at {host_rate}, and "
-                f"a link of {_rate(topology['bottleneck_rate'])} between them{but}."
+                f"a link of {say_rate(topology['bottleneck_rate'])} between them{but}."
             )
         case "leaf-spine":
             hosts, uplinks = topology["hosts_per_leaf"], topology["spines"]
@@ -66,85 +43,16 @@ def describe(topology: Mapping[str, Any]) -> str:
             over = "oversubscribed" if ratio > 1 else "not oversubscribed"
             shape = (
                 f"{topology['leaves']} leaves with {hosts} hosts each at {host_rate}, and {uplinks} spines "
-                f"at {_rate(topology['uplink_rate'])}: {over}, {digits(ratio)} to 1{but}."
+                f"at {say_rate(topology['uplink_rate'])}: {over}, {digits(ratio)} to 1{but}."
             )
         case _:
-            network = _network(topology)
-            shape = f"{sum(network.hosts.values())} hosts and {len(network.switches)} switches."
-    through = f" Each packet spends {_time(topology['host_delay'])} in each host."
+            hosts, switches = (
+                sum(len(names(text)) for text in topology[key]) for key in ("hosts", "switches")
+            )
+            shape = f"{hosts} hosts and {switches} switch{'es' if switches > 1 else ''}."
+    through = f" Each packet spends {say_time(topology['host_delay'])} in each host."
     through = through if parse_time(topology["host_delay"]) else ""
     return f"{shape} Packets of at most {topology['mtu']} bytes.{through}"
-
-
-def _network(topology: Mapping[str, Any]) -> Network:
-    host_rate, delay = topology["rate"], topology["link_delay"]
-    match topology["kind"]:
-        case "star":
-            count = topology["hosts"]
-            name = _range("host", 0, count)
-            network = Network(["switch0"], {name: count})
-            network.link("switch0", name, host_rate, delay, count)
-        case "dumbbell":
-            left, right = topology["left"], topology["right"]
-            sides = {_range("host", 0, left): left, _range("host", left, left + right): right}
-            network = Network(["left", "right"], sides)
-            for switch, hosts in zip(network.switches, sides, strict=True):
-                network.link(switch, hosts, host_rate, delay, sides[hosts])
-            network.link("left", "right", topology["bottleneck_rate"], topology["bottleneck_delay"])
-        case "leaf-spine":
-            each = topology["hosts_per_leaf"]
-            leaves = [f"leaf{number}" for number in range(topology["leaves"])]
-            spines = [f"spine{number}" for number in range(topology["spines"])]
-            below = {_range("host", i * each, (i + 1) * each): each for i in range(len(leaves))}
-            network = Network([*leaves, *spines], below)
-            for leaf, box in zip(leaves, below, strict=True):
-                network.link(leaf, box, host_rate, delay, each)
-                for spine in spines:
-                    network.link(leaf, spine, topology["uplink_rate"], topology["uplink_delay"])
-        case _:
-            network = _graph(topology)
-    return network
-
-
-def _range(name: str, start: int, end: int) -> str:
-    return f"{name}{start}" if end - start == 1 else f"{name}{start} – {name}{end - 1}"
-
-
-def _graph(topology: Mapping[str, Any]) -> Network:
-    """Hosts that have the same links to the same switches are one box."""
-    hosts = [name for text in topology["hosts"] for name in _names(text)]
-    switches = [name for text in topology["switches"] for name in _names(text)]
-    known = {*hosts}
-    mine: dict[str, Counter[Link]] = {host: Counter() for host in hosts}
-    network = Network(switches, {})
-    for entry in topology["links"]:
-        ends = [[name for name in (*hosts, *switches) if fnmatchcase(name, end)] for end in entry["between"]]
-        width, delay = entry.get("rate", topology["rate"]), entry.get("delay", topology["link_delay"])
-        for a, b in {tuple(sorted(pair)): pair for pair in product(*ends) if pair[0] != pair[1]}.values():
-            if a in known or b in known:
-                host, other = (a, b) if a in known else (b, a)
-                mine[host][Link((other, ""), width, delay)] += 1
-            else:
-                network.link(a, b, width, delay)
-    alike: dict[frozenset[tuple[Link, int]], list[str]] = {}
-    for host in hosts:
-        alike.setdefault(frozenset(mine[host].items()), []).append(host)
-    for links, members in alike.items():
-        name = members[0] if len(members) == 1 else f"{members[0]} – {members[-1]}"
-        network.hosts[name] = len(members)
-        for link, count in sorted(links, key=str):
-            network.link(link.ends[0], name, link.rate, link.delay, count * len(members))
-    return network
-
-
-def _names(text: str) -> Iterable[str]:
-    """Names that `"s1-{0..10}"` stands for: `s1-0` to `s1-9`."""
-    head, brace, rest = text.partition("{")
-    if not brace:
-        return [text]
-    inside, _, tail = rest.partition("}")
-    first, _, end = inside.partition("..")
-    return [f"{head}{number}{tail}" for number in range(int(first), int(end))]
 
 
 class _Drawing:
@@ -159,16 +67,19 @@ class _Drawing:
         self.rows = [_cut(tiers[level]) for level in sorted(tiers, reverse=True)]
         drawn = {name for row in self.rows for name in row if name}
         # Below a switch that is not drawn are no hosts either.
-        seen = [box for box in network.hosts if self._above(box) & drawn]
+        above = {link.ends[1]: link.ends[0] for link in network.links if link.ends[1] in network.hosts}
+        seen = [box for box in network.hosts if above[box] in drawn]
         order = {name: place for place, name in enumerate(self.rows[-1])}
-        seen.sort(key=lambda box: min(order.get(name or "", 99) for name in self._above(box)))
+        seen.sort(key=lambda box: order.get(above[box], len(order)))
         hidden = len(network.hosts) - len(seen)
         below: list[str | None] = [*_cut(seen)] if len(seen) > MOST_COLUMNS else [*seen]
         if hidden and None not in below:
             place = self.rows[-1].index(None) if None in self.rows[-1] else len(below)
             below.insert(min(place, len(below)), None)
         self.rows.append(below)
-        self.width = max(len(row) for row in self.rows) * (BOX_WIDTH + GAP_X) - GAP_X + 2 * MARGIN
+        boxes = max(len(row) for row in self.rows) * (BOX_WIDTH + GAP_X) - GAP_X
+        labels = CHARACTER * max(len(f"{link.rate}, {link.delay}") for link in network.links)
+        self.width = max(boxes, labels) + 2 * MARGIN
         self.height = len(self.rows) * (BOX_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN
         self.places = {
             name: (self._x(column, row), MARGIN + index * (BOX_HEIGHT + GAP_Y))
@@ -177,21 +88,21 @@ class _Drawing:
             if name
         }
 
-    def _above(self, box: str) -> set[str]:
-        return {link.ends[0] for link in self.network.links if link.ends[1] == box}
-
     def _levels(self) -> dict[str, int]:
         """How far each switch is from the nearest hosts."""
-        level = {link.ends[0]: 0 for link in self.network.links if link.ends[1] in self.network.hosts}
-        frontier = list(level)
-        between = [link.ends for link in self.network.links if link.ends[1] not in self.network.hosts]
-        while frontier:
-            found = []
-            for a, b in [*between, *((b, a) for a, b in between)]:
-                if a in frontier and b not in level:
-                    level[b] = level[a] + 1
-                    found.append(b)
-            frontier = found
+        level: dict[str, int] = {}
+        beside: dict[str, list[str]] = {}
+        for a, b in (link.ends for link in self.network.links):
+            if b in self.network.hosts:
+                level[a] = 0
+            else:
+                beside.setdefault(a, []).append(b)
+                beside.setdefault(b, []).append(a)
+        reached = list(level)
+        for switch in reached:
+            new = [other for other in beside.get(switch, []) if other not in level]
+            level |= dict.fromkeys(new, level[switch] + 1)
+            reached += new
         return {switch: level.get(switch, 0) for switch in self.network.switches}
 
     def _x(self, column: int, row: Sequence[object]) -> float:
@@ -208,7 +119,7 @@ class _Drawing:
         shown = [link for link in self.network.links if all(end in self.places for end in link.ends)]
         parts += [self._line(link, usual) for link in shown]
         parts += [self._rate_of_tier(index, usual) for index in range(len(self.rows) - 1)]
-        parts += [self._label(link) for link in shown if self._is_special(link, usual)]
+        parts += [self._label(link, usual) for link in shown if self._is_special(link, usual)]
         for index, row in enumerate(self.rows):
             whole = [box for box in self._tier(index) if box not in row]
             for column, name in enumerate(row):
@@ -217,7 +128,7 @@ class _Drawing:
                 else:
                     middle = self._x(column, row) + BOX_WIDTH / 2
                     height = MARGIN + index * (BOX_HEIGHT + GAP_Y) + BOX_HEIGHT / 2 + 4
-                    parts.append(_text(middle, height, f"… {len(whole)} more …"))
+                    parts.append(_text(middle, height, f"… {len(whole):,} more …"))
         return "".join([*parts, "</svg>"])
 
     def _tier(self, index: int) -> list[str]:
@@ -249,25 +160,29 @@ class _Drawing:
             ends = (x1 + BOX_WIDTH / 2, y1 + BOX_HEIGHT, x2 + BOX_WIDTH / 2, y2)
         name = "special" if (link.rate, link.delay) != usual[link.ends[1] in self.network.hosts] else ""
         numbers = zip(("x1", "y1", "x2", "y2"), ends, strict=True)
-        title = f"{' to '.join(link.ends)}: {_rate(link.rate)}, {_time(link.delay)}"
+        title = f"{' to '.join(link.ends)}: {link.rate}, {link.delay}"
         drawn = " ".join(f'{key}="{value:.1f}"' for key, value in numbers)
         return f'<line class="{name}" {drawn}><title>{escape(title)}</title></line>'
 
-    def _label(self, link: Link) -> str:
+    def _label(self, link: Link, usual: Mapping[bool, tuple[str, str] | None]) -> str:
+        expected = usual[link.ends[1] in self.network.hosts]
+        differs = (
+            link.delay if expected and link.rate == expected[0] and link.delay != expected[1] else link.rate
+        )
         (x1, y1), (x2, y2) = (self.places[end] for end in link.ends)
         across, down = (x1 + x2 + BOX_WIDTH) / 2, (y1 + y2 + BOX_HEIGHT) / 2
         if y1 == y2:
-            return _text(across, down - 26, _rate(link.rate), "rate")
+            return _text(across, down - 26, differs, "rate")
         # Nearer to the end that is its own: a host's, or the upper switch's.
         lower = max((y1, x1), (y2, x2))
-        return _text((across + lower[1] + BOX_WIDTH / 2) / 2, down + 12, _rate(link.rate), "rate")
+        return _text((across + lower[1] + BOX_WIDTH / 2) / 2, down + 12, differs, "rate")
 
     def _rate_of_tier(self, index: int, usual: Mapping[bool, tuple[str, str] | None]) -> str:
         found = usual[index == len(self.rows) - 2]
         if not found:
             return ""
         down = MARGIN + index * (BOX_HEIGHT + GAP_Y) + BOX_HEIGHT + GAP_Y / 2 + 4
-        return _text(self.width / 2, down, f"{_rate(found[0])}, {_time(found[1])}", "rate")
+        return _text(self.width / 2, down, ", ".join(found), "rate")
 
     def _box(self, name: str) -> str:
         x, y = self.places[name]
@@ -280,7 +195,7 @@ class _Drawing:
         )
         if not count or count == 1:
             return box + _text(middle, y + BOX_HEIGHT / 2 + 4, _short(name))
-        return box + _text(middle, y + 17, f"{count} hosts") + _text(middle, y + 31, _short(name), "names")
+        return box + _text(middle, y + 17, f"{count:,} hosts") + _text(middle, y + 31, _short(name), "names")
 
 
 def _cut(names: Sequence[str]) -> list[str | None]:
@@ -293,20 +208,6 @@ def _cut(names: Sequence[str]) -> list[str | None]:
 def _short(name: str) -> str:
     """What fits into a box."""
     return name if len(name) <= 19 else f"{name[:9]}…{name[-8:]}"
-
-
-def _rate(text: str) -> str:
-    return rate(parse_rate(text))
-
-
-def _time(text: str) -> str:
-    """A time of a scenario as one writes it.
-
-    >>> _time("10us"), _time("1.5ms")
-    ('10 µs', '1.5 ms')
-    """
-    number = text.rstrip("smunp")
-    return f"{number} {text[len(number) :].replace('u', 'µ')}"
 
 
 def _text(x: float, y: float, text: str, name: str = "name") -> str:

@@ -277,16 +277,6 @@ impl Report {
         rows.filter(move |row| Some(row.quantity) == place).map(|row| (row.at, row.value))
     }
 
-    /// Round-trip times that probes of `class` have measured.
-    pub fn ping_rtts(&self, class: u8) -> impl Iterator<Item = Duration> + '_ {
-        self.echoes.iter().filter(move |echo| self.class_of(echo) == class).filter_map(|echo| echo.rtt)
-    }
-
-    /// What the markers of the port of this `name` chose, in their order.
-    pub fn marker_counts(&self, name: &str) -> &[(&'static str, MarkerCounts)] {
-        self.link(name).map_or(&[], |link| &self.markers[link])
-    }
-
     /// What passed each queue of the port of this `name`.
     pub fn queues(&self, name: &str) -> &[Counters] {
         self.link(name).map_or(&[], |link| &self.queues[link])

@@ -121,6 +121,36 @@
     return option;
   }
 
+  // Of a line over time, what is drawn between two times: all of its parts, or of more than can be seen parts of
+  // equal time. A part is [begin, mean], or [begin, mean, lowest, highest] if it has several values.
+  function shorten(points, from, to, most) {
+    const begins = (time, low = 0, high = points.length) => {
+      while (low < high) { const middle = (low + high) >> 1; points[middle][0] <= time ? (low = middle + 1) : (high = middle); }
+      return Math.max(low - 1, 0);
+    };
+    const first = begins(from), last = Math.min(begins(to) + 1, points.length - 1);
+    if (last - first < most) return points.slice(first, last + 1);
+    const found = [], width = (to - from) / most;
+    let place = first;
+    for (let part = 0; part < most; part++) {
+      const begin = Math.max(from + part * width, points[0][0]), end = from + (part + 1) * width;
+      let area = 0, low = Infinity, high = -Infinity;
+      for (;; place++) {
+        const [start, mean, least = mean, most = mean] = points[place];
+        if (start >= end || place === points.length - 1) break;
+        const next = points[place + 1][0];
+        if (next > begin || next === start) [low, high] = [Math.min(low, least), Math.max(high, most)];
+        area += mean * Math.max(Math.min(next, end) - Math.max(start, begin), 0);
+        if (next > end) break;
+      }
+      if (low > high) continue; // nothing yet, or no longer
+      const mean = Math.min(Math.max(area / (end - begin), low), high);
+      found.push(low < high ? [begin, mean, low, high] : [begin, mean]);
+    }
+    const [end, value] = points[last];
+    return [...found, [Math.min(end, to), value]];
+  }
+
   class Plot {
     constructor(figure, chart) {
       Object.assign(this, { figure, chart, area: figure.querySelector(".plot") });
@@ -214,16 +244,21 @@
       const ends = lines.flatMap((line) => line.bars.flatMap((bar) => bar.slice(1)));
       const levels = chart.levels.filter((level) => Object.entries(level.at).every(([axis, value]) => this.choice(axis) === value));
       const x = this.x = scale(chart.x, lines.flatMap((line) => line.points.map((point) => point[0])), { fixed: chart.kind === "steps" });
-      const heights = (this.tail ? lines : seen).flatMap((line) => points(line).map((point) => point[1]));
+      const highest = (line) => line.points.reduce((top, point) => Math.max(top, point[3] ?? point[1]), 0);
+      const heights = chart.kind === "steps" ? seen.map(highest) : (this.tail ? lines : seen).flatMap((line) => points(line).map((point) => point[1]));
       const yAxis = this.tail ? { ...chart.y, name: "share that took longer", log: true } : chart.y;
       const y = this.y = scale(yAxis, heights, { fromZero: !this.tail, more: [...ends, ...levels.map((level) => level.value)] });
       if (chart.kind === "cdf" && !this.tail) y.max = 1;
+      const [from, to] = state.zoom.get(chart.name) || [0, 100], span = x.max - x.min;
+      const edges = [x.min + span * from / 100, x.min + span * to / 100];
+      const most = Math.min(chart.most, this.area.clientWidth);
+      this.parts = new Map(chart.kind === "steps" ? seen.map((line) => [line, shorten(line.points, ...edges, most)]) : []);
       const at = ([px, ...rest]) => [x.place(px), ...rest.map((value) => y.place(value))];
       const drawable = ([px]) => !x.log || px > 0;
       const series = seen.map((line) => {
         const shown = look(line.look, chart.kind), marked = chart.kind === "points";
         return {
-          type: "line", name: line.name, id: `${line.name}/${line.published}`, data: points(line).filter(drawable).map(at), step: chart.kind === "points" ? false : "end",
+          type: "line", name: line.name, id: `${line.name}/${line.published}`, data: this.parts.has(line) ? this.parts.get(line).map(at) : points(line).filter(drawable).map(at), step: chart.kind === "points" ? false : "end",
           symbol: marked ? shown.symbol : "circle", showSymbol: marked, symbolSize: line.published ? 7 : 8, animation: false,
           lineStyle: { color: shown.color, width: chart.kind === "steps" ? 1.3 : 2, type: shown.dash.length ? shown.dash : "solid", opacity: line.published ? 0 : 1 },
           itemStyle: { color: marked && !line.published ? colors.back : shown.color, borderColor: shown.color, borderWidth: marked ? 1.6 : 0 },
@@ -234,8 +269,9 @@
       for (const line of seen.filter((line) => line.bars.length))
         series.push({ type: "custom", name: line.name, id: `${line.name}/bars`, data: line.bars.map(at), renderItem: whisker, itemStyle: { color: look(line.look).color },
           encode: { x: 0, y: [1, 2] }, tooltip: { show: false }, animation: false, silent: true, clip: true, z: 2 });
-      const [from, to] = state.zoom.get(chart.name) || [0, 100], span = x.max - x.min;
-      const edges = [x.min + span * from / 100, x.min + span * to / 100];
+      for (const [line, parts] of this.parts)
+        series.push({ type: "custom", name: line.name, id: `${line.name}/band`, data: [at([edges[0], highest(line)])], renderItem: band(parts, look(line.look, chart.kind).color),
+          tooltip: { show: false }, animation: false, silent: true, clip: true, z: 2 });
       for (const level of levels)
         series.push({ type: "line", name: level.name, id: `${level.name}/level`, data: [[edges[0], y.place(level.value)], { value: [edges[1], y.place(level.value)],
           label: { show: true, formatter: level.name, position: "top", align: "right", color: colors.soft, fontSize: 11 } }],
@@ -266,6 +302,8 @@
         const place = this.x.value(item.value[0]);
         const bar = line.bars.find(([px]) => Math.abs(px - place) <= 1e-6 * Math.abs(px));
         let text = digits(this.y.value(item.value[1])) + unit(chart.y);
+        const [, , low, high] = (this.parts.get(line) || [])[item.dataIndex] || [];
+        if (high !== undefined) text += `, from ${digits(low)} to ${digits(high)}`;
         if (bar) text += ` [${digits(bar[1])}, ${digits(bar[2])}]`;
         if (!same) text += ` at ${across(item)}`;
         const dot = $("i");
@@ -303,6 +341,19 @@
     return { type: "group", children: [stroke(px, bottom, px, top), stroke(px - 4, bottom, px + 4, bottom), stroke(px - 4, top, px + 4, top)] };
   }
 
+  // From the lowest to the highest value of each part that has several.
+  function band(parts, color) {
+    return (_, api) => {
+      const shape = [];
+      parts.slice(0, -1).forEach(([begin, , low, high], place) => {
+        if (high === undefined) return;
+        const [[left, bottom], [right, top]] = [api.coord([begin, low]), api.coord([parts[place + 1][0], high])];
+        shape.push(`M${left},${bottom}H${right}V${top}H${left}Z`);
+      });
+      return shape.length ? { type: "path", shape: { pathData: shape.join("") }, style: { fill: color, opacity: 0.25 } } : undefined;
+    };
+  }
+
   function start() {
     data = JSON.parse(document.getElementById("data").textContent);
     plots.forEach((plot) => plot.own.dispose());
@@ -314,5 +365,5 @@
 
   applyTheme();
   start();
-  window.shallows = { start };
+  window.shallows = { start, shorten };
 })();

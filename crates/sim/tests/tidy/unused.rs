@@ -1,0 +1,181 @@
+//! Declarations and files that nothing uses: the compiler does not say so of what is `pub`, nor an interpreter of anything.
+//!
+//! Names are compared as text. A name that several declarations share counts as used if it occurs more often than it is
+//! declared; so this finds what is surely dead, and not all of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{complain, files, read, root, short};
+
+/// What Python's standard library calls by name.
+const CALLED_BY_OTHERS: [&str; 2] = ["do_GET", "log_message"];
+
+#[test]
+fn every_public_item_is_used_outside_its_own_tests() {
+    let sources = ["crates", "fuzz", "benches"].map(|folder| files(&root().join(folder), &["rs"])).concat();
+    let mut uses = Uses::default();
+    for path in &sources {
+        let text = without_comments(&read(path));
+        // Integration tests may use what no crate does: their files are not the item's own.
+        let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        uses.count(own);
+        for line in own.lines() {
+            if let Some(name) = declared_in_rust(line) {
+                uses.declare(name, path, line.trim_start().starts_with("pub"));
+            }
+        }
+    }
+    assert!(uses.declared.len() > 1_000, "only {} declarations were found", uses.declared.len());
+    complain(&uses.unused());
+}
+
+#[test]
+fn every_rust_file_is_part_of_its_crate() {
+    let sources = files(&root().join("crates"), &["rs"]);
+    let all: String = sources.iter().map(|path| without_comments(&read(path))).collect();
+    let is_module = |path: &&PathBuf| {
+        let name = stem(path);
+        let is_root =
+            path.parent().is_some_and(|folder| ["tests", "examples"].iter().any(|end| folder.ends_with(end)));
+        // A folder of tests beside its module is none of Cargo's.
+        is_root && !short(path).contains("/src/") || ["lib", "main", "build"].contains(&name) || {
+            let name = if name == "mod" { path.parent().map(stem).unwrap_or_default() } else { name };
+            all.contains(&format!("mod {name};"))
+        }
+    };
+    complain(&sources.iter().filter(|path| !is_module(path)).map(|path| short(path)).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_function_and_class_of_the_package_is_used_or_documented() {
+    let mut uses = Uses::default();
+    for folder in ["python/shallows", "notebooks", "benches", "experiments", "docs/build"] {
+        for path in files(&root().join(folder), &["py"]) {
+            let code = without_docstrings(&read(&path));
+            uses.count(&code);
+            for line in code.lines().filter(|_| folder == "python/shallows") {
+                let declared =
+                    ["def ", "class "].iter().find_map(|word| line.trim_start().strip_prefix(word));
+                if let Some(name) = declared.and_then(|rest| words(rest).next()) {
+                    let is_special = name.starts_with("__") || CALLED_BY_OTHERS.contains(&name);
+                    uses.declare(name, &path, !is_special);
+                }
+            }
+        }
+    }
+    for path in files(&root(), &["md", "j2"]) {
+        uses.count(&read(&path));
+    }
+    assert!(uses.declared.len() > 500, "only {} declarations were found", uses.declared.len());
+    complain(&uses.unused());
+}
+
+#[test]
+fn every_module_of_the_package_is_imported() {
+    let folder = root().join("python");
+    let modules = files(&folder, &["py"]);
+    let texts: Vec<_> = modules.iter().map(|path| (path, read(path))).collect();
+    let is_imported = |path: &&PathBuf| {
+        let place = path.strip_prefix(&folder).expect("files are below their folder").with_extension("");
+        let from = format!("from {} import ", place.parent().map(dotted).unwrap_or_default());
+        let names_it = |line: &str| {
+            line.trim_start()
+                .strip_prefix(&from)
+                .is_some_and(|rest| words(rest).any(|word| word == stem(path)))
+        };
+        let mut others = texts.iter().filter(|(other, _)| other != path);
+        stem(path) == "__init__"
+            || others.any(|(_, text)| text.contains(&dotted(&place)) || text.lines().any(names_it))
+    };
+    complain(&modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_picture_and_every_table_of_numbers_is_named_somewhere() {
+    let pages: String = files(&root(), &["md", "py", "yml", "html"]).iter().map(|path| read(path)).collect();
+    let code: String = files(&root().join("crates"), &["rs"]).iter().map(|path| read(path)).collect();
+    let mut unnamed = Vec::new();
+    for (folder, extension, text) in
+        [("docs/images", ["png", "svg"], &pages), ("crates/scenario/data", ["cdf", "csv"], &code)]
+    {
+        for path in files(&root().join(folder), &extension) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !text.contains(name) {
+                unnamed.push(short(&path));
+            }
+        }
+    }
+    complain(&unnamed);
+}
+
+/// How often each word occurs, and where those that are names are declared.
+#[derive(Default)]
+struct Uses {
+    found: BTreeMap<String, usize>,
+    /// By name: how often, and where those are that should be used.
+    declared: BTreeMap<String, (usize, Vec<String>)>,
+}
+
+impl Uses {
+    fn count(&mut self, text: &str) {
+        for word in words(text) {
+            *self.found.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn declare(&mut self, name: &str, path: &Path, must_be_used: bool) {
+        let (number, places) = self.declared.entry(name.to_owned()).or_default();
+        *number += 1;
+        if must_be_used {
+            places.push(short(path));
+        }
+    }
+
+    /// What is declared and occurs nowhere else.
+    fn unused(&self) -> Vec<String> {
+        let dead = self.declared.iter().filter(|(name, (number, _))| self.found[*name] <= *number);
+        dead.flat_map(|(name, (_, places))| {
+            places.iter().map(move |place| format!("{place}: nothing uses {name}"))
+        })
+        .collect()
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// The name that a line of Rust declares, if it does.
+fn declared_in_rust(line: &str) -> Option<&str> {
+    const BEFORE: [&str; 8] = ["pub", "crate", "super", "unsafe", "async", "extern", "default", "in"];
+    const KINDS: [&str; 8] = ["fn", "struct", "enum", "trait", "const", "static", "type", "union"];
+    let mut parts = words(line).skip_while(|word| BEFORE.contains(word)).peekable();
+    let is_constant = parts.next_if_eq(&"const").is_some() && parts.peek() != Some(&"fn");
+    if is_constant {
+        return parts.next();
+    }
+    KINDS.contains(&parts.next()?).then(|| parts.next()).flatten()
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Python's code, without what explains it.
+fn without_docstrings(text: &str) -> String {
+    let outside = text.split("\"\"\"").step_by(2);
+    outside
+        .flat_map(str::lines)
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .flat_map(|line| [line, "\n"])
+        .collect()
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+fn dotted(path: &Path) -> String {
+    words(&path.display().to_string()).collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,274 @@
+"""Quantities that keep their value until they change: weighted by time, and drawn in few parts.
+
+A mean over the rows of `traces.parquet` or `queues.parquet` would weight a value by how often it was written
+down; here each counts for as long as it held.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shallows.errors import ShallowsError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+FINEST = 2**40
+"""Parts of a time axis beyond which changes count as simultaneous."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A quantity over time: each value holds until the next one.
+
+    Parameters
+    ----------
+    times
+        When it changed, in µs and in order; first when it begins, last when it ends.
+    values
+        What it was from then on. The last one holds for no time.
+
+    Examples
+    --------
+    A queue that is empty for 10 µs, has 3000 bytes for 2 µs, and 1500 for 8 µs:
+
+    >>> import numpy as np
+    >>> import shallows as sh
+    >>> queue = sh.Series(np.array([0, 10, 12, 20]), np.array([0, 3000, 1500, 1500]))
+    >>> queue.mean(), queue.max(), queue.time_at(0)
+    (900.0, 3000.0, 10.0)
+
+    Of a run:
+
+    >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "series")
+    >>> run.series("switch0->host0").max() == run.queues.filter(name="switch0->host0")["bytes"].max()
+    True
+    """
+
+    times: "Numbers"
+    values: "Numbers"
+
+    @classmethod
+    def read(cls, frame: "pl.DataFrame", value: str, end: float, before: float | None = None) -> "Series":
+        """From a table with `time_us`, in any order; the last value holds until the end of the run.
+
+        `before` is what it was from the beginning of the run until its first row; without it, it begins
+        there.
+        """
+        import numpy as np
+
+        ordered = frame.sort("time_us", maintain_order=True)
+        times, values = (ordered[name].cast(float).to_numpy() for name in ("time_us", value))
+        if before is not None and (len(times) == 0 or times[0] > 0):
+            times, values = np.append(0.0, times), np.append(before, values)
+        if len(times) == 1 or times[-1] < end:
+            times, values = np.append(times, max(end, times[-1])), np.append(values, values[-1])
+        return cls(times, values)
+
+    @property
+    def length_us(self) -> float:
+        """How long it was observed."""
+        return float(self.times[-1] - self.times[0])
+
+    def mean(self) -> float:
+        """The mean over time.
+
+        >>> import numpy as np
+        >>> Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0])).mean()
+        5.0
+        """
+        return float(self._areas()[-1] / self.length_us)
+
+    def std(self) -> float:
+        """The standard deviation over time."""
+        return math.sqrt(max(Series(self.times, self.values**2).mean() - self.mean() ** 2, 0.0))
+
+    def min(self) -> float:
+        """The lowest value."""
+        return float(self.values[:-1].min())
+
+    def max(self) -> float:
+        """The highest value."""
+        return float(self.values[:-1].max())
+
+    def quantile(self, share: float) -> float:
+        """The smallest value that was not exceeded for such a share of the time.
+
+        >>> import numpy as np
+        >>> queue = Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0]))
+        >>> queue.quantile(0.9), queue.quantile(0.99)
+        (0.0, 50.0)
+        """
+        import numpy as np
+
+        if not 0 <= share <= 1:
+            raise ShallowsError(
+                f"there is no quantile of {share}", "name a share of the time, such as 0.99: quantile(0.99)"
+            )
+        values, shares = self.distribution()
+        return float(values[np.searchsorted(shares, share)])
+
+    def share_above(self, limit: float) -> float:
+        """The share of time for which it was above a limit."""
+        values, shares = self.distribution()
+        below = shares[values <= limit]
+        return 1.0 - float(below[-1]) if below.size else 1.0
+
+    def time_at(self, value: float) -> float:
+        """For how long it had this value, in µs: `time_at(0)` of a queue is for how long it was empty."""
+        import numpy as np
+
+        return float(np.diff(self.times)[self.values[:-1] == value].sum())
+
+    def distribution(self) -> "tuple[Numbers, Numbers]":
+        """Values in order, and the share of time for which none was larger."""
+        import numpy as np
+
+        held = np.diff(self.times)
+        order = np.argsort(self.values[:-1], kind="stable")
+        values, total = self.values[order], np.cumsum(held[order])
+        last = np.append(np.diff(values) > 0, True)
+        return values[last], total[last] / total[-1]
+
+    def between(self, begin_us: float, end_us: float | None = None) -> "Series":
+        """The same from one time to another; without that, to the end.
+
+        >>> import numpy as np
+        >>> whole = Series(np.array([0.0, 10.0, 20.0]), np.array([0.0, 50.0, 50.0]))
+        >>> whole.between(5).mean(), whole.between(0, 11).time_at(50)
+        (33.333333333333336, 1.0)
+        """
+        import numpy as np
+
+        end = float(self.times[-1] if end_us is None else end_us)
+        if not self.times[0] <= begin_us < end <= self.times[-1]:
+            raise ShallowsError(
+                f"there is nothing between {begin_us:g} and {end:g} µs",
+                f"it was observed from {self.times[0]:g} to {self.times[-1]:g} µs",
+            )
+        ends = np.array([begin_us, end])
+        inside = (self.times > begin_us) & (self.times < end)
+        first, last = self.at(ends)
+        return Series(
+            np.concatenate([ends[:1], self.times[inside], ends[1:]]),
+            np.concatenate([[first], self.values[inside], [last]]),
+        )
+
+    def at(self, times: "Numbers") -> "Numbers":
+        """The values that hold at these times."""
+        import numpy as np
+
+        return self.values[np.maximum(np.searchsorted(self.times, times, side="right") - 1, 0)]
+
+    def resampled(self, every_us: float) -> "pl.DataFrame":
+        """A row for each window of time, in which plain means of columns are means over time.
+
+        Parameters
+        ----------
+        every_us
+            The length of a window. The last one ends with the series, and may be shorter.
+
+        Returns
+        -------
+        DataFrame
+            `time_us`, when the window begins; `mean` over its time; `min` and `max`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> queue = Series(np.array([0.0, 10.0, 12.0, 20.0]), np.array([0.0, 3000.0, 1500.0, 1500.0]))
+        >>> queue.resampled(every_us=5.0)["mean"].to_list()
+        [0.0, 0.0, 2100.0, 1500.0]
+        """
+        import numpy as np
+        import polars as pl
+
+        if not every_us > 0:
+            raise ShallowsError(f"there is no window of {every_us} µs", "name a time above zero")
+        count = int(np.ceil(self.length_us / every_us * (1 - 1e-12)))
+        edges = np.append(self.times[0] + every_us * np.arange(count), self.times[-1])
+        mean, low, high = self._over(edges)
+        return pl.DataFrame({"time_us": edges[:-1], "mean": mean, "min": low, "max": high})
+
+    def parts(self, most: int) -> "Parts":
+        """What to draw with at most so many parts: each change if they suffice, and else parts of equal time.
+
+        A part in which there is at most one change ends there instead, so that what is idle costs nothing,
+        and the others can be shorter: as short as `most` permits. Means, and so the area, are exact.
+        """
+        import numpy as np
+
+        times, values = self.times[:-1], self.values[:-1]
+        if len(values) > most:
+            changed = np.append(True, np.diff(values) != 0)
+            times, values = times[changed], values[changed]
+        if len(values) <= most:
+            return Parts(np.append(times, self.times[-1]), values, values, values, 0.0)
+        changes, count = times[1:], most // 2
+        edges = finer = self._edges(changes, count)
+        while len(finer) <= most + 1 and count < FINEST:
+            edges, count = finer, 2 * count
+            finer = self._edges(changes, count)
+        return Parts(edges, *self._over(edges), 2 * self.length_us / count)
+
+    def _edges(self, changes: "Numbers", count: int) -> "Numbers":
+        """Where parts meet, of which so many would have equal lengths."""
+        import numpy as np
+
+        begin, end, length = self.times[0], self.times[-1], self.length_us / count
+        part = ((changes - begin) / length).astype(np.int64)
+        # As the ends are rounded, so that each change is between those of its part.
+        part += changes >= begin + length * (part + 1)
+        part -= changes < begin + length * part
+        found, place, number = np.unique(part, return_inverse=True, return_counts=True)
+        busy = found[number > 1]
+        ends = begin + length * np.concatenate([busy, busy + 1])
+        return np.unique(np.concatenate([[begin, end], changes[number[place] == 1], np.minimum(ends, end)]))
+
+    def _over(self, edges: "Numbers") -> "tuple[Numbers, Numbers, Numbers]":
+        """Between each two neighbouring edges: the mean, the lowest and the highest value."""
+        import numpy as np
+
+        low = self.at(edges[:-1])
+        high = low.copy()
+        place = np.searchsorted(edges, self.times, side="right") - 1
+        inside = (place >= 0) & (place < len(low))
+        np.minimum.at(low, place[inside], self.values[inside])
+        np.maximum.at(high, place[inside], self.values[inside])
+        areas = np.interp(edges, self.times, self._areas())
+        # What held for the whole part is its mean to the last bit.
+        return np.clip(np.diff(areas) / np.diff(edges), low, high), low, high
+
+    def _areas(self) -> "Numbers":
+        """The area below it up to each of its times."""
+        import numpy as np
+
+        return np.append(0.0, np.cumsum(self.values[:-1] * np.diff(self.times)))
+
+    def highest(self, edges: "Numbers") -> "Numbers":
+        """The highest value between each two neighbouring edges."""
+        return self._over(edges)[2]
+
+    def settled(self, share: float) -> float:
+        """The time by which so much of the area under it has passed."""
+        import numpy as np
+
+        areas = self._areas()
+        return float(self.times[np.searchsorted(areas, share * areas[-1])])
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts of time one after the other, and of each the mean over time, the lowest and the highest value."""
+
+    edges: "Numbers"
+    """Where they begin, and where the last one ends: one more than there are parts."""
+    mean: "Numbers"
+    low: "Numbers"
+    high: "Numbers"
+    longest_us: float
+    """No part with several values is longer; 0 where each has one."""
