@@ -333,7 +333,7 @@ pub(crate) struct Udp {
     /// Data in each datagram. Default: as much as an MTU holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,
-    /// When the first one leaves. Default `"0s"`.
+    /// When sending begins: at once, but with `poisson` after a first random time. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// From here on nothing is sent. Default: the end of the run.
