@@ -53,8 +53,8 @@ def test_backlogs_and_goodput_are_those_of_a_port_and_a_host(tmp_path: Path) -> 
 
 
 def test_a_percentile_is_in_percent_and_what_is_none_is_refused(tmp_path: Path) -> None:
-    # 1 Gbit/s more than the link for all of 2 ms: the queue grows evenly to 250 KB. It is below p % of these for
-    # p % of the time, but for two packets.
+    # 1 Gbit/s more than the link for all of 2 ms: the queue grows evenly to 250 KB, and is below p % of that
+    # for p % of the time, but for two packets.
     (tmp_path / "slope.toml").write_text(SLOPE.replace("STOP", "2ms"))
     run = sh.run(tmp_path / "slope.toml", out=tmp_path / "run")
 

@@ -11,8 +11,8 @@ use crate::error::ScenarioError;
 use crate::experiment::{Experiment, FctEnd, Stop};
 use crate::quantity::Jitter;
 use crate::spec::{self, Spec};
-use crate::workload::Segments;
-use crate::{captures, flow_traces, memory, ports, tagged, tcp, topology, workload};
+use crate::workload::{Generator, Segments};
+use crate::{captures, flow_traces, memory, ports, tagged, tcp, timing, topology, workload};
 
 /// Workloads are numbered with 16 bits; nobody writes as many.
 const MAX_WORKLOADS: usize = 1_000;
@@ -86,7 +86,9 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let seed = spec.seed;
     let traffic = workload::build(&mut spec, &network, segments, seed, checker);
     let traces = ports::traces(&spec.measure.traces, &network, checker);
-    let flow_traces = flow_traces::build(&spec, checker);
+    timing::check(&spec, &traffic, checker);
+    let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
+    let flow_traces = flow_traces::build(&spec, flows, checker);
     let captures = captures::build(&spec.measure.captures, &network, checker);
     let notes = std::mem::take(&mut network.notes);
     Some(Experiment {

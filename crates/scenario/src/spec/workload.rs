@@ -31,6 +31,13 @@ tagged! {
     }
 }
 
+impl Workload {
+    /// Whether flows are numbered, counted and traced that it sends: datagrams and echo requests are none.
+    pub(crate) fn sends_flows(&self) -> bool {
+        !matches!(self, Self::Udp(_) | Self::Ping(_))
+    }
+}
+
 /// Flows that arrive at random times, between pairs drawn uniformly, with sizes drawn from a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
