@@ -28,7 +28,7 @@ fn load(workloads: &[&str], sets: &[(&str, &str)]) -> Result<Experiment, String>
 
 fn warnings(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<String> {
     let about = |warning: &String| warning.contains("workload[");
-    load(workloads, sets).unwrap().warnings().into_iter().filter(about).collect()
+    load(workloads, sets).expect("it can run").warnings().into_iter().filter(about).collect()
 }
 
 #[test]

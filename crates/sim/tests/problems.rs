@@ -2,6 +2,7 @@
 
 mod common;
 
+use serde_json::json;
 use shallows_sim::Problem;
 
 /// A flow of 1 MB from host 1 to host 0 takes 0.8 ms at 10 Gbit/s.
@@ -28,13 +29,9 @@ const PING: &str = "[[workload]]\nkind = 'ping'\nsenders = 1\nreceivers = 0\nint
 fn problems(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<(&'static str, String)> {
     let report = common::run(&format!("{STAR}{}", workloads.concat()), sets);
     let found: Vec<Problem> = report.problems();
-    let said = report.summary()["problems"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|p| p["code"].clone())
-        .collect::<Vec<_>>();
-    assert_eq!(said, found.iter().map(|problem| problem.code).collect::<Vec<_>>());
+    let described: Vec<_> =
+        found.iter().map(|problem| json!({"code": problem.code, "text": problem.text})).collect();
+    assert_eq!(report.summary()["problems"], json!(described));
     found.into_iter().map(|problem| (problem.code, problem.text)).collect()
 }
 
