@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
+from shallows import percentiles
 from shallows.errors import ShallowsError
 from shallows.expected import Claim, Experiment, Place
 from shallows.judging import Measured, order
@@ -137,11 +138,11 @@ UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
 def title(metric: str, *, unit: bool = True) -> str:
     """A metric in words.
 
-    >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("loss_rate")
-    ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'loss rate')
+    >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("ideal_fct_us.all.p99.9")
+    ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'ideal FCT, all, p99.9 (µs)')
     """
     name, _, where = metric.partition("@")
-    kind, *what = name.split(".")
+    kind, *what = percentiles.words(name)
     words, _, last = kind.rpartition("_")
     found = UNITS.get(last)
     shown = (words if found else kind).replace("_", " ").replace("fct", "FCT")

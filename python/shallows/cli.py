@@ -13,8 +13,8 @@ from typing import NoReturn
 
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 
-OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes; 130 is what shells use for Ctrl-C."""
+OK, FAILED, USAGE, EMPTY, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes. 3: all went well and a run measured nothing; 130 is what shells use for Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from shallows import reports, tables
-from shallows.cli import OK
-from shallows.console import RunStatus, console, print_table, print_warnings
+from shallows.cli import EMPTY, OK
+from shallows.console import RunStatus, console, print_problems, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, clean_up, refuse_existing, write_whole
 from shallows.points import missing_in, runs_in
@@ -46,16 +46,17 @@ def run(
         finished = execute(source, experiment, folder, status.update)
     if as_json:
         print(json.dumps(finished.summary, ensure_ascii=False))
+        print_problems(finished.problems, screen)
     else:
         print_results(finished, screen, before=set(experiment.warnings()))
         for path in finished.captures.values():
             screen.print(f"capture: {path}", soft_wrap=True)
     screen.print(f"report: {reports.write_run(finished)}", soft_wrap=True)
-    return OK
+    return EMPTY if finished.measured_nothing else OK
 
 
 def print_results(finished: Run, screen: "Console", before: set[str] | None = None) -> None:
-    """The tables at the end of a run, its warnings and its cost."""
+    """The tables at the end of a run, its problems and warnings, and its cost."""
     summary = finished.summary
     print_table(tables.completion(summary), screen)
     print_table(tables.network(summary), screen)
@@ -65,6 +66,7 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
         if table:
             print_table(table, screen)
     screen.print()
+    print_problems(finished.problems, screen)
     print_warnings([warning for warning in summary["warnings"] if warning not in (before or set())], screen)
     screen.print(tables.engine(summary), style="dim")
 

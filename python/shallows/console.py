@@ -51,6 +51,12 @@ def print_warnings(warnings: list[str], to: Console) -> None:
         to.print(Text.assemble(("warning: ", "bold yellow"), warning))
 
 
+def print_problems(problems: list[dict[str, str]], to: Console) -> None:
+    """Print what was to be measured and was not."""
+    for problem in problems:
+        to.print(Text.assemble(("problem: ", "bold red"), problem["text"]))
+
+
 class Status:
     """Live progress: a line that renews itself on a terminal, else a line every few seconds.
 

@@ -46,4 +46,17 @@ class DefectError(RuntimeError):
 
 
 class UnknownMetric(Exception):  # noqa: N818
-    """A number that no run has; `measures` says how it was called."""
+    """A number that no run has; `measures` says how it was called.
+
+    Parameters
+    ----------
+    reason
+        What of its name is wrong, if it is not the whole.
+    remedy
+        What to write instead.
+    """
+
+    def __init__(self, reason: str = "", remedy: str = "docs/claims.md lists them") -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy

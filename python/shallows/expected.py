@@ -11,6 +11,7 @@ from typing import Any
 
 from shallows.cli import FIGURES
 from shallows.errors import ShallowsError
+from shallows.measures import check
 
 FILE = "expected.toml"
 
@@ -242,6 +243,8 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
                 f'experiment "{name}": unknown figure "{drawing["figure"]}"; '
                 f"expected one of {', '.join(FIGURES)}",
             )
+    for metric in table.get("show", []):
+        _check_metric(path, f'experiment "{name}"', metric)
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
         raise _refuse(path, f'experiment "{name}" has no axis, along which it could show anything')
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
@@ -270,7 +273,17 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: extreme is either lowest or highest")
     if "points" in table and ("at" in table or "extreme" in table):
         raise _refuse(path, f"{what}: points say where; at and extreme go with expected")
+    _check_metric(path, what, table["metric"])
     return Claim(**table)
+
+
+def _check_metric(path: Path, what: str, metric: Any) -> None:
+    if not isinstance(metric, str):
+        raise _refuse(path, f"{what}: a metric is a string, not {metric!r}")
+    try:
+        check(metric)
+    except ShallowsError as error:
+        raise ShallowsError(f"{path}: {what}: {error.message}", error.remedy) from None
 
 
 def _check_keys(path: Path, what: str, table: Any, known: set[str], needed: set[str]) -> None:

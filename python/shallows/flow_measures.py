@@ -6,8 +6,9 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from shallows import ideal
+from shallows import ideal, percentiles
 from shallows.errors import ShallowsError, UnknownMetric
+from shallows.intervals import nearest_rank
 from shallows.port_measures import payload, refuse
 from shallows.quantity import parse_size, parse_time
 from shallows.results import Run
@@ -156,7 +157,7 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
             last - int(run.flows.filter(pl.col("counted") == 1)["arrival_us"].to_numpy().min() // length) + 1
         )
         counts = np.append(counts, np.zeros(everybody * spans - counts.size))
-    return float(np.quantile(counts, float(f"0.{percentile.removeprefix('p')}"), method="inverted_cdf"))
+    return nearest_rank([counts], percentiles.parse(percentile))
 
 
 def _flows(run: Run, workloads: str, *, counted: bool = False) -> "pl.DataFrame":
@@ -259,14 +260,10 @@ def ideal_gbps_of_bin(run: Run, bin_name: str) -> float:
 
 def ideal_fct_us_of_bin(run: Run, what: str) -> float:
     """A percentile (`small.p99`) over complete flows of a bin of what each takes if it is alone."""
-    import numpy as np
-
-    bin_name, _, percentile = what.partition(".p")
-    if not percentile.isdecimal():
-        raise UnknownMetric
+    bin_name, _, percentile = what.partition(".")
+    share = percentiles.parse(percentile)
     flows, _, kept = _complete(run, bin_name)
-    times = np.sort(flows["ideal_us"].cast(float).to_numpy()[kept])
-    return float(times[int(np.ceil(len(times) * float(f"0.{percentile}"))) - 1])
+    return nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from shallows import flow_measures, port_measures
+from shallows import flow_measures, percentiles, port_measures
 from shallows.errors import ShallowsError, UnknownMetric
 from shallows.points import Point
 from shallows.quantity import parse_rate, parse_size
@@ -69,9 +69,41 @@ def measure(run: Run, name: str) -> float:
             return _placed(kind)(run, what, where)
         if kind in BINNED:
             return BINNED[kind](run, what)
-    except UnknownMetric:
-        raise ShallowsError(f"there is no metric {name!r}", "docs/claims.md lists them") from None
+    except UnknownMetric as unknown:
+        raise _no_metric(name, unknown) from None
     return _number(_follow(run.summary, head), name, str(run.path))
+
+
+def check(name: str) -> None:
+    """Refuse what cannot be a number of any run: an unknown kind, a percentile that is none.
+
+    Raises
+    ------
+    ShallowsError
+        Before anything has run; what only a run can tell, `measure` says.
+
+    Examples
+    --------
+    >>> check("backlog_bytes.p99.9@switch0->host0")
+    >>> check("concurrent.p101@1ms")
+    Traceback (most recent call last):
+    shallows.errors.ShallowsError: there is no metric 'concurrent.p101@1ms': 'p101' is no percentile
+      above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest
+    """
+    head, at, _ = name.partition("@")
+    kind, *words = percentiles.words(head)
+    try:
+        if at:
+            _placed(kind)
+        for word in filter(percentiles.is_percentile, words):
+            percentiles.parse(word)
+    except UnknownMetric as unknown:
+        raise _no_metric(name, unknown) from None
+
+
+def _no_metric(name: str, unknown: UnknownMetric) -> ShallowsError:
+    reason = f": {unknown.reason}" if unknown.reason else ""
+    return ShallowsError(f"there is no metric {name!r}{reason}", unknown.remedy)
 
 
 def _placed(kind: str) -> Callable[[Run, str, str], float]:

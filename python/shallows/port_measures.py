@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from shallows import percentiles
 from shallows.errors import ShallowsError, UnknownMetric
 from shallows.quantity import parse_time
 from shallows.results import Run
@@ -10,7 +11,7 @@ from shallows.results import Run
 def backlog(run: Run, what: str, where: str) -> float:
     """By time, of a port or pool, from a time on if one is given (`PORT@10ms`).
 
-    `mean`, `std`, `max`; percentiles (`p9999` is 99.99); the share of time above (`above_720000`); `peak_us`,
+    `mean`, `std`, `max`; percentiles (`p99`); the share of time above (`above_720000`); `peak_us`,
     when it was highest for the last time.
     """
     from shallows.port_series import backlogs
@@ -19,9 +20,9 @@ def backlog(run: Run, what: str, where: str) -> float:
     (series,) = backlogs(run, [port]).values()
     if begin:
         series = series.between(parse_time(begin) * 1e6)
+    if percentiles.is_percentile(what):
+        return series.quantile(percentiles.parse(what))
     kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
-    if kind == "p" and number:
-        return series.quantile(float(f"0.{number}"))
     if kind == "above_" and number:
         return series.share_above(int(number))
     match what:

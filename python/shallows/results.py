@@ -44,12 +44,24 @@ class Run:
         check_format(self.path)
 
     def __repr__(self) -> str:
-        return f"Run({str(self.path)!r})"
+        said = ", measured nothing" if self.measured_nothing else ""
+        return f"Run({str(self.path)!r}{said})"
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The results in numbers: `summary.json`."""
         return self._document("summary.json")
+
+    @property
+    def problems(self) -> list[dict[str, str]]:
+        """What was to be measured and was not, with `code` and `text`: docs/results.md lists them."""
+        problems: list[dict[str, str]] = self.summary.get("problems", [])
+        return problems
+
+    @property
+    def measured_nothing(self) -> bool:
+        """Whether all that its scenario asks for is empty."""
+        return any(problem["code"] == "nothing-measured" for problem in self.problems)
 
     @cached_property
     def environment(self) -> dict[str, Any]:

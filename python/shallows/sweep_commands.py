@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from shallows import estimate, reports, tables
-from shallows.cli import FAILED, OK
+from shallows.cli import EMPTY, FAILED, OK
 from shallows.console import Status, bar, console, print_table
 from shallows.folder import check_writable
 from shallows.merging import gather
 from shallows.points import Point, Shard, finished_runs, plan, write_index
 from shallows.quantity import count, duration, size
-from shallows.results import axis_name, describe
+from shallows.results import Run, axis_name, describe
 from shallows.running import Source
 from shallows.sweeps import Engine, Outcome, choose_engine, run_points
 
@@ -40,7 +40,14 @@ def sweep(options: argparse.Namespace) -> int:
         if not options.json:
             print_table(tables.points(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
-    return OK if all(outcome.run for outcome in outcomes) else FAILED
+    return _exit_code(outcomes)
+
+
+def _exit_code(outcomes: Sequence[Outcome]) -> int:
+    """A failure counts more than a point that measured nothing."""
+    if not all(outcome.run for outcome in outcomes):
+        return FAILED
+    return EMPTY if any(outcome.run and outcome.run.measured_nothing for outcome in outcomes) else OK
 
 
 def show_plan(options: argparse.Namespace) -> int:
@@ -129,7 +136,22 @@ def run_sweep(
     for outcome in outcomes:
         if outcome.error:
             print(f"failed: {describe(outcome.point.source.labels)}: {outcome.error}", file=sys.stderr)
+    _say_what_is_empty([outcome.run for outcome in outcomes if outcome.run])
     return outcomes
+
+
+def _say_what_is_empty(runs: Sequence[Run]) -> None:
+    """Points with problems, by their labels, and how many measured nothing."""
+    for run in runs:
+        if run.problems:
+            texts = "; ".join(problem["text"] for problem in run.problems)
+            print(f"problem: {describe(run.labels)}: {texts}", file=sys.stderr)
+    if empty := sum(run.measured_nothing for run in runs):
+        print(
+            f"{empty} of {len(runs)} points measured nothing\n"
+            "  they are finished and are not run again: change the scenario so that they measure something",
+            file=sys.stderr,
+        )
 
 
 def _describe(outcome: Outcome) -> dict[str, Any]:

@@ -113,7 +113,9 @@ class Sweep:
         """Labels of each point that failed, and why."""
 
     def __repr__(self) -> str:
-        return f"Sweep({str(self.path)!r}, {len(self.runs)} runs, {len(self.failed)} failed)"
+        empty = sum(run.measured_nothing for run in self.runs)
+        said = f", {empty} measured nothing" if empty else ""
+        return f"Sweep({str(self.path)!r}, {len(self.runs)} runs, {len(self.failed)} failed{said})"
 
     @cached_property
     def table(self) -> "pl.DataFrame":

@@ -52,6 +52,27 @@ def test_backlogs_and_goodput_are_those_of_a_port_and_a_host(tmp_path: Path) -> 
         measure(run, "fct_us.tiny.mean")
 
 
+def test_a_percentile_is_in_percent_and_what_is_none_is_refused(tmp_path: Path) -> None:
+    # 1 Gbit/s more than the link for all of 2 ms: the queue grows evenly to 250 KB, and is below p % of that
+    # for p % of the time, but for two packets.
+    (tmp_path / "slope.toml").write_text(SLOPE.replace("STOP", "2ms"))
+    run = sh.run(tmp_path / "slope.toml", out=tmp_path / "run")
+
+    def backlog(word: str) -> float:
+        return measure(run, f"backlog_bytes.{word}@switch0->host2")
+
+    for word, share in [("p5", 0.05), ("p05", 0.05), ("p50", 0.5), ("p62.5", 0.625), ("p99.9", 0.999)]:
+        assert backlog(word) == pytest.approx(share * 250_000, abs=3_000), word
+    assert backlog("p999") == backlog("p99.9")
+    assert backlog("p9999") == backlog("p99.99")
+    assert backlog("p100") == backlog("max") > backlog("p50")
+    for word in ("p0", "p101", "p100.5", "p625", "p5.", "p.5", "p1000"):
+        with pytest.raises(
+            ShallowsError, match=r"there is no metric '.*': 'p.*' is no percentile\n  above 0"
+        ):
+            backlog(word)
+
+
 def test_what_flows_get_and_how_long_they_wait_is_told_over_flows(tmp_path: Path) -> None:
     # Twenty packets of 1460 bytes in each round trip of 102.5 us: 100 us, two links of 1.2 us, and two of
     # 32 ns for acknowledgements. The second flow begins in the middle of the last millisecond.
@@ -257,6 +278,10 @@ def test_concurrent_flows_are_counted_by_host_and_window() -> None:
     assert measure(run, "concurrent_large.p89@1ms") == 0
     assert measure(run, "concurrent_large.p91@1ms") == 1
     assert measure(run, "concurrent_large_busy.p01@1ms") == 1
+    # 3 of 10 have a flow: the ninth tenth has, and its fifth per cent has not.
+    assert (measure(run, "concurrent.p5@1ms"), measure(run, "concurrent.p100@1ms")) == (0, 1)
+    with pytest.raises(ShallowsError, match="'p101' is no percentile"):
+        measure(run, "concurrent.p101@1ms")
 
 
 def test_peaks_windows_and_throughputs_are_those_of_a_port_a_sender_and_a_bin(tmp_path: Path) -> None:

@@ -252,6 +252,17 @@ def paper(folder: Path, text: str) -> Paper:
         ("[[claim]]", CLAIM + "[[claim]]", 'two claims are called "c"'),
         ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
         ("quick =", "draw = [{}]\nquick =", "draw: there is no figure"),
+        ("fct_us.all.mean", "backlogs.p99@pool", """claim "c": there is no metric 'backlogs.p99@pool'"""),
+        (
+            "fct_us.all.mean",
+            "backlog_bytes.p999999.9@pool",
+            "'p999999.9' is no percentile\n  above 0 and up to",
+        ),
+        (
+            "quick =",
+            'show = ["ideal_fct_us.all.p0"]\nquick =',
+            'experiment "x": there is no metric \'ideal_fct',
+        ),
         ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis, along which'),
         ('axis = "load"', 'normalised = { scheme = "a" }', 'experiment "x" has no axis, along which'),
     ],

@@ -7,8 +7,10 @@ use crate::experiment::{FlowChoice, FlowTrace};
 use crate::quantity::Every;
 use crate::spec::{self, Spec, Workload};
 
-/// What the scenario wants recorded of senders.
-pub(crate) fn build(spec: &Spec, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
+/// What the scenario wants recorded of senders; `flows` is how many there will be, if that is known.
+pub(crate) fn build(spec: &Spec, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
+    // Of workloads that were refused nobody knows what they send.
+    let flows = flows.filter(|_| checker.problems.is_empty());
     let mut made = Vec::new();
     for (entry, trace) in spec.measure.flow_traces.iter().enumerate() {
         let key = format!("measure.flow_traces[{entry}]");
@@ -19,9 +21,19 @@ pub(crate) fn build(spec: &Spec, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
         checker.require(every.is_none_or(|every| every > Duration::ZERO), &format!("{key}.every"), || {
             "an interval of no length never ends; above 0s, or \"event\"".to_owned()
         });
+        check_numbers(&trace.flows, &format!("{key}.flows"), flows, checker);
         made.extend(choice(trace, &key, &spec.workload, checker).map(|choice| FlowTrace { choice, every }));
     }
     made
+}
+
+/// Refuse numbers that no flow will have.
+fn check_numbers(chosen: &[u32], key: &str, flows: Option<u64>, checker: &mut Checker<'_>) {
+    let Some((number, flows)) = chosen.iter().max().zip(flows) else { return };
+    checker.require(u64::from(*number) < flows, key, || match flows {
+        0 => format!("there is no flow {number}: no workload sends any"),
+        _ => format!("there is no flow {number}; they are 0..{flows}"),
+    });
 }
 
 fn choice(
@@ -58,13 +70,14 @@ fn choice(
 
 /// The place among the workloads that send flows of entry `index` of all.
 fn number(index: u32, key: &str, workloads: &[Workload], checker: &mut Checker<'_>) -> Option<u16> {
-    let sends = |workload: &Workload| !matches!(workload, Workload::Udp(_) | Workload::Ping(_));
     let count = workloads.len();
     let Some(chosen) = workloads.get(index as usize) else {
         checker.refuse(key, format!("there is no workload {index}; they are 0..{count}"));
         return None;
     };
     checker
-        .require(sends(chosen), key, || format!("workload {index} sends no flows; choose one that does"))
-        .then(|| workloads[..index as usize].iter().filter(|workload| sends(workload)).count() as u16)
+        .require(chosen.sends_flows(), key, || {
+            format!("workload {index} sends no flows; choose one that does")
+        })
+        .then(|| workloads[..index as usize].iter().filter(|workload| workload.sends_flows()).count() as u16)
 }

@@ -20,6 +20,7 @@ mod quantity;
 mod spec;
 mod tagged;
 mod tcp;
+mod timing;
 mod topology;
 mod warnings;
 mod workload;

@@ -12,8 +12,8 @@ use crate::error::ScenarioError;
 use crate::experiment::{Experiment, FctEnd, Stop};
 use crate::quantity::{Backpressure, Jitter};
 use crate::spec::{self, Spec};
-use crate::workload::Segments;
-use crate::{captures, flow_traces, memory, ports, tagged, tcp, topology, workload};
+use crate::workload::{Generator, Segments};
+use crate::{captures, flow_traces, memory, ports, tagged, tcp, timing, topology, workload};
 
 /// Workloads are numbered with 16 bits; nobody writes as many.
 const MAX_WORKLOADS: usize = 1_000;
@@ -92,7 +92,9 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let seed = spec.seed;
     let traffic = workload::build(&mut spec, &network, segments, seed, checker);
     let traces = ports::traces(&spec.measure.traces, &network, checker);
-    let flow_traces = flow_traces::build(&spec, checker);
+    timing::check(&spec, &traffic, checker);
+    let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
+    let flow_traces = flow_traces::build(&spec, flows, checker);
     let captures = captures::build(&spec.measure.captures, &network, checker);
     let notes = std::mem::take(&mut network.notes);
     Some(Experiment {

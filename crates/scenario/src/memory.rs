@@ -178,10 +178,8 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
         }
         Buffer::CompleteSharing(b) => (b.pool.0, b.ports_per_pool),
         Buffer::Abm(b) => {
-            let alphas = b.alpha.values();
-            let sound = !alphas.is_empty() && alphas.iter().all(|&alpha| alpha > 0.0 && alpha <= 1024.0);
-            checker.require(sound, "switch.buffer.alpha", || {
-                "every alpha is above 0 and at most 1024, and there is at least one".to_owned()
+            checker.require(!b.alpha.values().is_empty(), "switch.buffer.alpha", || {
+                "no queue has one; at least one, for all".to_owned()
             });
             checker.require(b.congested > 0.0 && b.congested <= 1.0, "switch.buffer.congested", || {
                 format!("{} is not above 0 and at most 1", b.congested)
@@ -191,12 +189,7 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
             });
             (b.pool.0, b.ports_per_pool)
         }
-        Buffer::DynamicThreshold(b) => {
-            checker.require(b.alpha > 0.0 && b.alpha <= 1024.0, "switch.buffer.alpha", || {
-                format!("{} is not above 0 and at most 1024", b.alpha)
-            });
-            (b.pool.0, b.ports_per_pool)
-        }
+        Buffer::DynamicThreshold(b) => (b.pool.0, b.ports_per_pool),
     };
     checker.require(per_pool != Some(0), "switch.buffer.ports_per_pool", || "0 ports; at least 1".to_owned());
     checker.require(pool >= packet, "switch.buffer.pool", || {
@@ -206,16 +199,29 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
     checker.require(private <= pool, "switch.buffer.private", || {
         format!("{private} for each port is more than the whole pool, {pool}")
     });
-    if let Buffer::DynamicThreshold(b) = buffer {
-        // A threshold that an empty buffer does not reach lets nothing pass, ever.
-        let most = pool.0 as f64 * b.alpha;
-        checker.require(most >= packet.0 as f64 || private >= packet, "switch.buffer.alpha", || {
-            format!(
-                "{} of a pool of {pool} does not hold one packet of {packet}, nor do private bytes",
-                b.alpha
-            )
-        });
+    for &alpha in alphas(buffer) {
+        check_alpha(alpha, pool, private, packet, checker);
     }
+}
+
+/// By how much of what is free a queue may grow, where a policy says so.
+fn alphas(buffer: &Buffer) -> &[f64] {
+    match buffer {
+        Buffer::DynamicThreshold(b) => std::slice::from_ref(&b.alpha),
+        Buffer::Abm(b) => b.alpha.values(),
+        Buffer::CompleteSharing(_) | Buffer::StaticPartition(_) => &[],
+    }
+}
+
+/// A queue to whose threshold an empty buffer does not reach lets nothing pass, ever.
+fn check_alpha(alpha: f64, pool: Bytes, private: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
+    let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
+        format!("{alpha} is not above 0 and at most 1024")
+    });
+    let most = pool.0 as f64 * alpha;
+    checker.require(!sound || most >= packet.0 as f64 || private >= packet, "switch.buffer.alpha", || {
+        format!("{alpha} of a pool of {pool} does not hold one packet of {packet}, nor do private bytes")
+    });
 }
 
 pub(crate) fn check_limit(key: &str, limit: Amount, packet: Bytes, checker: &mut Checker<'_>) {

@@ -27,6 +27,8 @@ impl Experiment {
             ))
         });
         let mut warnings: Vec<String> = silent.collect();
+        warnings.extend(self.never_sent());
+        warnings.extend(self.never_counted());
         warnings.extend(self.marks_everything(&curves));
         warnings.extend(self.tiny_shares());
         if !self.generators.is_empty() {

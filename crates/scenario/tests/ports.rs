@@ -142,7 +142,28 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = [0.5, 0.0] }",
-        "switch.buffer.alpha: every alpha is above 0 and at most 1024, and there is at least one",
+        "switch.buffer.alpha: 0 is not above 0 and at most 1024",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'abm', pool = '2MB', alpha = [] }",
+        "switch.buffer.alpha: no queue has one; at least one, for all",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'abm', pool = '2MB', alpha = 1e-300 }",
+        "does not hold one packet of 1.538KB, nor do private bytes",
+    ),
+    // 0.0007 of 2 MB are 1,400 bytes.
+    (
+        "switch.buffer",
+        "{ kind = 'abm', pool = '2MB', alpha = [0.5, 0.0007] }",
+        "switch.buffer.alpha: 0.0007 of a pool of 2MB does not hold one packet of 1.538KB, nor do private bytes",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'static-partition', per_port = '100p', pool = '2MB' }",
+        "switch.buffer.pool: unknown key; known here: per_port",
     ),
     (
         "switch.buffer",

@@ -38,8 +38,8 @@ impl Datagrams {
     }
 
     /// When each source sends first.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = Instant> + '_ {
-        self.sources.iter().map(|source| source.config.start)
+    pub(crate) fn starts(&mut self) -> impl Iterator<Item = Instant> + '_ {
+        self.sources.iter_mut().map(Source::first)
     }
 
     /// The datagram that a source sends now, unless it has stopped, and when it sends next.
@@ -59,6 +59,16 @@ impl Datagrams {
 }
 
 impl Source {
+    /// A Poisson process has its first point an exponential time after its begin: if all sources sent then, they would
+    /// begin with a burst that the process does not have.
+    fn first(&mut self) -> Instant {
+        let start = self.config.start;
+        match self.config.pattern {
+            DatagramPattern::Poisson { .. } => self.next_after(start),
+            DatagramPattern::Constant { .. } | DatagramPattern::OnOff { .. } => start,
+        }
+    }
+
     fn next_after(&mut self, now: Instant) -> Instant {
         let gap = |rate: Rate| rate.transmission_time(self.header.size());
         match self.config.pattern {
@@ -75,5 +85,72 @@ impl Source {
                 if phase < on.0 { next } else { Instant(next.0 - phase + period) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::HostId;
+
+    use super::*;
+
+    /// As many sources of 1,500 bytes on the wire at 1 Gb/s, one each 12 us, from 5 us on.
+    fn sources(count: usize, pattern: DatagramPattern, stop: Option<Instant>) -> Datagrams {
+        let source = DatagramSource {
+            source: HostId(0),
+            destination: HostId(1),
+            start: START,
+            stop,
+            payload: Bytes(1_472),
+            pattern,
+            ecn: false,
+            class: 0,
+        };
+        Datagrams::new(&vec![source; count], 28, 1)
+    }
+
+    const START: Instant = Instant(5_000_000);
+    const RATE: Rate = Rate::from_gbps(1);
+
+    #[test]
+    fn poisson_sources_send_first_after_an_exponential_time() {
+        // Of n exponential times the mean is within 3/√n of the expectation, and the share that is longer within three
+        // deviations of 1/e, √((e − 1)/n) of it each.
+        let n = 10_000;
+        let mut datagrams = sources(n, DatagramPattern::Poisson { rate: RATE }, None);
+        let waits: Vec<f64> = datagrams.starts().map(|at| (at - START).as_micros_f64()).collect();
+        let mean = waits.iter().sum::<f64>() / n as f64;
+        assert!((mean / 12.0 - 1.0).abs() < 0.03, "on average after {mean} us");
+        let longer = waits.iter().filter(|&&wait| wait > 12.0).count() as f64 / n as f64;
+        assert!((longer * std::f64::consts::E - 1.0).abs() < 0.0394, "{longer} wait longer");
+    }
+
+    #[test]
+    fn poisson_sources_send_as_much_from_the_begin_on_as_later() {
+        // Expected are 500 each in every mean gap: within three deviations of √500.
+        let mut datagrams = sources(500, DatagramPattern::Poisson { rate: RATE }, None);
+        let mut sent = [0_u32; 4];
+        let mut next: Vec<Instant> = datagrams.starts().collect();
+        for (index, at) in next.iter_mut().enumerate() {
+            while let Some(count) = sent.get_mut(((*at - START).0 / 12_000_000) as usize) {
+                *count += 1;
+                *at = datagrams.send(index as u32, *at).1.expect("it has no end");
+            }
+        }
+        assert!(sent.iter().all(|&count| count.abs_diff(500) < 67), "{sent:?}");
+    }
+
+    #[test]
+    fn other_sources_send_first_when_they_start_and_none_once_it_has_stopped() {
+        let on_off = DatagramPattern::OnOff { rate: RATE, on: Duration(1), off: Duration(1) };
+        for pattern in [DatagramPattern::Constant { rate: RATE }, on_off] {
+            assert!(sources(10, pattern, None).starts().all(|at| at == START));
+        }
+        // Of 1,000, a share of 1/e has drawn a first time after the end of 12 us.
+        let stop = START + Duration::from_micros(12);
+        let mut datagrams = sources(1_000, DatagramPattern::Poisson { rate: RATE }, Some(stop));
+        let starts: Vec<Instant> = datagrams.starts().collect();
+        let silent = (0..).zip(&starts).filter(|&(index, &at)| datagrams.send(index, at).0.is_none()).count();
+        assert!(silent.abs_diff(368) < 46, "{silent} send nothing");
     }
 }

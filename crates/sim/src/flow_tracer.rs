@@ -42,7 +42,7 @@ struct Trace {
 /// What was recorded of one flow.
 #[derive(Debug)]
 pub(crate) struct Traced {
-    trace: usize,
+    pub(crate) trace: usize,
     slot: u32,
     /// What its connection had written before.
     before: u64,

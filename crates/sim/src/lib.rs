@@ -21,5 +21,5 @@ mod traffic;
 mod world;
 
 pub use capture::Sink;
-pub use report::{FlowOutcome, QueryOutcome, Report};
+pub use report::{FlowOutcome, Problem, QueryOutcome, Report};
 pub use simulation::{Progress, Simulation};

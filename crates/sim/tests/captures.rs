@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pcap_file::pcapng::{Block, PcapNgReader};
-use shallows_sim::{Simulation, Sink};
+use shallows_sim::{Problem, Simulation, Sink};
 
 /// Two senders and a receiver, 10 Gb/s, 10 us on each link. One segment of 1000 B on the wire takes 800 ns.
 const SCENARIO: &str = r#"
@@ -61,8 +61,8 @@ impl Write for Kept {
     }
 }
 
-/// The files that a run writes, by name, and its warnings.
-fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<String>) {
+/// The files that a run writes, by name, and its problems.
+fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
     let mut files: Vec<(String, Kept)> = Vec::new();
     let experiment = common::load(text, &[("measure.captures", captures)]);
     let open = |name: &str| {
@@ -73,8 +73,8 @@ fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<String>)
     let mut simulation = Simulation::capturing(experiment, open).expect("memory takes it");
     simulation.advance(u64::MAX);
     simulation.flush_captures().expect("memory takes it");
-    let warnings = simulation.finish().warnings();
-    (files.into_iter().map(|(name, kept)| (name, kept.bytes().clone())).collect(), warnings)
+    let problems = simulation.finish().problems();
+    (files.into_iter().map(|(name, kept)| (name, kept.bytes().clone())).collect(), problems)
 }
 
 /// Names of the interfaces, and by packet its interface, time in ns and length.
@@ -99,7 +99,7 @@ fn read(bytes: &[u8]) -> (Vec<String>, Vec<(u32, u128, u32)>) {
 
 #[test]
 fn a_packet_is_captured_when_its_first_bit_leaves_each_port() {
-    let (files, warnings) = captured(SCENARIO, "[{ ports = ['*'], name = 'all' }]");
+    let (files, problems) = captured(SCENARIO, "[{ ports = ['*'], name = 'all' }]");
     assert_eq!(files[0].0, "all");
     let (interfaces, packets) = read(&files[0].1);
     assert_eq!(interfaces.len(), 6);
@@ -111,19 +111,20 @@ fn a_packet_is_captured_when_its_first_bit_leaves_each_port() {
     // acknowledgement of 40 bytes leaves, which takes 32 ns and 10 us. Ethernet adds 14 to each length.
     // Host ports are the first interfaces; the switch's follow in the order of hosts.
     assert_eq!(packets, [(0, 5_000, 1_014), (5, 15_800, 1_014), (2, 26_600, 54), (3, 36_632, 54)]);
-    assert!(!warnings.iter().any(|warning| warning.contains("capture")));
+    assert_eq!(problems, []);
 }
 
 #[test]
 fn hosts_are_captured_at_both_ends_of_their_cable_and_files_are_apart() {
     let captures = "[{ hosts = 0, name = 'a' }, { hosts = 'host2', name = 'b' }, { hosts = 1, name = 'c' }]";
-    let (files, warnings) = captured(SCENARIO, captures);
+    let (files, problems) = captured(SCENARIO, captures);
     let of = |file: usize| read(&files[file].1).1;
     // Of each host what it sends is interface 0, what is sent to it interface 1.
     assert_eq!(of(0), [(0, 5_000, 1_014), (1, 36_632, 54)]);
     assert_eq!(of(1), [(1, 15_800, 1_014), (0, 26_600, 54)]);
     assert_eq!(of(2), []);
-    assert!(warnings.contains(&"no packet passed the ports of the capture \"c\"".to_owned()), "{warnings:?}");
+    let [Problem { code: "empty-capture", text }] = &problems[..] else { panic!("{problems:?}") };
+    assert_eq!(text, "no packet passed the ports of the capture \"c\"");
 }
 
 #[test]

@@ -98,9 +98,10 @@ def again(runs: list[Run], commands: list[str], text: str) -> Section:
 
 
 def warnings(summary: dict[str, Any]) -> list[str]:
-    """What a reader should know: what the engine says, and percentiles that rest on too few samples."""
+    """What a reader should know: what was not measured, what misleads, and percentiles of too few samples."""
     few = ", ".join(f"{count:,} {what}" for what, count in few_samples(summary).items())
-    return [*summary["warnings"], *([f"{few}: {TOO_FEW}"] if few else [])]
+    problems = [problem["text"] for problem in summary.get("problems", [])]
+    return [*problems, *summary["warnings"], *([f"{few}: {TOO_FEW}"] if few else [])]
 
 
 def few_samples(summary: dict[str, Any]) -> dict[str, int]:

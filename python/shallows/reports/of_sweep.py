@@ -74,20 +74,31 @@ def page(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[st
 def _missing(points: Sequence[str]) -> list[Block]:
     if not points:
         return []
-    named = "; ".join(points[:8]) + (f"; and {len(points) - 8} more" if len(points) > 8 else "")
-    return [Block("warning", f"{len(points)} points are not finished, and missing here: {named}")]
+    return [Block("warning", f"{len(points)} points are not finished, and missing here: {_some(points)}")]
 
 
 def count_warnings(runs: Sequence[Run]) -> list[str]:
-    """Each warning once, with the number of runs that have it."""
-    counts = Counter(warning for run in runs for warning in run.summary["warnings"])
-    found = [f"{number} of {len(runs)} runs: {warning}" for warning, number in counts.most_common()]
+    """Points that measured nothing; each problem and warning once, with the number of runs that have it."""
+    problems = Counter(problem["text"] for run in runs for problem in run.problems)
+    warnings = Counter(warning for run in runs for warning in run.summary["warnings"])
+    counts = [*problems.most_common(), *warnings.most_common()]
+    found = [f"{number} of {len(runs)} runs: {warning}" for warning, number in counts]
     few: dict[str, list[int]] = {}
     for run in runs:
         for what, count in few_samples(run.summary).items():
             few.setdefault(what, []).append(count)
     said = "; ".join(f"{len(each)} have {min(each):,} {what} or more" for what, each in few.items())
-    return [*found, *([f"Of {len(runs)} runs, {said}: {TOO_FEW}"] if said else [])]
+    return [*_empty(runs), *found, *([f"Of {len(runs)} runs, {said}: {TOO_FEW}"] if said else [])]
+
+
+def _empty(runs: Sequence[Run]) -> list[str]:
+    named = [describe(run.labels) for run in runs if run.measured_nothing]
+    return [f"{len(named)} of {len(runs)} points measured nothing: {_some(named)}"] if named else []
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few."""
+    return "; ".join(names[:8]) + (f"; and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _verdicts(runs: Sequence[Run]) -> list[Block]:

@@ -83,7 +83,7 @@ tagged! {
     Buffer, "buffer" {
         /// A queue may grow to alpha times what its pool has free (Choudhury and Hahne, ToN '98).
         "dynamic-threshold" => DynamicThreshold(DynamicThreshold),
-        /// Every port has a fixed part of its own.
+        /// Every port has a fixed part of its own, `per_port`; there is no pool to share.
         "static-partition" => StaticPartition(StaticPartition),
         /// A queue may grow as long as its pool has room.
         "complete-sharing" => CompleteSharing(CompleteSharing),
@@ -96,7 +96,8 @@ tagged! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DynamicThreshold {
-    /// Alpha. Chips offer powers of two from 1/128 to 8. Default 1.
+    /// Alpha, at most 1024, and enough that an empty pool or private bytes hold a packet. Chips offer powers of two from
+    /// 1/128 to 8. Default 1.
     #[serde(default = "one")]
     pub(crate) alpha: f64,
     /// Size of each pool, apart from the private bytes.
@@ -115,7 +116,7 @@ pub(crate) struct DynamicThreshold {
     pub(crate) counts: DtCounts,
 }
 
-/// Every port has a fixed part of its own.
+/// Every port has a fixed part of its own. There is no pool, and so no `pool`, `ports_per_pool`, `private` or `alpha`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
@@ -144,7 +145,8 @@ pub(crate) struct CompleteSharing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Abm {
-    /// Alpha by priority, which is the number of the queue at its port; one value is for all. Default 0.5.
+    /// Alpha by priority, which is the number of the queue at its port; one value is for all. Each is at most 1024, and
+    /// enough that an empty pool or private bytes hold a packet. Default 0.5.
     #[serde(default = "half")]
     pub(crate) alpha: PerQueue<f64>,
     /// Size of each pool, apart from the private bytes.

@@ -31,6 +31,13 @@ tagged! {
     }
 }
 
+impl Workload {
+    /// Whether flows are numbered, counted and traced that it sends: datagrams and echo requests are none.
+    pub(crate) fn sends_flows(&self) -> bool {
+        !matches!(self, Self::Udp(_) | Self::Ping(_))
+    }
+}
+
 /// Flows that arrive at random times, between pairs drawn uniformly, with sizes drawn from a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -333,7 +340,7 @@ pub(crate) struct Udp {
     /// Data in each datagram. Default: as much as an MTU holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,
-    /// When the first one leaves. Default `"0s"`.
+    /// When sending begins: at once, but with `poisson` after a first random time. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// From here on nothing is sent. Default: the end of the run.

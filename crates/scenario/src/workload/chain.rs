@@ -112,6 +112,11 @@ impl Chain {
         Self { list: Arc::new(List { flows, links, waiting }), ready, given, released, left }
     }
 
+    /// Of flows that wait for nothing.
+    pub(crate) fn times(&self) -> Vec<Instant> {
+        self.ready.iter().map(|Reverse((at, _))| *at).collect()
+    }
+
     pub(super) fn expected_flows(&self) -> u64 {
         self.list.flows.len() as u64
     }

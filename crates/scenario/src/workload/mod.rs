@@ -14,7 +14,7 @@ mod trace;
 
 use std::fmt;
 
-pub(crate) use build::build;
+pub(crate) use build::{Traffic, build};
 pub(crate) use chain::Chain;
 pub(crate) use classes::Classed;
 pub use classes::Classes;

@@ -54,6 +54,10 @@ impl Pairwise {
         Self { sent: 0, next: next.collect(), processes, mean_gap, config }
     }
 
+    pub(crate) fn begin(&self) -> Instant {
+        self.config.start
+    }
+
     pub(super) fn expected_flows(&self) -> Option<u64> {
         self.config.flows
     }

@@ -55,6 +55,10 @@ impl Poisson {
         }
     }
 
+    pub(crate) fn begin(&self) -> Instant {
+        self.config.start
+    }
+
     pub(super) fn expected_flows(&self) -> Option<u64> {
         self.config.flows
     }

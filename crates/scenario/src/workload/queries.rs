@@ -163,6 +163,10 @@ impl Queries {
         queries
     }
 
+    pub(crate) fn begin(&self) -> Instant {
+        self.config.start
+    }
+
     fn plan_first(&mut self, process: u32) {
         match self.config.arrivals {
             Arrivals::Poisson(_) => self.plan_next(process),

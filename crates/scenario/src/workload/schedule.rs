@@ -37,6 +37,15 @@ impl Schedule {
         Self::new(flows)
     }
 
+    pub(crate) fn times(&self) -> Vec<Instant> {
+        self.flows.iter().map(|flow| flow.at).collect()
+    }
+
+    /// When the last one arrives, if all have an end.
+    pub(crate) fn last(&self) -> Option<Instant> {
+        self.flows.last().filter(|_| self.flows.iter().all(|flow| flow.size.is_some())).map(|flow| flow.at)
+    }
+
     pub(super) fn expected_flows(&self) -> u64 {
         self.flows.len() as u64
     }
@@ -92,6 +101,16 @@ impl Incast {
     pub(crate) fn new(config: IncastConfig) -> Self {
         let delays = Stream::new(config.seed, "starts", u64::from(config.workload));
         Self { config, round: 0, pending: Vec::new(), delays }
+    }
+
+    pub(crate) fn begin(&self) -> Instant {
+        self.config.start
+    }
+
+    /// No flow arrives later.
+    pub(crate) fn last(&self) -> Instant {
+        let config = &self.config;
+        config.start + config.period * u64::from(config.repeats - 1) + config.spread
     }
 
     pub(super) fn expected_flows(&self) -> u64 {

@@ -3,6 +3,7 @@
 mod ideal;
 mod parquet;
 mod places;
+mod problems;
 mod queries;
 mod statistics;
 mod tables;
@@ -16,6 +17,7 @@ use shallows_scenario::{Experiment, FctEnd, QueryRecord};
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::{Counters, DropReason};
 
+pub use self::problems::Problem;
 pub use self::queries::QueryOutcome;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::{QUANTITIES, Traced};
@@ -168,6 +170,7 @@ impl Report {
             "markers": self.describe_markers(),
             "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>(),
             "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits)).sum::<u64>(),
+            "problems": self.describe_problems(),
             "engine": {"events": self.events, "packet_hops": tally.packet_hops},
         })
     }
@@ -193,10 +196,6 @@ impl Report {
                 "{lost_acks} pure ACKs were dropped by markers because they are not ECN-capable; \
                  tcp.ect = \"all\" sends them as ECT, as Linux does for DCTCP"
             ));
-        }
-        let captures = self.experiment.captures.iter().zip(&self.captured);
-        for (capture, _) in captures.filter(|(_, packets)| **packets == 0) {
-            warnings.push(format!("no packet passed the ports of the capture {:?}", capture.name));
         }
         let end = self.end_of_flows();
         let is_open = |flow: &&FlowRecord| flow.size.is_some() && flow.completion_time(end).is_none();

@@ -1,0 +1,95 @@
+//! Whether what a scenario sends falls into what its run measures: before the end, and after the warm-up.
+
+use shallows_core::Instant;
+
+use crate::check::Checker;
+use crate::experiment::Experiment;
+use crate::spec::Spec;
+use crate::workload::{Generator, Traffic};
+
+/// Refuse a run that ends before anything is sent.
+pub(crate) fn check(spec: &Spec, traffic: &Traffic, checker: &mut Checker<'_>) {
+    let flows = traffic.generators.iter().map(Generator::begin);
+    let datagrams = traffic.datagram_sources.iter().map(|source| source.start);
+    let requests = traffic.probes.iter().map(|probe| probe.start);
+    let first = flows.chain(datagrams).chain(requests).min();
+    // Of workloads that were refused nobody knows when they begin.
+    let Some((first, end)) = first.zip(spec.stop.at).filter(|_| checker.problems.is_empty()) else { return };
+    checker.require(first.0 < end.0.0, "stop.at", || {
+        format!("the run ends at {end}, and nothing is sent before {first}; a later end, or an earlier start")
+    });
+}
+
+impl Experiment {
+    /// By workload that sends flows: how errors and warnings call it.
+    pub fn workload_keys(&self) -> Vec<String> {
+        let workloads = self.spec.workload.iter().enumerate();
+        let sending = workloads.filter(|(_, workload)| workload.sends_flows());
+        sending.map(|(index, _)| format!("workload[{index}]")).collect()
+    }
+
+    /// Workloads, or flows of a list, that begin when the run has ended.
+    pub(crate) fn never_sent(&self) -> Vec<String> {
+        let Some(end) = self.stop.at else { return Vec::new() };
+        let late = |(key, generator): (String, &Generator)| {
+            let listed = generator.listed();
+            let late = listed.iter().filter(|&&at| at >= end).count();
+            if generator.begin() >= end {
+                return Some(format!(
+                    "{key} sends nothing: it begins at {}, and the run ends at {end}",
+                    generator.begin()
+                ));
+            }
+            let all = listed.len();
+            (late > 0).then(|| {
+                format!(
+                    "{late} of {all} flows of {key} begin when the run has ended, at {end}: they are not sent"
+                )
+            })
+        };
+        self.workload_keys().into_iter().zip(&self.generators).filter_map(late).collect()
+    }
+
+    /// Workloads whose flows all begin before the warm-up is over.
+    pub(crate) fn never_counted(&self) -> Vec<String> {
+        let early = |(key, generator): (String, &Generator)| {
+            let last = generator.last().filter(|last| last.0 < self.warm_up.0)?;
+            Some(format!(
+                "no flow of {key} counts: the last one begins at {last}, before measure.warm_up = {}",
+                self.warm_up
+            ))
+        };
+        self.workload_keys().into_iter().zip(&self.generators).filter_map(early).collect()
+    }
+}
+
+impl Generator {
+    /// When its first flow arrives, or since when one may.
+    fn begin(&self) -> Instant {
+        match self {
+            Self::Poisson(workload) => workload.begin(),
+            Self::Pairwise(workload) => workload.begin(),
+            Self::Incast(workload) => workload.begin(),
+            Self::Queries(workload) => workload.begin(),
+            Self::Schedule(_) | Self::Chain(_) => self.listed().into_iter().min().unwrap_or_default(),
+        }
+    }
+
+    /// Times of a list's flows, but of those that wait for others.
+    fn listed(&self) -> Vec<Instant> {
+        match self {
+            Self::Schedule(workload) => workload.times(),
+            Self::Chain(workload) => workload.times(),
+            Self::Poisson(_) | Self::Pairwise(_) | Self::Incast(_) | Self::Queries(_) => Vec::new(),
+        }
+    }
+
+    /// When its last flow arrives at the latest, if neither chance nor the run decides, and flows have an end at all.
+    fn last(&self) -> Option<Instant> {
+        match self {
+            Self::Incast(workload) => Some(workload.last()),
+            Self::Schedule(workload) => workload.last(),
+            Self::Poisson(_) | Self::Pairwise(_) | Self::Chain(_) | Self::Queries(_) => None,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What is sent when nobody measures any more, or not yet, is refused or warned of before anything runs.
+
+use shallows_scenario::Experiment;
+
+mod common;
+
+/// Three hosts, and the workloads that a test adds.
+const STAR: &str = r#"
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+[switch]
+buffer = { kind = "complete-sharing", pool = "1MB" }
+"#;
+
+/// Three flows of a list, at 0, 2 and 5 ms.
+const LIST: &str = "[[workload]]\nkind = 'trace'\npath = 'late.csv'\n";
+/// Three rounds of two flows, at 1, 2 and 3 ms.
+const INCAST: &str = "[[workload]]\nkind = 'incast'\nsenders = '1..3'\nreceivers = 0\nsize = '1KB'\nstart = '1ms'\n\
+                      repeats = 3\nperiod = '1ms'\n";
+const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 1\nreceivers = 0\nstart = '4ms'\n\
+                   pattern = { kind = 'constant', rate = '1Gbps' }\n";
+
+fn load(workloads: &[&str], sets: &[(&str, &str)]) -> Result<Experiment, String> {
+    common::load(&format!("{STAR}{}", workloads.concat()), sets).map_err(|error| error.to_string())
+}
+
+fn warnings(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<String> {
+    let about = |warning: &String| warning.contains("workload[");
+    load(workloads, sets).expect("it can run").warnings().into_iter().filter(about).collect()
+}
+
+#[test]
+fn a_run_that_ends_before_anything_is_sent_is_refused() {
+    let late = [("workload.0.start", "2ms"), ("stop.at", "2ms")];
+    let error = load(&[INCAST], &late).unwrap_err();
+    let expected =
+        "stop.at: the run ends at 2ms, and nothing is sent before 2ms; a later end, or an earlier start";
+    assert!(error.contains(expected), "{error}");
+    // Every workload counts, and one that begins in time is enough.
+    assert!(load(&[INCAST, UDP], &[("stop.at", "1ms")]).is_err());
+    assert!(load(&[INCAST, UDP], &[("stop.at", "2ms")]).is_ok());
+    assert!(load(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("before 4ms"));
+}
+
+#[test]
+fn flows_that_begin_when_the_run_has_ended_are_warned_of() {
+    assert_eq!(
+        warnings(&[LIST], &[("stop.at", "2ms")]),
+        ["2 of 3 flows of workload[0] begin when the run has ended, at 2ms: they are not sent"]
+    );
+    assert_eq!(
+        warnings(&[LIST, INCAST], &[("stop.at", "1ms"), ("workload.1.start", "1ms")]),
+        [
+            "2 of 3 flows of workload[0] begin when the run has ended, at 1ms: they are not sent",
+            "workload[1] sends nothing: it begins at 1ms, and the run ends at 1ms"
+        ]
+    );
+    assert!(warnings(&[LIST, INCAST], &[("stop.at", "6ms")]).is_empty());
+}
+
+#[test]
+fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
+    // Datagrams have no place among those that are numbered, but one in the scenario.
+    assert_eq!(
+        warnings(&[UDP, LIST, INCAST], &[("measure.warm_up", "5001us"), ("stop.at", "10ms")]),
+        [
+            "no flow of workload[1] counts: the last one begins at 5ms, before measure.warm_up = 5.001ms",
+            "no flow of workload[2] counts: the last one begins at 3ms, before measure.warm_up = 5.001ms",
+        ]
+    );
+    assert!(warnings(&[LIST, INCAST], &[("measure.warm_up", "3ms")]).is_empty());
+    // Of flows without end goodput is measured, for which there is no warm-up.
+    let long = "[[workload]]\nkind = 'long-lived'\nsenders = 1\nreceivers = 0\n";
+    assert!(warnings(&[long], &[("measure.warm_up", "3ms"), ("stop.at", "4ms")]).is_empty());
+}
+
+#[test]
+fn flows_that_will_never_be_cannot_be_traced() {
+    let error = load(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 9] }]")]).unwrap_err();
+    assert!(error.contains("measure.flow_traces[0].flows: there is no flow 9; they are 0..9"), "{error}");
+    assert!(load(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 8] }]")]).is_ok());
+    let error =
+        load(&[UDP], &[("stop.at", "9ms"), ("measure.flow_traces", "[{ flows = [0] }]")]).unwrap_err();
+    assert!(error.contains("there is no flow 0: no workload sends any"), "{error}");
+}

@@ -1,0 +1,184 @@
+//! What a run was to measure and did not.
+//!
+//! A warning tells how to read a number; a problem, that there is none.
+
+use serde_json::{Value, json};
+use shallows_scenario::{Capture, FlowChoice, FlowTrace};
+
+use super::Report;
+
+/// Something that has no numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What kind it is, for programs.
+    pub code: &'static str,
+    /// What it is, for people.
+    pub text: String,
+}
+
+impl Report {
+    /// What was to be measured and was not. If nothing was, that comes first, as `nothing-measured`.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let reached = self.reached();
+        if self.measured_nothing(&reached) {
+            problems.push(Problem {
+                code: "nothing-measured",
+                text: "nothing was measured: no flow that counts, query, datagram or echo reached its end, and no \
+                       sample, trace or capture has anything in it"
+                    .to_owned(),
+            });
+        }
+        for (number, key) in self.experiment.workload_keys().iter().enumerate() {
+            problems.extend(self.problem_of_workload(number, key, reached[number]));
+        }
+        problems.extend(self.unheard_datagrams());
+        problems.extend(self.empty_flow_traces());
+        problems.extend(self.empty_traces());
+        problems.extend(self.empty_captures());
+        problems
+    }
+
+    pub(super) fn describe_problems(&self) -> Value {
+        let describe = |problem: Problem| json!({"code": problem.code, "text": problem.text});
+        self.problems().into_iter().map(describe).collect()
+    }
+
+    /// Whether all that the scenario asks for is empty.
+    fn measured_nothing(&self, reached: &[Reached]) -> bool {
+        let ends = reached.iter().any(|workload| workload.measured > 0)
+            || self.datagram_bytes.0 > 0
+            || self.echoes.iter().any(|echo| echo.rtt.is_some());
+        let rows = !self.samples.is_empty()
+            || self.experiment.traces.iter().any(|trace| self.has_packets(&trace.links))
+            || self.flow_traces.values().any(|traced| !traced.rows.is_empty())
+            || self.captured.iter().any(|&packets| packets > 0);
+        !ends && !rows
+    }
+
+    /// Flows or queries of a workload, of which none was sent, counts, or got through.
+    fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
+        let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
+        let Reached { sent, counted, measured } = reached;
+        let end = self.end;
+        let (code, text) = if sent == 0 {
+            ("nothing-sent", format!("{key} sent nothing before the run ended, at {end}"))
+        } else if counted == 0 {
+            let warm_up = self.experiment.warm_up;
+            let text = format!(
+                "none of the {what} of {key} counts ({sent} began): all were before measure.warm_up = {warm_up}"
+            );
+            ("nothing-counted", text)
+        } else if measured == 0 {
+            let text = format!(
+                "none of the {what} of {key} that count ({counted}) got through before the run ended, at {end}"
+            );
+            ("nothing-complete", text)
+        } else {
+            return None;
+        };
+        Some(Problem { code, text })
+    }
+
+    /// By workload: how far its flows came, or its queries if it asks. Flows without end have no warm-up: of them goodput is
+    /// measured.
+    fn reached(&self) -> Vec<Reached> {
+        let asks = self.experiment.asks();
+        let mut reached = vec![Reached::default(); asks.len()];
+        for (workload, queries) in self.queries.iter().enumerate().filter(|(workload, _)| asks[*workload]) {
+            for query in queries {
+                reached[workload].add(self.is_after_warm_up(query.start), query.completed_at.is_some());
+            }
+        }
+        let end = self.end_of_flows();
+        for flow in self.flows.iter().filter(|flow| !asks[usize::from(flow.workload)]) {
+            let (counts, through) = match flow.size {
+                Some(_) => (self.counts(flow), flow.completion_time(end).is_some()),
+                None => (true, flow.delivered.0 > 0),
+            };
+            reached[usize::from(flow.workload)].add(counts, through);
+        }
+        reached
+    }
+
+    fn unheard_datagrams(&self) -> Vec<Problem> {
+        let lost = |what: &str| Problem {
+            code: "nothing-received",
+            text: format!("no {what} before the run ended, at {}", self.end),
+        };
+        let datagrams = !self.experiment.datagram_sources.is_empty() && self.datagram_bytes.0 == 0;
+        let echoes = !self.experiment.probes.is_empty() && self.echoes.iter().all(|echo| echo.rtt.is_none());
+        let found = [(datagrams, "datagram reached its host"), (echoes, "echo came back")];
+        found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| lost(what)).collect()
+    }
+
+    /// Flows that were to be traced and never began.
+    fn empty_flow_traces(&self) -> Vec<Problem> {
+        let is_recorded =
+            |flow: &u32| self.flow_traces.get(flow).is_some_and(|traced| !traced.rows.is_empty());
+        let missing = |(entry, trace): (usize, &FlowTrace)| {
+            let text = match &trace.choice {
+                FlowChoice::Numbers(flows) => {
+                    let absent: Vec<String> =
+                        flows.iter().filter(|flow| !is_recorded(flow)).map(u32::to_string).collect();
+                    let last = self.flows.len().checked_sub(1);
+                    let began =
+                        last.map_or("none did".to_owned(), |last| format!("the last was flow {last}"));
+                    (!absent.is_empty()).then(|| format!("flow {} never began: {began}", absent.join(", ")))
+                }
+                FlowChoice::Sample { .. } | FlowChoice::Workload(_) => {
+                    let recorded = self
+                        .flow_traces
+                        .values()
+                        .any(|traced| traced.trace == entry && !traced.rows.is_empty());
+                    (!recorded).then(|| "none of its flows began".to_owned())
+                }
+            };
+            Some(Problem {
+                code: "empty-flow-trace",
+                text: format!("measure.flow_traces[{entry}]: {}", text?),
+            })
+        };
+        self.experiment.flow_traces.iter().enumerate().filter_map(missing).collect()
+    }
+
+    fn empty_traces(&self) -> Vec<Problem> {
+        let traces = self.experiment.traces.iter().enumerate();
+        let empty = traces.filter(|(_, trace)| !self.has_packets(&trace.links));
+        let tell = |(entry, _)| Problem {
+            code: "empty-trace",
+            text: format!("measure.traces[{entry}]: no packet reached its ports"),
+        };
+        empty.map(tell).collect()
+    }
+
+    fn empty_captures(&self) -> Vec<Problem> {
+        let captures = self.experiment.captures.iter().zip(&self.captured);
+        let empty = captures.filter(|(_, packets)| **packets == 0);
+        let tell = |(capture, _): (&Capture, _)| Problem {
+            code: "empty-capture",
+            text: format!("no packet passed the ports of the capture {:?}", capture.name),
+        };
+        empty.map(tell).collect()
+    }
+
+    fn has_packets(&self, links: &[u32]) -> bool {
+        links.iter().any(|&link| self.ports[link as usize].received > 0)
+    }
+}
+
+/// Of the flows or queries of a workload: how many began, count, and have a number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reached {
+    sent: usize,
+    counted: usize,
+    measured: usize,
+}
+
+impl Reached {
+    fn add(&mut self, counts: bool, through: bool) {
+        self.sent += 1;
+        self.counted += usize::from(counts);
+        self.measured += usize::from(counts && through);
+    }
+}
