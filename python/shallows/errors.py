@@ -21,6 +21,14 @@ class ShallowsError(Exception):
         return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
 
 
+class NoSpaceError(ShallowsError):
+    """Nothing more can be written: no space is left, or none that this user may have."""
+
+
+class ClaimLostError(ShallowsError):
+    """Another process has taken over what this one was writing, or removed it."""
+
+
 class ScenarioError(ValueError):
     """A scenario that cannot run; its text says what is wrong, with file, line and column."""
 
