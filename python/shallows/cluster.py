@@ -36,6 +36,9 @@ RETRIES = 5
 REPORT_EVERY_S = 1.0
 """Wall time between two notes of how far a task is."""
 
+SILENT_S = 10.0
+"""A point of which nothing was noted for so long does not run: its worker is gone, or writes its results."""
+
 KNOCK_S = 10.0
 
 Send = Callable[[tuple[str, Any]], None]
@@ -185,15 +188,16 @@ class Board:
     """Where points under way note how far they are."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, dict[str, Any]] = {}
+        self.seen: dict[int, tuple[float, dict[str, Any]]] = {}
 
     def note(self, index: int, progress: dict[str, Any]) -> None:
         """Keep the newest progress of a point."""
-        self.seen[index] = progress
+        self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """All there is."""
-        return self.seen
+        """All that was noted lately: a worker that was killed notes nothing."""
+        now = time.monotonic()
+        return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 
 
 def run_far(
