@@ -129,6 +129,14 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="read the files of finished runs, and compare their hashes; sizes are always checked",
+    )
+
+
 def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "run", _run, "run a scenario and write its results into a folder")
     _add_scenario(parser)
@@ -137,6 +145,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    _add_verify(parser)
     _add_json(parser)
 
 
@@ -144,7 +153,13 @@ def _run(options: argparse.Namespace) -> int:
     from shallows.commands import run
 
     return run(
-        options.scenario, tuple(options.overrides), options.seed, options.out, options.force, options.json
+        options.scenario,
+        tuple(options.overrides),
+        options.seed,
+        options.out,
+        options.force,
+        options.verify,
+        options.json,
     )
 
 
@@ -157,6 +172,7 @@ def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         metavar="HOST:PORT",
         help="of a Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
     )
+    _add_verify(parser)
     _add_json(parser)
     parser = _add(commands, "plan", _plan, "print the points of a sweep with the time and memory they need")
     _add_points(parser)
@@ -165,6 +181,7 @@ def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     _add_scenario(parser)
     parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of a shard")
     parser.add_argument("--out", metavar="DIR", help="folder for all points' folders; default: runs/NAME")
+    _add_verify(parser)
 
 
 def _add_points(parser: argparse.ArgumentParser) -> None:
@@ -201,12 +218,13 @@ def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "folders", nargs="+", metavar="DIR", help="of a run, a sweep, or a paper that was reproduced"
     )
+    _add_verify(parser)
 
 
 def _report(options: argparse.Namespace) -> int:
     from shallows.commands import report
 
-    return report(options.folders)
+    return report(options.folders, verify=options.verify)
 
 
 def _add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -318,6 +336,7 @@ def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--all", action="store_true", help="every metric, not only the main ones")
     parser.add_argument("--out", metavar="DIR", help="folder for compare.json and the figure; default: none")
+    _add_verify(parser)
     _add_json(parser)
 
 
@@ -331,6 +350,7 @@ def _compare(options: argparse.Namespace) -> int:
         options.cool_down,
         options.all,
         options.out,
+        options.verify,
         options.json,
     )
 

@@ -22,17 +22,22 @@ from typing import Any
 
 from shallows.about import build
 from shallows.child import Child
+from shallows.claims import Claim
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.folder import RunFolder
-from shallows.local import LOOK_S, State, cores
+from shallows.folder import RunFolder, failure
+from shallows.local import State, cores
 from shallows.points import Point
 from shallows.running import Source, execute
+from shallows.sharing import LOOK_S, Ended, Share
 
 RETRIES = 5
 """How often a point is begun again whose worker or machine was lost. One that fails by itself is not."""
 
 REPORT_EVERY_S = 1.0
 """Wall time between two notes of how far a task is."""
+
+SILENT_S = 10.0
+"""A point of which nothing was noted for so long does not run: its worker is gone, or writes its results."""
 
 KNOCK_S = 10.0
 
@@ -54,6 +59,8 @@ def run_on_ray(
     ------
     ConnectionError
         If there is no such cluster, or it is lost.
+    NoSpaceError
+        If there is no space for a point on this machine.
     """
     if not points:
         return
@@ -67,24 +74,26 @@ def run_on_ray(
     try:
         while left:
             wait([driver.pipe], timeout=LOOK_S)
-            ended: dict[int, str | None] = {}
-            lost = None
+            ended: dict[int, Ended] = {}
+            stopped: Exception | None = None
             try:
                 for kind, content in driver.receive():
-                    if kind == "lost":
-                        lost = content
+                    if kind == "stopped":
+                        stopped = content
                     elif kind == "running":
                         running = content
                     else:
                         ended |= content
             except EOFError:
-                lost = lost or f"the Ray cluster at {address} was lost; {log.name} has what Ray said"
+                stopped = stopped or ConnectionError(
+                    f"the Ray cluster at {address} was lost; {log.name} has what Ray said"
+                )
                 keep_log = True
             left -= ended.keys()
             running = {index: progress for index, progress in running.items() if index in left}
             yield running, ended
-            if lost and left:
-                raise ConnectionError(lost)
+            if stopped and left:
+                raise stopped
     finally:
         driver.stop(patience_s=20)  # Ray shuts down in its own time
         if not (keep_log and left):
@@ -94,7 +103,6 @@ def run_on_ray(
 def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) -> None:
     """What the driver does: hand out points, write what comes back, say how it goes."""
     import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     started: dict[str, Any] = {}
@@ -105,37 +113,68 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
         ray.init(address=address, configure_logging=False, log_to_driver=False, **started)
     except (OSError, RuntimeError, ValueError) as error:  # whichever: versions and modes differ
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        send(("lost", f"there is no Ray cluster at {address}: {reason}"))
+        send(("stopped", ConnectionError(f"there is no Ray cluster at {address}: {reason}")))
         return
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-    board = ray.remote(num_cpus=0)(Board).options(scheduling_strategy=here).remote()
-    task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(run_far)
-    waiting = list(points)
-    tasks: dict[Any, int] = {}
+    share = Share(points)
     try:
-        while waiting or tasks:
-            while waiting and len(tasks) < (jobs or len(points)):
-                index = waiting.pop(0)
-                point = points[index]
-                try:
-                    inputs = _pack_inputs(point.source)
-                except (OSError, ScenarioError) as error:  # changed since it was planned
-                    send(("ended", {index: str(error)}))
-                    continue
-                named = task.options(name=f"point-{index + 1}")
-                tasks[named.remote(board, index, point.source, point.hash, inputs)] = index
-            done, _ = ray.wait(list(tasks), timeout=LOOK_S) if tasks else ([], [])
-            for reference in done:
-                index = tasks.pop(reference)
-                send(("ended", {index: _receive(ray, reference, points[index].folder)}))
-            with contextlib.suppress(ray.exceptions.RayError):
-                seen = ray.get(board.read.remote(), timeout=LOOK_S)
-                mine = set(tasks.values())
-                send(("running", {index: seen[index] for index in seen if index in mine}))
+        tasks = _Tasks(ray, share, jobs or len(points))
+        while not (share.is_over or share.full):
+            tasks.hand_out()
+            tasks.take_in()
+            send(("ended", share.news()))
+            send(("running", tasks.running()))
+        share.check_space()
     except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError) as error:
-        send(("lost", f"the Ray cluster at {address} was lost: {str(error).splitlines()[0]}"))
+        reason = str(error).splitlines()[0]
+        send(("stopped", ConnectionError(f"the Ray cluster at {address} was lost: {reason}")))
+    except ShallowsError as error:
+        send(("stopped", error))
     finally:
+        share.close()
         ray.shutdown()
+
+
+class _Tasks:
+    """The tasks of points that run on a cluster, at most so many at a time."""
+
+    def __init__(self, ray: Any, share: Share, most: int) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+        self.board = ray.remote(num_cpus=0)(Board).options(scheduling_strategy=here).remote()
+        self.task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(run_far)
+        self.ray, self.share, self.most = ray, share, most
+        self.points: dict[Any, int] = {}
+        """Numbers of points, by what the cluster calls their tasks."""
+
+    def hand_out(self) -> None:
+        """Begin as many points as there may be."""
+        while len(self.points) < self.most and (index := self.share.begin()) is not None:
+            point = self.share.points[index]
+            try:
+                inputs = _pack_inputs(point.source)
+            except (OSError, ScenarioError) as error:  # changed since it was planned
+                self.share.end(index, Ended(str(error)))
+                continue
+            named = self.task.options(name=f"point-{index + 1}")
+            self.points[named.remote(self.board, index, point.source, point.hash, inputs)] = index
+
+    def take_in(self) -> None:
+        """Write the folders of points that have ended, or wait for a moment."""
+        if not self.points:
+            time.sleep(LOOK_S)  # others run what is left
+            return
+        done, _ = self.ray.wait(list(self.points), timeout=LOOK_S)
+        for reference in done:
+            index = self.points.pop(reference)
+            self.share.end(index, _receive(self.ray, reference, self.share.claims[index]))
+
+    def running(self) -> dict[int, dict[str, Any]]:
+        """How far each point is that runs."""
+        seen: dict[int, dict[str, Any]] = {}
+        with contextlib.suppress(self.ray.exceptions.RayError):
+            seen = self.ray.get(self.board.read.remote(), timeout=LOOK_S)
+        return {index: seen[index] for index in seen if index in self.points.values()}
 
 
 def _knock(address: str) -> None:
@@ -149,15 +188,16 @@ class Board:
     """Where points under way note how far they are."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, dict[str, Any]] = {}
+        self.seen: dict[int, tuple[float, dict[str, Any]]] = {}
 
     def note(self, index: int, progress: dict[str, Any]) -> None:
         """Keep the newest progress of a point."""
-        self.seen[index] = progress
+        self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """All there is."""
-        return self.seen
+        """All that was noted lately: a worker that was killed notes nothing."""
+        now = time.monotonic()
+        return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 
 
 def run_far(
@@ -225,23 +265,27 @@ def _pack(folder: Path) -> bytes:
     return out.getvalue()
 
 
-def _receive(ray: Any, reference: Any, final: Path) -> str | None:
-    """Write the folder of a task that has ended; says what went wrong, if anything."""
+def _receive(ray: Any, reference: Any, claim: Claim) -> Ended:
+    """Write the folder of a task that has ended; says what became of it."""
     try:
-        failure, packed = ray.get(reference)
+        failed, packed = ray.get(reference)
     except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError):
         raise
     except ray.exceptions.RayError as lost:
-        return f"its task was lost {RETRIES + 1} times: {str(lost).splitlines()[0]}"
-    if failure:
-        return str(failure)
+        return Ended(f"its task was lost {RETRIES + 1} times: {str(lost).splitlines()[0]}")
+    if failed:
+        return Ended(str(failed))
     try:
-        with RunFolder(final) as folder:
-            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-                archive.extractall(folder.path, filter="data")
-            folder.commit()
-    except OSError as problem:
-        return f"{final} could not be written: {problem.strerror or problem}\n  free some space, or use --out"
+        with RunFolder(claim.final, claim) as folder:
+            try:
+                with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+                    archive.extractall(folder.path, filter="data")
+                folder.commit()
+            except OSError as error:
+                if folder.is_lost():
+                    return Ended("another process has taken it over", is_lost=True)
+                remedy = "free some space, or use --out"
+                raise failure(f"{claim.final} could not be written", error, remedy) from None
     except ShallowsError as problem:
-        return str(problem)
-    return None
+        return Ended.by(problem)
+    return Ended()

@@ -9,16 +9,20 @@ from rich.markup import escape
 from rich.text import Text
 
 from shallows import reports, tables
-from shallows.cli import EMPTY, OK
+from shallows.claims import writer_of
+from shallows.cli import EMPTY, FAILED, OK
 from shallows.console import RunStatus, console, print_problems, print_table, print_warnings
 from shallows.errors import ShallowsError
-from shallows.folder import check_writable, clean_up, refuse_existing, write_whole
-from shallows.points import missing_in, runs_in
+from shallows.folder import check_writable, refuse_existing, write_whole
+from shallows.manifest import holds, unfit
+from shallows.points import INDEX, inside_sweep, missing_in, readable_in, runs_in
 from shallows.results import Run
 from shallows.running import Source, default_folder, execute
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from shallows._core import Experiment
 
 
 def run(
@@ -27,23 +31,22 @@ def run(
     seed: int | None,
     out: str | None,
     force: bool,
+    verify: bool,
     as_json: bool,
 ) -> int:
     """`shallows run`."""
     source = Source.read(scenario, overrides, seed)
     experiment = source.load()
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
-    clean_up(folder)
-    refuse_existing(folder, experiment.hash, force=force)
-    check_writable(folder.parent)
     screen = console(stderr=as_json)
-    screen.print(f"[bold]{experiment.name}[/bold]  seed {experiment.seed}  {experiment.hash[:12]}")
-    print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
-    for note in experiment.notes():
-        screen.print(note, soft_wrap=True, highlight=False)
-    print_warnings(experiment.warnings(), screen)
-    with RunStatus(experiment.name) as status:
-        finished = execute(source, experiment, folder, status.update)
+    is_there = not force and holds(folder, experiment.hash, verify=verify)
+    if is_there and not (folder / reports.FILE).is_file():
+        screen.print(f"{folder} holds this run, but not its report", soft_wrap=True)
+        finished = Run(folder)
+    else:
+        refuse_existing(folder, experiment.hash, force=force, verify=verify)
+        check_writable(folder.parent)
+        finished = _simulate(source, experiment, folder, screen, verify=verify)
     if as_json:
         print(json.dumps(finished.summary, ensure_ascii=False))
         print_problems(finished.problems, screen)
@@ -51,8 +54,30 @@ def run(
         print_results(finished, screen, before=set(experiment.warnings()))
         for path in finished.captures.values():
             screen.print(f"capture: {path}", soft_wrap=True)
-    screen.print(f"report: {reports.write_run(finished)}", soft_wrap=True)
+    try:
+        page = reports.write_run(finished)
+    except ShallowsError as error:
+        remedy = f"{error.remedy}, and give the same command again: the results are kept"
+        raise type(error)(error.message, remedy) from None
+    screen.print(f"report: {page}", soft_wrap=True)
     return EMPTY if finished.measured_nothing else OK
+
+
+def _simulate(
+    source: Source, experiment: "Experiment", folder: Path, screen: "Console", *, verify: bool
+) -> Run:
+    """Run it, and show how that goes."""
+    if problem := unfit(folder, verify=verify):
+        print(f"{problem.message}: it is run again", file=sys.stderr)
+    if writer := writer_of(folder):
+        print(f"{folder} may be in the making: waiting for a sign of {writer}", file=sys.stderr)
+    screen.print(f"[bold]{experiment.name}[/bold]  seed {experiment.seed}  {experiment.hash[:12]}")
+    print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
+    for note in experiment.notes():
+        screen.print(note, soft_wrap=True, highlight=False)
+    print_warnings(experiment.warnings(), screen)
+    with RunStatus(experiment.name) as status:
+        return execute(source, experiment, folder, status.update)
 
 
 def print_results(finished: Run, screen: "Console", before: set[str] | None = None) -> None:
@@ -71,16 +96,31 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
     screen.print(tables.engine(summary), style="dim")
 
 
-def report(folders: list[str]) -> int:
+def report(folders: list[str], *, verify: bool) -> int:
     """`shallows report`."""
     screen = console()
+    is_sound = True
     for folder in map(Path, folders):
-        if not reports.holds_claims(folder):
-            _print_tables(reports.whole_runs(folder), folder, screen)
-        screen.print(f"report: {reports.write(folder)}", soft_wrap=True)
-        for point in missing_in(folder):
+        if reports.holds_claims(folder):
+            runs, problems = None, _problems_inside(folder, verify=verify)
+        else:
+            runs, problems = readable_in(folder, verify=verify)
+            if not runs:
+                raise problems[0]
+            _print_tables(runs, folder, screen)
+        screen.print(f"report: {reports.write(folder, runs)}", soft_wrap=True)
+        for point in missing_in(folder, runs):
             print(f"missing: {point}", file=sys.stderr)
-    return OK
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        is_sound = is_sound and not problems
+    return OK if is_sound else FAILED
+
+
+def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
+    """Why runs cannot be read that are in sweeps inside a folder."""
+    runs = [run for index in sorted(folder.glob(f"*/{INDEX}")) for run in inside_sweep(index.parent)]
+    return [problem for run in runs if (problem := unfit(run, verify=verify))]
 
 
 def _print_tables(runs: list[Run], folder: Path, screen: "Console") -> None:
@@ -131,6 +171,7 @@ def compare(
     cool_down: float,
     everything: bool,
     out: str | None,
+    verify: bool,
     as_json: bool,
 ) -> int:
     """`shallows compare`."""
@@ -138,6 +179,9 @@ def compare(
 
     if out is not None:
         check_writable(Path(out))
+    if verify:
+        for run in find_runs(folders):
+            run.verify()
     found = comparison.compare(*folders, baseline=baseline, confidence=confidence, cool_down=cool_down)
     document = json.dumps(found.document(), ensure_ascii=False, indent=None if as_json else 2)
     screen = console(stderr=as_json)

@@ -23,6 +23,14 @@ class ShallowsError(Exception):
         return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
 
 
+class NoSpaceError(ShallowsError):
+    """Nothing more can be written: no space is left, or none that this user may have."""
+
+
+class ClaimLostError(ShallowsError):
+    """Another process has taken over what this one was writing, or removed it."""
+
+
 NAMED = 12
 """How many names an error lists."""
 

@@ -1,19 +1,33 @@
 """Run folders: complete or absent.
 
-A run writes into a temporary folder beside its own, which takes its name when all is written. So a folder
-with a run's name is always a finished run, whatever was killed when.
+A run writes into a temporary folder beside its own, which takes its name when all is written and on the disk.
+So a folder with a run's name is always a finished run, whatever was killed when.
 """
 
 import contextlib
-import json
+import errno
+import glob
 import os
 import re
 import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from shallows.errors import ShallowsError
+from shallows import claims
+from shallows.claims import Claim, Watch
+from shallows.errors import NoSpaceError, ShallowsError
+from shallows.manifest import is_run, is_run_of, unfit
+from shallows.process import Process, me
+
+LOOK_S = 0.5
+"""Between two looks at a claim of another process."""
+
+LONG_S = 3600.0
+"""No text file takes so long to write."""
 
 
 def run_name(name: str, content_hash: str, seed: int) -> str:
@@ -26,51 +40,20 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
     return f"{plain[:80]}-{content_hash[:12]}-s{seed}"
 
 
-FORMAT = 1
-"""Of run folders: grows when readers of this version could not read those of the one before."""
+def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, verify: bool = False) -> None:
+    """Raise if a run that is about to start may not have this folder; `force` lets it replace a run.
 
-
-def finished_hash(folder: Path) -> str | None:
-    """Content hash of the finished run in this folder; nothing if there is none."""
-    found = _environment(folder).get("hash")
-    return found if isinstance(found, str) else None
-
-
-def holds(folder: Path, content_hash: str) -> bool:
-    """Whether the finished run of this hash is in this folder, written as this version does."""
-    environment = _environment(folder)
-    return environment.get("hash") == content_hash and environment.get("format") == FORMAT
-
-
-def check_format(folder: Path) -> None:
-    """Raise if a finished run was written by a version whose folders are not like ours."""
-    environment = _environment(folder)
-    if environment.get("format") != FORMAT:
-        raise ShallowsError(
-            f"{folder} was written by another version of Shallows, {environment.get('version', 'unknown')}",
-            "run its scenario again, or read it with that version",
-        )
-
-
-def _environment(folder: Path) -> dict[str, Any]:
-    """What `env.json` of a finished run says; nothing if there is no such run."""
-    try:
-        environment = json.loads((folder / "env.json").read_text(encoding="utf-8"))
-        present = (folder / "summary.json").is_file()
-    except (OSError, ValueError):
-        return {}
-    return environment if present and isinstance(environment, dict) else {}
-
-
-def refuse_existing(folder: Path, content_hash: str, *, force: bool = False) -> None:
-    """Raise if a run that is about to start may not have this folder; `force` lets it replace a run."""
+    One that is damaged may be replaced by the same run; `verify` looks for damage in what its files hold.
+    """
     if not (folder.exists() or folder.is_symlink()):
         return
     if not _is_replaceable(folder):
         raise _foreign(folder)
     if force:
         return
-    if finished_hash(folder) == content_hash:
+    if is_run_of(folder, content_hash):
+        if unfit(folder, verify=verify):
+            return
         raise ShallowsError(
             f"{folder} already holds the finished run of exactly this scenario, seed and engine",
             f"see it with `shallows report {folder}`, or run again and replace it with --force",
@@ -82,8 +65,8 @@ def refuse_existing(folder: Path, content_hash: str, *, force: bool = False) -> 
 
 
 def _is_replaceable(folder: Path) -> bool:
-    """Whether nothing but a finished run can be lost with this folder."""
-    return finished_hash(folder) is not None or (folder.is_dir() and not any(folder.iterdir()))
+    """Whether nothing but a run of ours can be lost with this folder."""
+    return is_run(folder) or (folder.is_dir() and not any(folder.iterdir()))
 
 
 def _foreign(folder: Path) -> ShallowsError:
@@ -97,74 +80,135 @@ def check_writable(folder: Path) -> None:
             raise ShallowsError(
                 f"{place} cannot be written: it is a file, not a folder", "name another place with --out"
             )
-    probe = folder / f".{os.getpid()}.probe"
+    probe = folder / f".{me().tag}.probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise failure(f"{folder} cannot be written", error, "name another place with --out") from None
 
 
-def _unwritable(folder: Path, error: OSError) -> ShallowsError:
-    return ShallowsError(
-        f"{folder} cannot be written: {error.strerror or error}", "name another place with --out"
-    )
+def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
+    """The error of whoever could not write something, as `what` says."""
+    # Errors of the engine, and of `shutil`, say their number in words only.
+    said = re.search(r"\b(?:os error|Errno) ([0-9]+)\b", str(error))
+    number = error.errno if error.errno is not None else int(said[1]) if said else None
+    kind = NoSpaceError if number in {errno.ENOSPC, errno.EDQUOT} else ShallowsError
+    return kind(f"{what}: {error.strerror or error}", remedy)
 
 
 def write_whole(path: Path, text: str) -> Path:
-    """Write a text file so that it is complete or as it was before."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    clean_up(path)
+    """Write a text file so that it is complete, and on the disk, or as it was before."""
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.rename(path)
+        with _beside(path, text) as partial:
+            sync(partial)
+            partial.rename(path)
+            sync(path.parent)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise ShallowsError(
-            f"{path} cannot be written: {error.strerror or error}",
-            "free some space, or make its folder writable",
+        raise failure(
+            f"{path} cannot be written", error, "free some space, or make its folder writable"
         ) from None
     return path
+
+
+def write_note(path: Path, text: str) -> None:
+    """As `write_whole`, for what may be lost with the power.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    with _beside(path, text) as partial:
+        partial.rename(path)
+
+
+@contextlib.contextmanager
+def _beside(path: Path, text: str) -> Iterator[Path]:
+    """A file of this text that nobody else has, beside where it shall be; it goes if it is not renamed."""
+    partial = path.with_name(f".{path.name}.{me().tag}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        _remove_left(path, partial)
+        yield partial
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _remove_left(path: Path, mine: Path) -> None:
+    """Remove what killed processes have left of a text file."""
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with contextlib.suppress(OSError):
+            owner = Process.of_tag(other.name.removesuffix(".partial").rpartition(".")[2])
+            # Of other machines nobody can ask. Both times are the file system's, not those of two machines.
+            age = mine.stat().st_mtime - other.stat().st_mtime
+            if owner and (owner.is_gone() or age > LONG_S):
+                other.unlink()
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or what a folder lists, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class RunFolder:
     """A folder that appears only when it is complete.
 
-    Entering creates the temporary folder, which also shows that the place can be written; leaving without
-    `commit` removes it.
+    Entering claims it, which also shows that the place can be written; leaving without `commit` removes what
+    was written.
 
     Parameters
     ----------
     final
         Where the finished folder shall be.
+    claim
+        The right to write it; by default it is taken here.
     """
 
-    def __init__(self, final: Path) -> None:
-        self.final = final
-        self.path = final.parent / f".{final.name}.{os.getpid()}.partial"
+    def __init__(self, final: Path, claim: Claim | None = None) -> None:
+        self.final, self._claim = final, claim
 
     def __enter__(self) -> Self:
-        try:
-            check_writable(self.final.parent)
-            clean_up(self.final)
-            if os.path.lexists(self.final) and not _is_replaceable(self.final):
-                raise _foreign(self.final)
-            self.path.mkdir()
-        except OSError as error:
-            raise _unwritable(self.final.parent, error) from None
+        self.claim = self._claim or claim_or_wait(self.final)
+        self.path = self.claim.path
+        if os.path.lexists(self.final) and not _is_replaceable(self.final):
+            self.claim.release()
+            raise _foreign(self.final)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        self.claim.release()
+
+    def is_lost(self) -> bool:
+        """Whether another process has taken it over, or it was removed."""
+        return self.claim.is_lost()
 
     def commit(self) -> None:
-        """Give the folder its name; an older run of that name goes, anything else stays and is an error."""
-        old = self.path.with_suffix(".replaced")
-        if replaces := self.final.exists():
+        """Give the folder its name; an older run of that name goes, anything else stays and is an error.
+
+        Raises
+        ------
+        OSError
+            If that cannot be, such as when the claim is lost.
+        ShallowsError
+            If what is there is no run of ours, or what was written is not whole.
+        """
+        if problem := unfit(self.path):
+            raise problem
+        files = [file for file in self.path.iterdir() if file.name != claims.FILE]
+        with ThreadPoolExecutor() as pool:  # asked together, a disk writes them together
+            list(pool.map(sync, files))
+        sync(self.path)
+        old = self.claim.aside
+        if replaces := os.path.lexists(self.final):
             if not _is_replaceable(self.final):
                 raise _foreign(self.final)
             self.final.rename(old)
@@ -174,40 +218,33 @@ class RunFolder:
             if replaces:
                 old.rename(self.final)
             raise
+        sync(self.final.parent)
+        (self.final / claims.FILE).unlink(missing_ok=True)
         _remove(old)
 
 
-LEFT = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
-"""A folder that a process writes, or has moved aside: of what, by whom."""
+def claim_or_wait(final: Path) -> Claim:
+    """Claim a run's folder, once whoever has it proves to be dead.
 
-
-def being_written(final: Path) -> int | None:
-    """The process that is writing this folder, if one is."""
-    final = final.absolute()
-    with contextlib.suppress(OSError):
-        for path in sorted(final.parent.iterdir()):
-            found = LEFT.fullmatch(path.name)
-            if found and found[1] == final.name and path.is_dir() and is_alive(int(found[2])):
-                return int(found[2])
-    return None
-
-
-def clean_up(*finals: Path) -> None:
-    """Remove what killed processes left of these, and bring back a run that they had moved aside.
-
-    All are in one folder.
+    Raises
+    ------
+    ShallowsError
+        If another process is writing it.
     """
-    named = {final.name: final for final in finals}
-    with contextlib.suppress(OSError):
-        for path in sorted(finals[0].parent.iterdir()):
-            found = LEFT.fullmatch(path.name)
-            if not found or found[1] not in named or is_alive(int(found[2])):
-                continue
-            final = named[found[1]]
-            if found[3] == "replaced" and not (final.exists() or final.is_symlink()):
-                path.rename(final)
-            else:
-                _remove(path)
+    check_writable(final.parent)
+    watch = Watch()
+    try:
+        while (claim := claims.take(final, watch)) is None:
+            owner = claims.writer_of(final)
+            if watch.lives(final) or (owner and owner.is_here()):
+                raise ShallowsError(
+                    f"{final} is being written by {owner or 'another process'}",
+                    "wait for it, or name another folder with --out",
+                )
+            time.sleep(LOOK_S)
+    except OSError as error:
+        raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
+    return claim
 
 
 def _remove(path: Path) -> None:
@@ -215,19 +252,3 @@ def _remove(path: Path) -> None:
         path.unlink()
     else:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def is_alive(process: int) -> bool:
-    """Whether another process than ours is there."""
-    if process == os.getpid():
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    # One that was killed is there until its parent has heard of it, and in containers some never ask.
-    with contextlib.suppress(OSError, IndexError):
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    return True

@@ -6,40 +6,46 @@ A point that dies takes nothing with it.
 import os
 from collections.abc import Callable, Generator, Mapping
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any
 
 from shallows.child import Child
+from shallows.claims import Claim
 from shallows.points import Point
 from shallows.running import Source, execute
-
-LOOK_S = 0.5
-"""Wall time between two looks at the running points."""
+from shallows.sharing import LOOK_S, Ended, Share
 
 
 def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
     """Run points, at most `jobs` at a time; says again and again what runs and what has ended since.
 
     Closing the iterator ends what runs.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no space for a point, once what runs has ended; if the folder of the sweep is gone.
     """
-    waiting = list(points)
+    share = Share(points)
     running: dict[int, _Worker] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < (jobs or cores()):
-                index = waiting.pop(0)
-                running[index] = _Worker(points[index])
+        while not share.is_over:
+            while len(running) < (jobs or cores()) and (index := share.begin()) is not None:
+                running[index] = _Worker(points[index].source, share.claims[index])
             wait([worker.child.pipe for worker in running.values()], timeout=LOOK_S)
-            ended = {index: worker.error for index, worker in running.items() if worker.has_ended()}
-            running = {index: worker for index, worker in running.items() if index not in ended}
-            yield {index: worker.progress for index, worker in running.items()}, ended
+            for index, worker in [*running.items()]:
+                if ended := worker.ended():
+                    del running[index]
+                    share.end(index, ended)
+            yield {index: worker.progress for index, worker in running.items()}, share.news()
+        share.check_space()
     finally:
         for worker in running.values():
             worker.child.stop()
+        share.close()
 
 
-State = tuple[dict[int, dict[str, Any]], dict[int, str | None]]
-"""Progress of each point that runs, by its number; what went wrong, if anything, with each that ended."""
+State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
+"""Progress of each point that runs, by its number; what became of each that ended."""
 
 
 def cores() -> int:
@@ -50,34 +56,32 @@ def cores() -> int:
 class _Worker:
     """A process that runs one point."""
 
-    def __init__(self, point: Point) -> None:
+    def __init__(self, source: Source, claim: Claim) -> None:
         self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
-        self.error: str | None = None
-        self.child = Child(run_point, point.source, point.folder)
+        self.child = Child(run_point, source, claim)
 
-    def has_ended(self) -> bool:
-        """Take in what the process has said since; says whether that was all."""
+    def ended(self) -> Ended | None:
+        """Take in what the process has said since; what became of its point, if that was all."""
         try:
             for kind, content in self.child.receive():
                 if kind == "progress":
                     self.progress = content
                 else:
-                    self.error = content
                     self.child.end()
-                    return True
+                    ended: Ended = content
+                    return ended
         except EOFError:
-            self.error = f"its process ended with code {self.child.end()} (out of memory, or killed)"
-            return True
-        return False
+            return Ended(f"its process ended with code {self.child.end()} (out of memory, or killed)")
+        return None
 
 
-def run_point(send: Callable[[tuple[str, Any]], None], source: Source, folder: Path) -> None:
-    """Run one point and say how that goes, and last what went wrong, if anything."""
+def run_point(send: Callable[[tuple[str, Any]], None], source: Source, claim: Claim) -> None:
+    """Run one point and say how that goes, and last what became of it."""
     try:
-        execute(source, source.load(), folder, lambda progress: send(("progress", progress)))
+        execute(source, source.load(), claim.final, lambda progress: send(("progress", progress)), claim)
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:
-        send(("ended", str(error) or type(error).__name__))
+        send(("ended", Ended.by(error)))
     else:
-        send(("ended", None))
+        send(("ended", Ended()))

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.folder import RunFolder, check_writable, holds
+from shallows.folder import RunFolder, check_writable, failure
+from shallows.manifest import MANIFEST, holds, unfit
 from shallows.points import Point
 from shallows.results import describe
 
@@ -15,8 +16,15 @@ MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 """What a summary says of the machine, not of the scenario."""
 
 
-def gather(points: Sequence[Point], folders: Sequence[Path], parent: Path) -> list[Point]:
-    """Copy each point's finished folder from where it is, and return the points that are nowhere.
+def gather(
+    points: Sequence[Point], folders: Sequence[Path], parent: Path, *, verify: bool = False
+) -> tuple[list[Point], list[ShallowsError]]:
+    """Copy each point's finished folder from where it is whole.
+
+    Returns
+    -------
+    tuple
+        The points that are nowhere; why folders of points cannot be read. `verify` compares hashes of files.
 
     Raises
     ------
@@ -27,13 +35,20 @@ def gather(points: Sequence[Point], folders: Sequence[Path], parent: Path) -> li
         if not folder.is_dir():
             raise ShallowsError(f"{folder} is no folder", "name the folders that the shards have written")
     check_writable(parent)
+    missing, problems = [], []
     for point in points:
-        places = [parent, *folders]
-        found = [place for place in places if holds(place / point.folder.name, point.hash)]
-        _refuse_conflicts(point, [place / point.folder.name for place in found])
-        if found and found[0] != parent:
-            _copy(found[0] / point.folder.name, point.folder)
-    return [point for point in points if not point.has_results]
+        found = []
+        for copy in (place / point.folder.name for place in [parent, *folders]):
+            if problem := unfit(copy, verify=verify):
+                problems.append(problem)
+            elif holds(copy, point.hash):
+                found.append(copy)
+        _refuse_conflicts(point, found)
+        if not found:
+            missing.append(point)
+        elif found[0] != point.folder:
+            _copy(found[0], point.folder)
+    return missing, problems
 
 
 def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
@@ -49,9 +64,12 @@ def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
 def different(one: Path, other: Path) -> str | None:
     """Name of a file of results in which two finished runs differ; nothing if they are the same."""
     names = {
-        path.name for run in (one, other) for path in run.iterdir() if path.suffix in {".parquet", ".json"}
+        path.name
+        for run in (one, other)
+        for path in run.iterdir()
+        if path.suffix in {".parquet", ".json", ".pcapng"}
     }
-    for name in sorted(names - {"env.json"}):
+    for name in sorted(names - {"env.json", MANIFEST}):
         if not ((one / name).is_file() and (other / name).is_file()):
             return name
         if name == "summary.json":
@@ -77,10 +95,12 @@ def _results(path: Path) -> Any:
 def _copy(run: Path, final: Path) -> None:
     with RunFolder(final) as folder:
         try:
-            shutil.copytree(run, folder.path, dirs_exist_ok=True)
+            hidden = shutil.ignore_patterns(".*")  # what a kill may have left of its claim
+            shutil.copytree(run, folder.path, dirs_exist_ok=True, ignore=hidden)
             folder.commit()
-        except (OSError, shutil.Error) as error:
-            raise ShallowsError(
-                f"{run} could not be copied to {final}: {error}",
+        except OSError as error:  # shutil's own, too
+            raise failure(
+                f"{run} could not be copied to {final}",
+                error,
                 "what was copied before is kept; mend this, and the same command goes on from there",
             ) from None

@@ -17,8 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from shallows.claims import writer_of
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.folder import being_written, clean_up, finished_hash, holds, write_whole
+from shallows.folder import write_whole
+from shallows.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.results import Run, describe
 from shallows.running import Source, default_folder, is_reusable, toml_value
 
@@ -34,11 +36,19 @@ class Point:
     folder: Path
     is_finished: bool
     """Whether its folder is there and will be used instead of a run."""
+    damage: ShallowsError | None = None
+    """Why its folder is there, and will not be used."""
+    stamp: object = None
+    """Of what its folder held when the sweep was planned."""
 
     @property
     def has_results(self) -> bool:
         """Whether its folder is there now."""
         return holds(self.folder, self.hash)
+
+    def was_made_since(self) -> bool:
+        """Whether its folder is there now, and was not when the sweep was planned."""
+        return self.has_results and stamp(self.folder) != self.stamp
 
 
 @dataclass(frozen=True)
@@ -68,8 +78,8 @@ class Shard:
         return list(points[self.index - 1 :: self.count])
 
 
-def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
-    """All points of a sweep, checked, and the folder that holds theirs.
+def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Path, list[Point]]:
+    """All points of a sweep, checked, and the folder that holds theirs; `verify` compares hashes of files.
 
     Raises
     ------
@@ -98,7 +108,9 @@ def plan(source: Source, out: Path | None) -> tuple[Path, list[Point]]:
         except ScenarioError as error:
             raise ScenarioError(_locate(str(error), point, scheme, axes, named)) from None
         folder = default_folder(experiment, parent)
-        points.append(Point(point, experiment.hash, folder, is_reusable(folder, experiment)))
+        is_finished = is_reusable(folder, experiment, verify=verify)
+        damage = None if is_finished else unfit(folder, verify=verify)
+        points.append(Point(point, experiment.hash, folder, is_finished, damage, stamp(folder)))
     _refuse_duplicates(points)
     return parent, points
 
@@ -202,10 +214,8 @@ def _refuse_duplicates(points: list[Point]) -> None:
 def write_index(parent: Path, points: Sequence[Point]) -> None:
     """Write `sweep.json`: each point's labels and folder, finished or not.
 
-    It says nothing that depends on what has run where, so that shards may write it over each other. What
-    killed sweeps have left of the folders goes.
+    It says nothing that depends on what has run where, so that shards may write it over each other.
     """
-    clean_up(*(point.folder for point in points))
     described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
     write_whole(parent / INDEX, json.dumps({"points": described}, indent=2, ensure_ascii=False) + "\n")
 
@@ -213,7 +223,7 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
 def inside_sweep(folder: Path) -> list[Path]:
     """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
     return [path for path, _ in points_of(folder)] or sorted(
-        path.parent for path in folder.glob("*/summary.json")
+        path for path in folder.glob("*") if not path.name.startswith(".") and is_run(path)
     )
 
 
@@ -226,9 +236,14 @@ def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
         return []
 
 
-def missing_in(folder: Path) -> list[str]:
-    """Points of the sweep in this folder that are not finished, in words."""
-    return [describe(labels) for path, labels in points_of(folder) if finished_hash(path) is None]
+def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
+    """Points of the sweep in this folder that are not finished, or not among these runs, in words."""
+    known = None if runs is None else {run.path for run in runs}
+    return [
+        describe(labels)
+        for path, labels in points_of(folder)
+        if (finished_hash(path) is None if known is None else path not in known)
+    ]
 
 
 def runs_in(folder: Path) -> list[Run]:
@@ -237,19 +252,40 @@ def runs_in(folder: Path) -> list[Run]:
     Raises
     ------
     ShallowsError
-        If there is none; it says what is missing.
+        If there is none, or one that is there cannot be read; it says what is missing.
     """
-    runs = [Run(folder)] if finished_hash(folder) else finished_in(folder)
-    if not runs:
-        raise _nothing_in(folder)
+    runs, problems = readable_in(folder)
+    if problems:
+        raise problems[0]
     return runs
+
+
+def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[ShallowsError]]:
+    """The runs that are here, or inside, and can be read; why others cannot.
+
+    `verify` compares hashes of their files, not only sizes.
+
+    Raises
+    ------
+    ShallowsError
+        If nothing is there.
+    """
+    runs, problems = [], []
+    for path in [folder] if is_run(folder) else inside_sweep(folder):
+        if problem := unfit(path, verify=verify):
+            problems.append(problem)
+        elif finished_hash(path):
+            runs.append(Run(path))
+    if not (runs or problems):
+        raise _nothing_in(folder)
+    return runs, problems
 
 
 def _nothing_in(folder: Path) -> ShallowsError:
     """Why there is no finished run in a folder."""
-    if writer := being_written(folder):
+    if writer := writer_of(folder):
         return ShallowsError(
-            f"{folder} is not finished: process {writer} is writing it",
+            f"{folder} is not finished: {writer} is writing it",
             f"wait for it, or watch it with `shallows serve {folder.parent}`",
         )
     if not folder.exists():
@@ -260,11 +296,6 @@ def _nothing_in(folder: Path) -> ShallowsError:
             f"{folder} holds a sweep, and none of its {len(missing)} points is finished: "
             f"{'; '.join(missing[:3])}{more}",
             "give its `shallows sweep` command again: it goes on where it was",
-        )
-    lacking = [name for name in ("env.json", "summary.json") if not (folder / name).is_file()]
-    if len(lacking) == 1:
-        return ShallowsError(
-            f"{folder} holds no finished run: {lacking[0]} is missing", "run its scenario again"
         )
     return ShallowsError(f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written")
 

@@ -6,8 +6,6 @@ watching alone: what is finished is what has a folder.
 
 import contextlib
 import json
-import os
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +14,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import ShallowsError
-from shallows.folder import finished_hash, is_alive, write_whole
+from shallows.folder import write_note
+from shallows.manifest import finished_hash
 from shallows.points import Point, points_of
+from shallows.process import Process, me
 
 if TYPE_CHECKING:
     from shallows.sweeps import Outcome
@@ -37,7 +37,7 @@ class Recorder:
     def __init__(self, points: Sequence[Point]) -> None:
         self.points = points
         self.folder = points[0].folder.parent if points else Path()
-        self.path = self.folder / f".progress.{_host()}.{os.getpid()}.json"
+        self.path = self.folder / f".progress.{me().tag}.json"
         self.started = time.time()
         self.written = 0.0
         self.running: Mapping[int, dict[str, Any]] = {}
@@ -82,16 +82,15 @@ class Recorder:
             ],
             "ran": len(ran),
             "packet_hops": hops + sum(progress["packet_hops"] for progress in self.running.values()),
-            "host": _host(),
-            "process": os.getpid(),
+            "process": me().describe(),
             "points": [point.folder.name for point in self.points],
             "started": self.started,
             "updated": time.time(),
             "ended": ended,
         }
         # A disk that is full ends the points themselves, with an error of theirs.
-        with contextlib.suppress(ShallowsError):
-            write_whole(self.path, json.dumps(document) + "\n")
+        with contextlib.suppress(OSError):
+            write_note(self.path, json.dumps(document) + "\n")
 
 
 @dataclass(frozen=True)
@@ -152,16 +151,12 @@ def _left_s(document: dict[str, Any], done: Sequence[str]) -> float | None:
     return float(elapsed * max(left, 0) / worked) if worked > 0.05 else None
 
 
-def _host() -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in socket.gethostname())
-
-
 def _read(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ShallowsError(f"{path} cannot be read: {error}") from None
-    wanted = {"running", "failed", "ran", "packet_hops", "host", "process", "points", "started", "updated"}
+    wanted = {"running", "failed", "ran", "packet_hops", "process", "points", "started", "updated"}
     if not (isinstance(document, dict) and document.keys() >= wanted):
         raise ShallowsError(f"{path} is not what Shallows wrote")
     return document
@@ -170,6 +165,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _is_running(document: dict[str, Any]) -> bool:
     if document.get("ended"):
         return False
-    if document["host"] == _host():
-        return document["process"] == os.getpid() or is_alive(document["process"])
-    return bool(time.time() - document["updated"] < SILENT_S)
+    process = Process.parse(document["process"])
+    if process is None or process.is_gone():
+        return False
+    return process.is_here() or bool(time.time() - document["updated"] < SILENT_S)

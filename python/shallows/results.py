@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
-from shallows.folder import check_format, finished_hash
+from shallows.manifest import check
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,16 +36,21 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if finished_hash(self.path) is None:
-            raise ShallowsError(
-                f"{self.path} holds no finished run",
-                "name a folder that `shallows run` or `sweep` has written",
-            )
-        check_format(self.path)
+        check(self.path)
 
     def __repr__(self) -> str:
         said = ", measured nothing" if self.measured_nothing else ""
         return f"Run({str(self.path)!r}{said})"
+
+    def verify(self) -> None:
+        """Read every file, and raise if one is not what was written.
+
+        Raises
+        ------
+        ShallowsError
+            If one is not; it says which, and how to get it again. Files' sizes are always checked.
+        """
+        check(self.path, verify=True)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Any
 
 from shallows import _core
 from shallows.about import build
-from shallows.errors import DefectError, ShallowsError
-from shallows.folder import FORMAT, RunFolder, clean_up, finished_hash, holds, run_name
+from shallows.claims import Claim
+from shallows.errors import ClaimLostError, DefectError, ShallowsError
+from shallows.folder import RunFolder, failure, run_name
+from shallows.manifest import FORMAT, holds, is_run_of, write_manifest
 from shallows.results import Run
 
 STEP_MS = 100
@@ -96,19 +98,26 @@ def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
     return parent / run_name(experiment.name, experiment.hash, experiment.seed)
 
 
-def is_reusable(folder: Path, experiment: _core.Experiment) -> bool:
-    """Whether this folder already holds what the experiment would give.
+def is_reusable(folder: Path, experiment: _core.Experiment, *, verify: bool = False) -> bool:
+    """Whether this folder already holds what the experiment would give; `verify` compares its files' hashes.
 
     A build with local changes reuses nothing: only a commit says what made the results.
     """
-    return not build()["dirty"] and holds(folder, experiment.hash)
+    return not build()["dirty"] and holds(folder, experiment.hash, verify=verify)
 
 
 def execute(
-    source: Source, experiment: _core.Experiment, destination: Path, on_progress: OnProgress | None = None
+    source: Source,
+    experiment: _core.Experiment,
+    destination: Path,
+    on_progress: OnProgress | None = None,
+    claim: Claim | None = None,
 ) -> Run:
-    """Run an experiment and write its folder, which replaces an older one."""
-    with RunFolder(destination) as folder:
+    """Run an experiment and write its folder, which replaces an older one.
+
+    `claim` is the right to do that, if there is one already.
+    """
+    with RunFolder(destination, claim) as folder:
         path = folder.path
         try:
             summary, results = _simulate(experiment, path, on_progress)
@@ -118,10 +127,17 @@ def execute(
                 results.write_table(name, str(path / f"{name}.parquet"))
             _write(path / "env.json", _environment(source, experiment))
             _write(path / "summary.json", summary)
+            write_manifest(path, experiment.hash)
             folder.commit()
         except OSError as error:
-            raise ShallowsError(
-                f"{destination} could not be written: {error.strerror or error}",
+            if folder.is_lost():
+                raise ClaimLostError(
+                    f"{destination} could not be written: another process has taken it over, or removed it",
+                    "nothing of this run is kept; the same command runs it again",
+                ) from None
+            raise failure(
+                f"{destination} could not be written",
+                error,
                 "nothing of this run is kept; free some space or name another place with --out",
             ) from None
     return Run(destination)
@@ -234,10 +250,9 @@ def run_source(source: Source, out: str | Path | None) -> Run:
     """Run it, unless its folder holds this very run."""
     experiment = source.load()
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
-    clean_up(folder)
     if is_reusable(folder, experiment):
         return Run(folder)
-    if folder.exists() and finished_hash(folder) != experiment.hash:
+    if folder.exists() and not is_run_of(folder, experiment.hash):
         raise ShallowsError(
             f"{folder} exists and holds something else", "name another folder, or remove this one"
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def sweep(options: argparse.Namespace) -> int:
     """`shallows sweep`."""
     engine = choose_engine(options.engine, options.jobs, options.address)
-    parent, points, mine = _read(options)
+    parent, points, mine = _read(options, verify=options.verify)
     screen = console(stderr=options.json)
     if options.engine == "local":
         estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
@@ -91,7 +91,8 @@ def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> 
 def merge(options: argparse.Namespace) -> int:
     """`shallows merge`."""
     parent, points = plan(_source(options), Path(options.out) if options.out else None)
-    missing = gather(points, [Path(folder) for folder in options.folders], parent)
+    folders = [Path(folder) for folder in options.folders]
+    missing, problems = gather(points, folders, parent, verify=options.verify)
     write_index(parent, points)
     screen = console()
     if done := finished_runs(points):
@@ -99,9 +100,11 @@ def merge(options: argparse.Namespace) -> int:
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     for point in missing:
         print(f"missing: {describe(point.source.labels)}", file=sys.stderr)
+    for problem in problems:
+        print(problem, file=sys.stderr)
     if missing:
         print(
-            f"shallows: {len(missing)} of {len(points)} points are in none of these folders\n"
+            f"shallows: {len(missing)} of {len(points)} points are whole in none of these folders\n"
             f"  merge again with the folders that have them, or run them with `shallows sweep "
             f"{options.scenario} --out {parent}`",
             file=sys.stderr,
@@ -113,10 +116,11 @@ def _source(options: argparse.Namespace) -> Source:
     return Source.read(options.scenario, tuple(options.overrides))
 
 
-def _read(options: argparse.Namespace) -> tuple[Path, list[Point], list[Point]]:
+def _read(options: argparse.Namespace, *, verify: bool = False) -> tuple[Path, list[Point], list[Point]]:
     """The folder of a sweep, its points, and those that are asked for."""
     shard = Shard.parse(options.shard) if options.shard else Shard(1, 1)
-    parent, points = plan(_source(options), Path(options.out) if options.out else None)
+    out = Path(options.out) if options.out else None
+    parent, points = plan(_source(options), out, verify=verify)
     return parent, points, shard.of(points)
 
 
@@ -130,6 +134,9 @@ def run_sweep(
     line = f"{len(mine)}{of} points, {estimate.add_up(mine, costs, None)}"
     screen.print(f"[bold]{escape(parent.name)}[/bold]  {escape(line)}", soft_wrap=True)
     check_writable(parent)
+    for point in mine:
+        if point.damage:
+            print(f"{point.damage.message}: it is run again", file=sys.stderr)
     write_index(parent, points)
     with SweepStatus(len(mine)) as status:
         outcomes = run_points(mine, engine, status.update)

@@ -7,13 +7,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.errors import ShallowsError
+from shallows.errors import NoSpaceError, ShallowsError
 from shallows.folder import check_writable
 from shallows.local import State, run_here
 from shallows.points import Point, plan, write_index
 from shallows.progress import Recorder
 from shallows.results import Run
 from shallows.running import Source, override_texts
+from shallows.sharing import remove_left
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 
 Engine = Callable[[Mapping[int, Point]], Generator[State, None, None]]
-"""Runs points; raises `ConnectionError` when what it runs on is gone."""
+"""Runs points; raises `ConnectionError` when what it runs on is gone, `NoSpaceError` without space."""
 
 
 @dataclass(frozen=True)
@@ -66,30 +67,45 @@ def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> 
     KeyboardInterrupt
         After Ctrl-C; the finished points are kept.
     ShallowsError
-        If the engine is lost; the finished points are kept.
+        If the engine is lost, or there is no space for a point; the finished points are kept.
     """
-    outcomes = {
-        i: Outcome(p, Run(p.folder), None, reused=True) for i, p in enumerate(points) if p.is_finished
-    }
+    outcomes = {i: _outcome(p, reused=True) for i, p in enumerate(points) if p.is_finished}
     left = {index: point for index, point in enumerate(points) if index not in outcomes}
 
     def kept() -> str:
         finished = sum(point.has_results for point in points)
         return f"{finished} of {len(points)} points are kept; the same command goes on from there"
 
+    for parent in {point.folder.parent for point in points}:
+        check_writable(parent)
     try:
         with Recorder(points) as recorder, closing(engine(left)) as states:
             for running, ended in states:
-                for index, error in ended.items():
-                    run = None if error else Run(points[index].folder)
-                    outcomes[index] = Outcome(points[index], run, error)
+                for index, end in ended.items():
+                    outcomes[index] = _outcome(points[index], end.error, reused=end.by_another)
                 recorder.update(running, list(outcomes.values()))
                 on_update(running, list(outcomes.values()))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(kept()) from None
     except ConnectionError as error:
         raise ShallowsError(str(error), kept()) from None
-    return [outcomes[index] for index in range(len(points))]
+    except NoSpaceError as error:
+        raise NoSpaceError(error.message, f"free some space: {kept()}") from None
+    finally:
+        remove_left(points)
+    return [_still(outcomes[index]) for index in range(len(points))]
+
+
+def _outcome(point: Point, error: str | None = None, *, reused: bool = False) -> Outcome:
+    """What became of a point that has ended."""
+    if error is None and point.has_results:
+        return Outcome(point, Run(point.folder), None, reused)
+    return Outcome(point, None, error or f"{point.folder} was removed, or changed, while the sweep ran")
+
+
+def _still(outcome: Outcome) -> Outcome:
+    """What was there once may have been removed since."""
+    return outcome if outcome.point.has_results else _outcome(outcome.point, outcome.error)
 
 
 class Sweep:
@@ -150,6 +166,7 @@ def sweep(
     jobs: int | None = None,
     engine: str = "local",
     address: str | None = None,
+    verify: bool = False,
 ) -> Sweep:
     """Run every point of a scenario's `[sweep]` table, and return their results.
 
@@ -168,6 +185,8 @@ def sweep(
         `local` or `ray`.
     address
         Of a Ray cluster. By default the environment's `RAY_ADDRESS`, or Ray is started on this machine.
+    verify
+        Whether to read the files of finished points and compare their hashes; one that differs runs again.
 
     Returns
     -------
@@ -190,7 +209,9 @@ def sweep(
     """
     chosen = choose_engine(engine, jobs, address)
     parent, points = plan(
-        Source.read(scenario, override_texts(overrides)), Path(out) if out is not None else None
+        Source.read(scenario, override_texts(overrides)),
+        Path(out) if out is not None else None,
+        verify=verify,
     )
     check_writable(parent)
     write_index(parent, points)

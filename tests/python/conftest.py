@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shared import ENDLESS, HOSTILE, MANY, SHALLOWS, SIZES, SMALL, SWEEP, TINY, Shell
+from shared import ENDLESS, HOSTILE, MANY, SHALLOWS, SIZES, SMALL, SWEEP, TINY, Shell, seal
 
 # In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -67,6 +67,7 @@ def hostile(finished: Path) -> Path:
         path.write_text(json.dumps(summary | {"name": HOSTILE, "warnings": [HOSTILE], "notes": [HOSTILE]}))
     for path in finished.glob("*/scenario.toml"):
         path.write_text(f"# {HOSTILE}\n{path.read_text()}")
+        seal(path.parent)
     return finished
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shallows import manifest
+
 SHALLOWS = str(Path(sys.executable).with_name("shallows"))
 
 # Four senders, one receiver, 10 Gb/s: some thousand packets, a hundredth of a second of work.
@@ -147,6 +149,21 @@ def results(folder: Path) -> dict[str, Any]:
             del summary["engine"][key]
         found[path.parent.name] = summary
     return found
+
+
+def write_run(folder: Path, environment: dict[str, Any], summary: dict[str, Any]) -> None:
+    """Make a folder that is a finished run's as far as can be told without its tables."""
+    known = {"hash": folder.name, "format": manifest.FORMAT}
+    (folder / "env.json").write_text(json.dumps(known | environment))
+    (folder / "summary.json").write_text(json.dumps(summary))
+    manifest.write_manifest(folder, folder.name)
+
+
+def seal(folder: Path) -> None:
+    """Make what was changed in a run's folder what the run has written."""
+    known = json.loads((folder / manifest.MANIFEST).read_text())["hash"]
+    (folder / manifest.MANIFEST).unlink()
+    manifest.write_manifest(folder, known)
 
 
 def wait_until(condition: Callable[[], bool], timeout: float = 30.0) -> None:

@@ -32,6 +32,7 @@ def test_a_run_prints_tables_and_leaves_a_complete_folder(
         "counters.parquet",
         "markers.parquet",
         "summary.json",
+        "manifest.json",
         "report.html",
     }
     assert (folder / "scenario.toml").read_text() == scenario.read_text()
@@ -177,8 +178,8 @@ def test_a_damaged_folder_is_named(shell: Shell, scenario: Path, tmp_path: Path)
     table.write_bytes(table.read_bytes()[:100])
     done = shell("report", "here")
     assert done.returncode == 1
-    assert "here/flows.parquet cannot be read" in done.stderr
-    assert "run its scenario again" in done.stderr
+    assert "here is damaged: flows.parquet has 100 bytes, and had" in done.stderr
+    assert "run it again with `shallows run " in done.stderr
     assert "Traceback" not in done.stderr
 
 

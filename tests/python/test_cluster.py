@@ -5,6 +5,7 @@ What needs no cluster is tested without Ray.
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 import shallows as sh
-from shallows.cluster import _pack_inputs, run_far, run_on_ray
+from shallows.cluster import SILENT_S, Board, _pack_inputs, run_far, run_on_ray
 from shallows.errors import ShallowsError
 from shallows.points import Point, plan
 from shallows.running import Source, override_texts
@@ -86,6 +87,21 @@ def test_a_cluster_that_dies_is_reported_with_what_is_kept(
     assert death.came_early()
     kept = sum(point.has_results for point in points)
     assert lost.value.remedy == f"{kept} of 11 points are kept; the same command goes on from there"
+
+
+def test_a_point_whose_worker_was_killed_is_no_longer_among_those_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    board = Board()
+    board.note(0, {"fraction": 0.2})
+    board.note(1, {"fraction": 0.3})
+    now += SILENT_S - 1
+    board.note(1, {"fraction": 0.4})
+    assert board.read() == {0: {"fraction": 0.2}, 1: {"fraction": 0.4}}
+    now += 2  # the second goes on, the first notes nothing
+    assert board.read() == {1: {"fraction": 0.4}}
 
 
 @needs_ray

@@ -18,7 +18,7 @@ from shallows.running import Source
 from shallows.samples import Sample, Series
 from shallows.sweeps import choose_engine, run_points
 from shallows.verdicts import Metric, judge
-from shared import QUERIES, SMALL, Shell
+from shared import QUERIES, SMALL, Shell, seal
 
 SCHEMES = """
 [sweep]
@@ -283,6 +283,7 @@ def test_a_damaged_foreign_or_older_folder_is_named_with_a_remedy(
 ) -> None:
     path = folders(sweep, "reno")[2] / "flows.parquet"
     damage(path)
+    seal(path.parent)  # as if it had been written so
     refused = shell("compare", sweep)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert path.parent.name in refused.stderr

@@ -1,35 +1,38 @@
-"""What run folders replace, bring back and leave alone."""
+"""What run folders replace, bring back and leave alone, and what is said where nothing can be written."""
 
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from shallows import folder
-from shallows.errors import ShallowsError
-from shared import Shell
+import shallows as sh
+from shallows import folder, process
+from shallows.errors import NoSpaceError, ShallowsError
+from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1
 """No process has the highest number that fits into 31 bits."""
 
-
-def test_the_clean_up_touches_only_what_runs_of_this_name_leave(tmp_path: Path) -> None:
-    kept = [".one.notes.2024", ".one.partial", f".one.{NO_PROCESS}.bak", f".one.b.{NO_PROCESS}.partial"]
-    for name in kept:
-        (tmp_path / name).mkdir()
-    with folder.RunFolder(tmp_path / "one"):
-        assert all((tmp_path / name).is_dir() for name in kept)
+MAY_MOUNT = sys.platform == "linux" and os.geteuid() == 0
 
 
-def test_a_run_that_was_moved_aside_goes_once_its_successor_is_there(tmp_path: Path) -> None:
-    final, aside = tmp_path / "one", tmp_path / f".one.{NO_PROCESS}.replaced"
-    aside.mkdir()
-    (aside / "summary.json").touch()
-    folder.clean_up(final)
-    assert (final / "summary.json").exists()
-    aside.mkdir()
-    folder.clean_up(final)
-    assert [path.name for path in tmp_path.iterdir()] == ["one"]
-    assert (final / "summary.json").exists()
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 300 kB: two or three points fit."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "shallows-test", place], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("not run: may not mount a file system")
+    yield place
+    subprocess.run(["umount", place], check=True)
 
 
 def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:
@@ -40,6 +43,40 @@ def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:
         with pytest.raises(ShallowsError, match="no run of ours"):
             unfinished.commit()
     assert (final / "thesis.tex").exists()
+
+
+def test_a_commit_gives_no_name_to_what_is_not_whole(scenario: Path, tmp_path: Path) -> None:
+    run = sh.run(scenario, out=tmp_path / "one")
+    with folder.RunFolder(tmp_path / "two") as unfinished:
+        shutil.copytree(run.path, unfinished.path, dirs_exist_ok=True)
+        (unfinished.path / "flows.parquet").write_bytes(b"")
+        with pytest.raises(ShallowsError, match=r"damaged: flows\.parquet has 0 bytes"):
+            unfinished.commit()
+    assert not (tmp_path / "two").exists()
+
+
+def test_a_folder_and_its_files_are_on_the_disk_before_they_have_their_name(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+    original_sync, original_rename = os.fsync, Path.rename
+
+    def sync(descriptor: int) -> None:
+        happened.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        original_sync(descriptor)
+
+    def rename(self: Path, target: Path) -> Path:
+        happened.append(f"{self.name} becomes {target.name}")
+        return original_rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "rename", rename)
+    run = sh.run(scenario, out=tmp_path / "one")
+    *files, parent = [name for name in happened if "becomes" not in name]
+    assert sorted(files) == sorted([*(path.name for path in run.path.iterdir()), ".one.1.partial"])
+    # The last of them is the folder itself, then its name; last what holds that name.
+    assert happened[-3:] == [".one.1.partial", ".one.1.partial becomes one", tmp_path.name]
+    assert parent == tmp_path.name
 
 
 def test_a_report_that_cannot_be_written_still_prints_its_tables(
@@ -56,3 +93,81 @@ def test_a_report_that_cannot_be_written_still_prints_its_tables(
         "shallows: here/report.html cannot be written: Is a directory\n"
         "  free some space, or make its folder writable\n"
     )
+
+
+def test_a_run_without_its_report_is_given_one(shell: Shell, scenario: Path, tmp_path: Path) -> None:
+    # Files of up to 100 kB: the results fit, the page does not.
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -f 100; exec "$@"', "bash", SHALLOWS, "run", scenario, "--out", "here"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "here/report.html cannot be written: File too large" in done.stderr
+    assert "and give the same command again: the results are kept" in done.stderr
+    made = (tmp_path / "here" / "manifest.json").stat().st_mtime_ns
+    again = shell("run", scenario, "--out", "here")
+    assert again.returncode == 0, again.stderr
+    assert "here holds this run, but not its report" in again.stdout
+    assert "Flow completion times" in again.stdout
+    assert (tmp_path / "here" / "report.html").is_file()
+    assert (tmp_path / "here" / "manifest.json").stat().st_mtime_ns == made
+    # Now it is complete.
+    assert "already holds the finished run" in shell("run", scenario, "--out", "here").stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        OSError("No space left on device (os error 28)"),  # the engine's
+        shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+    ],
+)
+def test_a_full_disk_is_told_from_other_errors(error: OSError) -> None:
+    assert type(folder.failure("x cannot be written", error, "")) is NoSpaceError
+    other = OSError(errno.EACCES, "Permission denied")
+    assert type(folder.failure("x cannot be written", other, "")) is ShallowsError
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="not run: there is no /dev/full")
+def test_the_engine_says_that_a_disk_is_full(scenario: Path) -> None:
+    simulation = sh.running.Source.read(scenario).load().simulate(None)
+    while '"done":false' in simulation.advance(100):
+        pass
+    with pytest.raises(OSError, match="No space left") as full:
+        simulation.finish().write_table("flows", "/dev/full")
+    assert type(folder.failure("x cannot be written", full.value, "")) is NoSpaceError
+
+
+@pytest.mark.skipif(not MAY_MOUNT, reason="not run: only root may mount a small disk")
+def test_a_full_disk_ends_a_sweep_with_what_is_whole(shell: Shell, sweep: Path, small_disk: Path) -> None:
+    done = shell("sweep", sweep, "--jobs", "1", "--out", small_disk / "out")
+    assert done.returncode == 1
+    kept = list((small_disk / "out").glob("small-*"))
+    assert 0 < len(kept) < 8
+    assert done.stderr.count("No space left on device") == 1
+    assert f"free some space: {len(kept)} of 8 points are kept; the same command goes on" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((small_disk / "out").glob(".*.partial"))
+    subprocess.run(["mount", "-o", "remount,size=10m", small_disk], check=True)
+    again = shell("sweep", sweep, "--out", small_disk / "out")
+    assert again.returncode == 0, again.stderr
+    if not sh.about.build()["dirty"]:
+        assert f"8 points, {len(kept)} of them finished before" in again.stdout
+
+
+def test_a_text_file_is_written_beside_those_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.json"
+    # Of a process that is gone, and of one of another machine that is an hour old, or new.
+    here = process.me()
+    gone = tmp_path / f".sweep.json.{here.space}-{NO_PROCESS}-7.partial"
+    new, old = (tmp_path / f".sweep.json.{space * 16}-7-7.partial" for space in "ab")
+    for left in (gone, new, old):
+        left.touch()
+    os.utime(old, (0, 0))
+    folder.write_whole(path, "{}")
+    assert sorted(tmp_path.iterdir()) == [new, path]

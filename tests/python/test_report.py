@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,8 +25,9 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows import progress, reports
+from shallows import process, progress, reports
 from shallows.figures import style
+from shallows.folder import RunFolder
 from shallows.points import plan, runs_in, write_index
 from shallows.reports import chart, of_sweep, page, topology
 from shallows.reports.of_folder import Site
@@ -33,7 +35,7 @@ from shallows.reports.of_sweep import count_warnings
 from shallows.running import Source
 from shallows.series import Series
 from shallows.serve import open_server, serve
-from shared import HOSTILE, Shell
+from shared import HOSTILE, Shell, write_run
 
 
 class Elements(HTMLParser):
@@ -300,9 +302,8 @@ def test_a_sweep_has_verdicts_intervals_and_lines_that_can_be_chosen(finished_sw
 def test_warnings_of_a_sweep_count_runs_and_name_the_fewest_samples(tmp_path: Path) -> None:
     for place, count in enumerate((50, 40, 9_000)):
         (folder := tmp_path / str(place)).mkdir()
-        (folder / "env.json").write_text(json.dumps({"hash": str(place), "format": 1, "seed": place}))
         summary = {"warnings": ["no packet was dropped"], "fct_us": {"all": {"count": count}}}
-        (folder / "summary.json").write_text(json.dumps(summary))
+        write_run(folder, {"seed": place}, summary)
     found = count_warnings([sh.Run(tmp_path / str(place)) for place in range(3)])
     # 20 of 2,000 lie above the 99th percentile.
     assert found == [
@@ -323,10 +324,7 @@ def test_what_is_missing_in_an_unfinished_folder_is_said(
     text = (finished / "report.html").read_text(encoding="utf-8")
     assert "1 points are not finished, and missing here: reno, load 0.3, seed 2" in text
     (lost / "resolved.json").unlink()
-    with pytest.raises(sh.ShallowsError, match=r"elsewhere is not whole: resolved\.json is missing"):
-        reports.write(lost)
-    (lost / "summary.json").unlink()
-    with pytest.raises(sh.ShallowsError, match=r"elsewhere holds no finished run: summary\.json is missing"):
+    with pytest.raises(sh.ShallowsError, match=r"elsewhere is damaged: resolved\.json is missing"):
         reports.write(lost)
 
 
@@ -338,9 +336,10 @@ def test_a_sweep_without_a_point_and_a_run_in_the_making_say_so(sweep: Path, tmp
         sh.ShallowsError, match=r"none of its 8 points is finished: dctcp, load 0\.3, seed 1;"
     ):
         reports.write(parent)
-    # Process 1 always lives.
-    (tmp_path / ".one.1.partial").mkdir()
-    with pytest.raises(sh.ShallowsError, match="one is not finished: process 1 is writing it"):
+    with (
+        RunFolder(tmp_path / "one"),
+        pytest.raises(sh.ShallowsError, match=f"one is not finished: process {os.getpid()} on .* is writing"),
+    ):
         reports.write(tmp_path / "one")
 
 
@@ -547,8 +546,7 @@ def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished:
         "failed": [{"folder": names[4], "error": "no memory"}],
         "ran": 3,
         "packet_hops": 9_000,
-        "host": progress._host(),
-        "process": os.getpid(),
+        "process": process.me().describe(),
         "points": names,
         "started": now - 9,
         "updated": now,
@@ -564,5 +562,6 @@ def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished:
     assert "dctcp, load 0.6, seed 2 failed: no memory" in text
     assert "7 points wait." in text
     # A process that has died runs nothing; no process has the highest number that fits into 31 bits.
-    path.write_text(json.dumps(document | {"process": 2**31 - 1}))
+    gone = replace(process.me(), number=2**31 - 1).describe()
+    path.write_text(json.dumps(document | {"process": gone}))
     assert "1 failed, nothing runs: `shallows sweep` goes on from here" in (Site(finished).page("/") or "")

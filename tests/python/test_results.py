@@ -1,6 +1,5 @@
 """Runs through Python: folders, tables, reports."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 import shallows as sh
 from shallows import demo, folder, reports, running, tables
 from shallows.about import build
-from shared import QUERIES, SMALL
+from shared import QUERIES, SMALL, write_run
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(scenario: Path, tmp_path: Path) -> None:
@@ -131,31 +130,6 @@ def test_a_defect_of_the_engine_says_so_and_leaves_nothing(scenario: Path, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == [scenario.name]
 
 
-def test_what_killed_processes_left_is_removed_and_what_living_ones_write_is_not(tmp_path: Path) -> None:
-    final = tmp_path / "one"
-    # Process 1 always lives; no process has the highest number that fits into 31 bits.
-    (dead := tmp_path / f".one.{2**31 - 1}.partial").mkdir()
-    (alive := tmp_path / ".one.1.partial").mkdir()
-    (other := tmp_path / f".two.{2**31 - 1}.partial").mkdir()
-    with folder.RunFolder(final):
-        assert not dead.exists()
-        assert alive.exists()
-        assert other.exists()
-
-
-def test_nothing_goes_that_only_looks_like_ours_and_a_run_caught_between_two_names_comes_back(
-    tmp_path: Path,
-) -> None:
-    final = tmp_path / "one"
-    (mine := tmp_path / ".one.mine.d").mkdir()
-    (tmp_path / f".one.{2**31 - 1}.replaced").mkdir()
-    (tmp_path / f".one.{2**31 - 1}.replaced" / "env.json").write_text('{"hash": "1"}')
-    (tmp_path / f".one.{2**31 - 1}.replaced" / "summary.json").write_text("{}")
-    with folder.RunFolder(final):
-        assert mine.exists()
-        assert folder.finished_hash(final) == "1"
-
-
 def summary(load: float, large: float, tail: float, loss: float) -> dict[str, Any]:
     times = {"mean": large, "p50": 1.0, "p95": 1.0, "p99": tail, "max": tail, "count": 1}
     return {
@@ -184,8 +158,7 @@ def thresholds(tmp_path: Path) -> list[sh.Run]:
         path = tmp_path / str(place)
         path.mkdir()
         labels = {"scheme": scheme, "workload.0.load": load}
-        (path / "env.json").write_text(json.dumps({"hash": str(place), "format": 1, "labels": labels}))
-        (path / "summary.json").write_text(json.dumps(summary(load, *numbers)))
+        write_run(path, {"labels": labels}, summary(load, *numbers))
         runs.append(sh.Run(path))
     return runs
 

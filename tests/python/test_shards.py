@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows import folder
+from shallows import manifest
 from shallows.errors import ShallowsError
 from shallows.points import Shard, plan
 from shallows.running import Source
-from shared import SHALLOWS, Shell, contents, results
+from shared import SHALLOWS, Shell, contents, results, seal
 
 
 def test_shards_share_out_every_point_once(many: Path) -> None:
@@ -38,7 +38,7 @@ def test_merged_shards_are_what_one_machine_makes(shell: Shell, sweep: Path, tmp
     half = shell("merge", sweep, "part1", "part3", "--out", "all")
     assert half.returncode == 1
     assert "missing: dctcp, load 0.3, seed 2\n" in half.stderr
-    assert "3 of 8 points are in none of these folders" in half.stderr
+    assert "3 of 8 points are whole in none of these folders" in half.stderr
     merged = shell("merge", sweep, "part1", "part2", "part3", "--out", "all")
     assert merged.returncode == 0, merged.stderr
     assert shell("sweep", sweep, "--out", "whole").returncode == 0
@@ -60,7 +60,7 @@ def test_results_that_differ_are_not_merged(shell: Shell, sweep: Path, tmp_path:
     assert shell("sweep", sweep, "--shard", "1/8", "--out", "one").returncode == 0
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     (damaged,) = (tmp_path / "two").glob("small-*/flows.parquet")
-    damaged.write_bytes(damaged.read_bytes()[:-1])
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     refused = shell("merge", sweep, "one", "two", "--out", "all")
     assert refused.returncode == 1
     assert "(dctcp, load 0.3, seed 1), but their flows.parquet differs" in refused.stderr
@@ -72,21 +72,24 @@ def test_results_that_differ_are_not_merged(shell: Shell, sweep: Path, tmp_path:
     summary = json.loads(slower.read_text())
     summary["engine"]["wall_s"] *= 2
     slower.write_text(json.dumps(summary))
-    assert "7 of 8 points are in none" in shell("merge", sweep, "one", "two", "--out", "all").stderr
+    seal(slower.parent)
+    assert "7 of 8 points are whole in none" in shell("merge", sweep, "one", "two", "--out", "all").stderr
 
 
 def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, tmp_path: Path) -> None:
     run = sh.run(scenario, out=tmp_path / "old")
     environment = json.loads((run.path / "env.json").read_text())
-    assert folder.holds(run.path, environment["hash"])
+    assert manifest.holds(run.path, environment["hash"])
     old = {"hash": environment["hash"], "version": "0.0.9"}
-    (run.path / "env.json").write_text(json.dumps(old))
-    assert not folder.holds(run.path, environment["hash"])
-    with pytest.raises(ShallowsError, match=r"old was written by another version .*, 0\.0\.9") as seen:
-        sh.Run(run.path)
-    assert "run its scenario again" in seen.value.remedy
+    (run.path / "manifest.json").unlink()
+    for written in (old, old | {"format": 1}):
+        (run.path / "env.json").write_text(json.dumps(written))
+        assert not manifest.holds(run.path, environment["hash"])
+        with pytest.raises(ShallowsError, match=r"old was written by another version .*, 0\.0\.9") as seen:
+            sh.Run(run.path)
+        assert seen.value.remedy == "run its scenario again, or read it with that version"
     # And it is replaced, not taken for something that is not ours.
-    assert sh.run(scenario, out=tmp_path / "old").environment["format"] == folder.FORMAT
+    assert sh.run(scenario, out=tmp_path / "old").environment["format"] == manifest.FORMAT
 
 
 def test_a_sweep_in_python_gives_runs_and_a_table(sweep: Path, tmp_path: Path) -> None:

@@ -1,48 +1,35 @@
 """What a folder holds: a run, a sweep, a paper that was reproduced, or something that is not finished."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from shallows.errors import ShallowsError
-from shallows.folder import finished_hash
-from shallows.points import missing_in, runs_in
+from shallows.manifest import is_run
+from shallows.points import missing_in, readable_in
 from shallows.reports.of_reproduction import CLAIMS, write_reproduction
 from shallows.reports.of_run import write_run
 from shallows.reports.of_sweep import write_sweep
 from shallows.results import Run
 
-TABLES = ("scenario.toml", "resolved.json", "flows.parquet", "counters.parquet")
-"""What every run has beside its summary."""
 
-
-def write(folder: Path) -> Path:
-    """Write `report.html` of whatever a folder holds into it.
+def write(folder: Path, runs: Sequence[Run] | None = None) -> Path:
+    """Write `report.html` of whatever a folder holds into it; of these runs, if they were read before.
 
     Raises
     ------
     ShallowsError
-        If there is nothing finished in it, or a run of it is not whole; it says what is missing.
+        If there is nothing finished in it, or nothing that can be read; it says what is missing.
     """
     if holds_claims(folder):
         return write_reproduction(folder)
-    runs = whole_runs(folder)
-    if finished_hash(folder):
+    if runs is None:
+        runs, problems = readable_in(folder)
+        if not runs:
+            raise problems[0]
+    if is_run(folder):
         return write_run(runs[0])
-    return write_sweep(runs, folder, missing=missing_in(folder))
+    return write_sweep(runs, folder, missing=missing_in(folder, runs))
 
 
 def holds_claims(folder: Path) -> bool:
     """Whether `shallows reproduce` has written it."""
     return any(folder.glob(CLAIMS))
-
-
-def whole_runs(folder: Path) -> list[Run]:
-    """The run whose folder this is, or those inside it, none of which lacks a file."""
-    runs = runs_in(folder)
-    for run in runs:
-        if lacking := [name for name in TABLES if not (run.path / name).is_file()]:
-            verb = "is" if len(lacking) == 1 else "are"
-            raise ShallowsError(
-                f"{run.path} is not whole: {' and '.join(lacking)} {verb} missing",
-                "the folder is damaged: run its scenario again",
-            )
-    return runs

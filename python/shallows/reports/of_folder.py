@@ -8,7 +8,7 @@ from threading import Lock
 
 from shallows import progress, tables
 from shallows.errors import ShallowsError
-from shallows.folder import finished_hash
+from shallows.manifest import finished_hash
 from shallows.points import INDEX, finished_in, missing_in, points_of
 from shallows.progress import Progress
 from shallows.quantity import count, duration

@@ -1,0 +1,157 @@
+"""Whether a run's folder is whole: `manifest.json`, which is written last, names its files, sizes and hashes.
+
+It covers results, not the page that `shallows report` renews, nor what a user puts beside them.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+MANIFEST = "manifest.json"
+
+FORMAT = 2
+"""Of run folders: grows when readers of this version could not read those of the one before."""
+
+
+def write_manifest(folder: Path, content_hash: str) -> None:
+    """List the files of a run that is complete but for this."""
+    files = {
+        path.name: {"bytes": path.stat().st_size, "blake2b": _hash(path)}
+        for path in sorted(folder.iterdir())
+        if not path.name.startswith(".")
+    }
+    document = {"hash": content_hash, "files": files}
+    (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def finished_hash(folder: Path) -> str | None:
+    """Content hash of the finished run in this folder; nothing if there is none, or it is not whole."""
+    environment, manifest = _read(folder / "env.json"), _read(folder / MANIFEST)
+    return None if _damage(folder, environment, manifest) else str(manifest["hash"])
+
+
+def holds(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
+    """Whether the finished run of this hash is in this folder, written as this version does.
+
+    `verify` reads all of its files, and compares their hashes.
+    """
+    return finished_hash(folder) == content_hash and not (verify and unfit(folder, verify=True))
+
+
+def stamp(folder: Path) -> object:
+    """Something that changes when another run takes this folder's place; nothing if it holds none."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
+    """Why the run in this folder cannot be read: another version wrote it, or it is damaged.
+
+    Nothing if it can, or if there is none. `verify` compares the hashes of its files too, not only sizes.
+    """
+    if not is_run(folder):
+        return None
+    environment, manifest = _read(folder / "env.json"), _read(folder / MANIFEST)
+    # Before folders had a format, this had no such key.
+    if environment and environment.get("format", 0) != FORMAT:
+        return ShallowsError(
+            f"{folder} was written by another version of Shallows, {environment.get('version', 'unknown')}",
+            f"{_again(folder, environment)}, or read it with that version",
+        )
+    problem = _damage(folder, environment, manifest)
+    if verify and not problem:
+        problem = _difference(folder, manifest)
+    return ShallowsError(f"{folder} is damaged: {problem}", _again(folder, environment)) if problem else None
+
+
+def check(folder: Path, *, verify: bool = False) -> None:
+    """Raise if there is no finished run in a folder, or it cannot be read."""
+    if problem := unfit(folder, verify=verify):
+        raise problem
+    if finished_hash(folder) is None:
+        raise ShallowsError(
+            f"{folder} holds no finished run", "name a folder that `shallows run` or `sweep` has written"
+        )
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a run of ours is in this folder, whole or not, of whatever version."""
+    manifest, environment = _read(folder / MANIFEST), _read(folder / "env.json")
+    if isinstance(environment.get("hash"), str) or manifest.keys() >= {"hash", "files"}:
+        return True
+    # A name that we give has part of a hash in it.
+    return folder.is_dir() and bool(re.search(r"-[0-9a-f]{12}-s[0-9]+\Z", folder.name))
+
+
+def is_run_of(folder: Path, content_hash: str) -> bool:
+    """Whether what is in this folder was the run of this hash, whole or not."""
+    if any(_read(folder / name).get("hash") == content_hash for name in (MANIFEST, "env.json")):
+        return True
+    return is_run(folder) and f"-{content_hash[:12]}-s" in folder.name
+
+
+def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any]) -> str:
+    """What is wrong with the sizes of a run's files, or with what tells them; nothing if all is right."""
+    if not (folder / MANIFEST).exists():
+        return f"{MANIFEST} is missing"
+    files = manifest.get("files")
+    if not (isinstance(manifest.get("hash"), str) and isinstance(files, dict) and "env.json" in files):
+        return f"{MANIFEST} cannot be read"
+    for name, known in files.items():
+        try:
+            size, found = known["bytes"], (folder / name).stat().st_size
+        except OSError:
+            return f"{name} is missing"
+        except (TypeError, LookupError):
+            return f"{MANIFEST} cannot be read"
+        if found != size:
+            return f"{name} has {found:,} bytes, and had {size:,}"
+    return "" if environment.get("format") == FORMAT else "env.json cannot be read"
+
+
+def _difference(folder: Path, manifest: dict[str, Any]) -> str:
+    for name, known in manifest["files"].items():
+        try:
+            if _hash(folder / name) != known.get("blake2b"):
+                return f"the contents of {name} are not what was written"
+        except OSError as error:
+            return f"{name} cannot be read: {error.strerror or error}"
+    return ""
+
+
+def _hash(path: Path) -> str:
+    """As `b2sum -l 256` prints it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+
+
+def _again(folder: Path, environment: dict[str, Any]) -> str:
+    """What to type to get a damaged run again."""
+    try:
+        if environment["labels"]:
+            command = ["shallows", "sweep", environment["file"], "--out", str(folder.parent)]
+            return f"run it again with `{shlex.join(command)}`, and the --set that it had"
+        command = ["shallows", "run", environment["file"]]
+        for override in environment["overrides"]:
+            command += ["--set", override]
+        command += ["--seed", str(environment["seed"]), "--out", str(folder)]
+        return f"run it again with `{shlex.join(command)}`"
+    except (LookupError, TypeError):
+        return "run its scenario again"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A document of ours; empty if it is not there or cannot be read."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,184 @@
+"""Folders that are damaged are not finished: whatever reads them says which, and how to have them again."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+from shallows.about import build
+from shallows.points import plan, runs_in
+from shallows.running import Source
+from shared import SMALL, SWEEP, Shell, contents
+
+CAPTURE = '[measure]\ncaptures = [{ ports = ["to-host"], name = "ports" }]'
+FILES = ["flows", "counters", "queues", "markers"]
+
+needs_reuse = pytest.mark.skipif(
+    build()["dirty"], reason="not run: a build with local changes to the engine reuses nothing"
+)
+
+
+def empty(path: Path) -> None:
+    """Leave nothing in a file."""
+    path.write_bytes(b"")
+
+
+def truncate(path: Path) -> None:
+    """Lose the end of a file."""
+    path.write_bytes(path.read_bytes()[:-2])  # a document's last is the end of its line
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    found = bytearray(path.read_bytes())
+    found[len(found) // 2] ^= 1
+    path.write_bytes(bytes(found))
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with a capture, for copying."""
+    path = tmp_path_factory.mktemp("captured") / "small.toml"
+    path.write_text(SMALL.replace("[measure]", CAPTURE))
+    return sh.run(path, out=path.parent / "run").path
+
+
+@pytest.fixture
+def one(captured: Path, tmp_path: Path) -> Path:
+    """A copy of it, for damaging."""
+    return shutil.copytree(captured, tmp_path / "one")
+
+
+@pytest.mark.parametrize("damage", [empty, truncate, Path.unlink])
+@pytest.mark.parametrize(
+    "name", [*(f"{name}.parquet" for name in FILES), "ports.pcapng", "summary.json", "resolved.json"]
+)
+def test_a_file_that_is_not_whole_is_seen(one: Path, name: str, damage: Callable[[Path], None]) -> None:
+    damage(one / name)
+    with pytest.raises(sh.ShallowsError, match=rf"one is damaged: {name} (is missing|has [0-9,]+ bytes)"):
+        sh.Run(one)
+
+
+@pytest.mark.parametrize("damage", [empty, truncate, Path.unlink])
+@pytest.mark.parametrize("name", ["manifest.json", "env.json"])
+def test_what_tells_of_the_others_is_seen_too(one: Path, name: str, damage: Callable[[Path], None]) -> None:
+    damage(one / name)
+    with pytest.raises(sh.ShallowsError, match=rf"one is damaged: {name} (is missing|has|cannot be read)"):
+        sh.Run(one)
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "ports.pcapng", "summary.json"])
+def test_a_flipped_bit_is_seen_by_whoever_reads_all(one: Path, name: str) -> None:
+    sh.Run(one).verify()
+    flip(one / name)
+    run = sh.Run(one)  # sizes are right
+    with pytest.raises(sh.ShallowsError, match=f"the contents of {name} are not what was written") as seen:
+        run.verify()
+    assert seen.value.remedy.startswith("run it again with `shallows run ")
+    assert seen.value.remedy.endswith(f"--seed 1 --out {one}`")
+
+
+def test_pages_and_notes_beside_results_are_no_damage(one: Path) -> None:
+    (one / "report.html").write_text("renewed")
+    (one / "notes.txt").write_text("mine")
+    sh.Run(one).verify()
+
+
+@needs_reuse
+def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tmp_path: Path) -> None:
+    assert shell("run", scenario, "--out", "here").returncode == 0
+    whole = contents(tmp_path)
+    truncate(tmp_path / "here" / "flows.parquet")
+    # As another scenario's it is still not to be replaced.
+    assert "holds something else" in shell("run", scenario, "--seed", "2", "--out", "here").stderr
+    again = shell("run", scenario, "--out", "here")
+    assert again.returncode == 0, again.stderr
+    assert "here is damaged: flows.parquet has" in again.stderr
+    assert again.stderr.count("it is run again") == 1
+    assert contents(tmp_path) == whole
+    flip(tmp_path / "here" / "flows.parquet")
+    assert "already holds the finished run" in shell("run", scenario, "--out", "here").stderr
+    again = shell("run", scenario, "--out", "here", "--verify")
+    assert "here is damaged: the contents of flows.parquet are not what was written" in again.stderr
+    assert contents(tmp_path) == whole
+    assert "already holds" in shell("run", scenario, "--out", "here", "--verify").stderr
+
+
+@needs_reuse
+def test_damaged_points_run_again_and_no_others(shell: Shell, finished: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "sweep.toml"
+    scenario.write_text(SMALL + SWEEP.replace("seed = [1, 2]", "seed = [1, 2, 3]"))
+    whole = contents(finished)
+    paths = [run.path for run in runs_in(finished)]
+    truncate(paths[0] / "summary.json")
+    (paths[1] / "counters.parquet").unlink()
+    flip(paths[2] / "flows.parquet")
+    for path in (paths[3] / "env.json", paths[3] / "manifest.json"):
+        empty(path)
+    made = {path: path.stat().st_ino for path in paths}
+    done = shell("sweep", scenario, "--out", finished)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("it is run again") == 3
+    assert [path for path in paths if path.stat().st_ino != made[path]] == [paths[0], paths[1], paths[3]]
+    done = shell("sweep", scenario, "--out", finished, "--verify")
+    assert done.stderr == (
+        f"{paths[2]} is damaged: the contents of flows.parquet are not what was written: it is run again\n"
+    )
+    assert contents(finished) == whole
+
+
+def test_reports_and_comparisons_name_a_damaged_run_of_a_sweep(shell: Shell, finished: Path) -> None:
+    path = runs_in(finished)[7].path
+    flip(path / "flows.parquet")
+    for command in ("report", "compare"):
+        refused = shell(command, finished, "--verify")
+        assert refused.returncode == 1
+        assert f"{path} is damaged: the contents of flows.parquet are not what" in refused.stderr
+        assert "run it again with `shallows sweep " in refused.stderr
+        assert f"sweep.toml --out {finished}`" in refused.stderr
+    assert "11 runs of 12" in (finished / "report.html").read_text()
+    truncate(path / "flows.parquet")
+    assert f"{path} is damaged: flows.parquet has" in shell("compare", finished).stderr
+    # The page of what is whole is made all the same.
+    assert shell("report", finished).returncode == 1
+    assert "missing here: reno, load 0.3, seed 2" in (finished / "report.html").read_text()
+
+
+def test_a_merge_takes_the_copy_that_is_whole(shell: Shell, sweep: Path, tmp_path: Path) -> None:
+    assert shell("sweep", sweep, "--shard", "1/8", "--out", "one").returncode == 0
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    (bad,) = (tmp_path / "one").glob("small-*/flows.parquet")
+    flip(bad)
+    merged = shell("merge", sweep, "one", "two", "--out", "all", "--verify")
+    assert "is damaged: the contents of flows.parquet are not what was written" in merged.stderr
+    assert "7 of 8 points are whole in none of these folders" in merged.stderr
+    assert contents(tmp_path / "all") == contents(tmp_path / "two")
+    shutil.rmtree(tmp_path / "all")
+    alone = shell("merge", sweep, "one", "--out", "all", "--verify")
+    assert "8 of 8 points are whole in none of these folders" in alone.stderr
+
+
+def test_a_sweep_whose_folder_is_removed_under_way_fails(sweep: Path, tmp_path: Path) -> None:
+    _, points = plan(Source.read(sweep), tmp_path / "out")
+
+    def remove(_running: object, outcomes: list[sh.sweeps.Outcome]) -> None:
+        if len(outcomes) == 2:
+            shutil.rmtree(tmp_path / "out", ignore_errors=True)
+
+    with pytest.raises(sh.ShallowsError, match=r"out was removed while the sweep ran"):
+        sh.sweeps.run_points(points, sh.sweeps.choose_engine(jobs=1), remove)
+
+
+def test_a_point_that_is_removed_under_way_fails(sweep: Path, tmp_path: Path) -> None:
+    _, points = plan(Source.read(sweep), tmp_path / "out")
+    (tmp_path / "out").mkdir()
+
+    def remove(_running: object, outcomes: list[sh.sweeps.Outcome]) -> None:
+        if len(outcomes) == 8:
+            shutil.rmtree(points[0].folder)
+
+    outcomes = sh.sweeps.run_points(points, sh.sweeps.choose_engine(), remove)
+    assert [outcome.run is None for outcome in outcomes] == [True] + [False] * 7
+    assert outcomes[0].error == f"{points[0].folder} was removed, or changed, while the sweep ran"
