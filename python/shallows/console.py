@@ -5,6 +5,7 @@ Results go to standard output, everything else to standard error.
 
 import sys
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -49,6 +50,12 @@ def print_warnings(warnings: list[str], to: Console) -> None:
     """Print what the reader of the results should know."""
     for warning in warnings:
         to.print(Text.assemble(("warning: ", "bold yellow"), warning))
+
+
+def print_notes(notes: Iterable[str], to: Console) -> None:
+    """Print what is worth knowing and no cause for concern."""
+    for note in notes:
+        to.print(Text.assemble(("note: ", "bold"), note))
 
 
 class Status:

@@ -5,7 +5,6 @@ with a run's name is always a finished run, whatever was killed when.
 """
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 
 
@@ -55,9 +55,9 @@ def check_format(folder: Path) -> None:
 def _environment(folder: Path) -> dict[str, Any]:
     """What `env.json` of a finished run says; nothing if there is no such run."""
     try:
-        environment = json.loads((folder / "env.json").read_text(encoding="utf-8"))
+        environment = parse_json(read_text(folder / "env.json", remedy=""))
         present = (folder / "summary.json").is_file()
-    except (OSError, ValueError):
+    except (OSError, ShallowsError, ValueError):
         return {}
     return environment if present and isinstance(environment, dict) else {}
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import finished_hash, is_alive, write_whole
 from shallows.points import Point, points_of
@@ -158,8 +159,8 @@ def _host() -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = parse_json(read_text(path, remedy="remove it"))
+    except ValueError as error:
         raise ShallowsError(f"{path} cannot be read: {error}") from None
     wanted = {"running", "failed", "ran", "packet_hops", "host", "process", "points", "started", "updated"}
     if not (isinstance(document, dict) and document.keys() >= wanted):
