@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.text import Text
 
 from shallows import reports, tables
 from shallows.cli import OK
-from shallows.console import RunStatus, console, print_table, print_warnings
+from shallows.console import RunStatus, console, print_notes, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, clean_up, refuse_existing, write_whole
 from shallows.points import missing_in, runs_in
@@ -64,6 +63,7 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
             print_table(table, screen)
     screen.print()
     print_warnings([warning for warning in summary["warnings"] if warning not in (before or set())], screen)
+    print_notes(summary.get("observations", []), screen)
     screen.print(tables.engine(summary), style="dim")
 
 
@@ -143,8 +143,7 @@ def compare(
         for table in comparison_tables.verdicts(found, everything=everything):
             print_table(table, screen)
         screen.print()
-    for note in found.notes:
-        screen.print(Text.assemble(("note: ", "bold"), note))
+    print_notes(found.notes, screen)
     if out is not None:
         from shallows import figures, forest
 

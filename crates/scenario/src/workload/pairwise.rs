@@ -54,6 +54,10 @@ impl Pairwise {
         Self { sent: 0, next: next.collect(), processes, mean_gap, config }
     }
 
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        self.config.arrivals(end)
+    }
+
     pub(super) fn expected_flows(&self) -> Option<u64> {
         self.config.flows
     }

@@ -37,6 +37,10 @@ impl Schedule {
         Self::new(flows)
     }
 
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        end.map_or(self.flows.len(), |end| self.flows.partition_point(|flow| flow.at <= end)) as f64
+    }
+
     pub(super) fn expected_flows(&self) -> u64 {
         self.flows.len() as u64
     }
@@ -92,6 +96,12 @@ impl Incast {
     pub(crate) fn new(config: IncastConfig) -> Self {
         let delays = Stream::new(config.seed, "starts", u64::from(config.workload));
         Self { config, round: 0, pending: Vec::new(), delays }
+    }
+
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        let config = &self.config;
+        let gap = config.period.0.max(1) as f64;
+        config.pairs.len() as f64 * super::times(config.start, end, gap, Some(config.repeats.into()))
     }
 
     pub(super) fn expected_flows(&self) -> u64 {
