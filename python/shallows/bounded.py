@@ -28,9 +28,6 @@ LARGEST_INPUT = 1 << 30
 MOST_DIGITS = 40
 """Of a number and, either way, of its exponent: 2^128 has 39."""
 
-LONGEST_WORD = 120
-"""Characters of a word that a message repeats."""
-
 EXACT = Context(prec=4 * MOST_DIGITS)
 """Arithmetic that rounds no product of two numbers within these bounds."""
 
@@ -79,6 +76,14 @@ def _refuse_special(path: Path, remedy: str) -> None:
     }
     kind, remedy = kinds.get(stat.S_IFMT(mode), ("a device", remedy))
     raise ShallowsError(f"{path} cannot be read: it is {kind}, not a file", remedy)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file; no name of any length or character is an error."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_text(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -> str:
@@ -156,25 +161,6 @@ def decimal(text: str) -> Decimal:
     if len(digits) > MOST_DIGITS + 1 or len(exponent) > 4 or abs(int(exponent)) > MOST_DIGITS:
         raise ValueError(f"has more than {MOST_DIGITS} digits, or an exponent beyond {MOST_DIGITS}")
     return Decimal(text)
-
-
-def shorten(message: str) -> str:
-    """A message whose words are as long as a line can hold; a number of many digits becomes one of few.
-
-    >>> shorten("a load of 1" + 308 * "0")
-    'a load of 1e+308'
-    >>> shorten("what is " + 200 * "x")[:20]
-    'what is xxxxxxxxxxxx'
-    """
-    message = re.sub(rf"[0-9.]{{{MOST_DIGITS},}}", _rounded, message)
-    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:LONGEST_WORD]}…", message)
-
-
-def _rounded(digits: "re.Match[str]") -> str:
-    try:
-        return f"{float(digits[0]):.6g}"
-    except ValueError:
-        return digits[0]
 
 
 def quoted(text: str) -> str:

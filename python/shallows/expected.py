@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows import claim_types
-from shallows.bounded import parse_toml, quoted, read_text, shorten
+from shallows.bounded import parse_toml, quoted, read_text
 from shallows.claim_types import Rule
 from shallows.cli import FIGURES
 from shallows.errors import ShallowsError
@@ -300,4 +300,4 @@ DESCRIBED = "docs/claims.md describes the file"
 
 
 def _refuse(path: Path, message: str) -> ShallowsError:
-    return ShallowsError(f"{path}: {shorten(message)}", DESCRIBED)
+    return ShallowsError(f"{path}: {message}", DESCRIBED)

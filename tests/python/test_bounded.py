@@ -119,6 +119,15 @@ def test_a_whole_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> Non
         import_htsim(path, None)
 
 
+@pytest.mark.parametrize("name", ["x" * 9_000, "a\0b"])
+def test_a_file_of_an_impossible_name_is_not_there(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.txt"
+    path.write_text(f"TOPOLOGY_FILE {name}\nFLOW_FILE flow.txt\nCC_MODE 8\nEWMA_GAIN 0.1\nENABLE_QCN 0\n")
+    with pytest.raises(ShallowsError, match=r"config.txt:1: there is no file") as refused:
+        import_hpcc(path)
+    assert len(str(refused.value)) < 2_000
+
+
 def test_products_of_numbers_within_the_bounds_are_exact() -> None:
     # 40 nines times 10^12 + 1 have 53 digits, of which Python's arithmetic would keep 28.
     digits = "9" * 40
@@ -354,6 +363,8 @@ def test_what_is_not_modelled_is_said_so_with_what_is(shell: Shell, scenario: Pa
 def test_ports_that_no_pattern_finds_come_with_what_to_write(scenario: Path) -> None:
     with pytest.raises(ScenarioError, match=r"kinds for all their ports: .*to-host"):
         sh.Scenario.load(scenario, {"measure.traces": [{"ports": ["nowhere*"]}]})
+    with pytest.raises(ScenarioError, match=r'found "to-host" where a list is expected: \["to-host"\]'):
+        sh.Scenario.load(scenario, {"measure.traces": [{"ports": "to-host"}]})
     with pytest.raises(ScenarioError, match="it names no port; give it a list of names"):
         sh.Scenario.load(scenario, {"measure.traces": [{"ports": []}]})
 

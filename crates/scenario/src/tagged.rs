@@ -174,7 +174,14 @@ fn reword(message: &str) -> (Option<String>, String) {
             return (None, format!("\"{found}\" is {problem}; expected one of {}", quoted(&list)));
         }
     }
+    if let Some(text) = message
+        .strip_prefix("invalid type: string ")
+        .and_then(|rest| rest.strip_suffix(", expected a sequence"))
+    {
+        return (None, format!("found {text} where a list is expected: [{text}]"));
+    }
     let message = message
+        .replace("expected a sequence", "expected a list in brackets")
         .replace("expected u64", "expected a whole number that is not negative")
         .replace("expected u32", "expected a whole number from 0 to 4294967295")
         .replace("expected u16", "expected a whole number from 0 to 65535")

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import is_file
 from shallows.errors import ShallowsError
 from shallows.foreign.reading import PS_PER_S, Line, read_lines
 
@@ -80,7 +81,7 @@ class Config:
         """A file that it names, from its own folder or the one above, where HPCC is run."""
         line = self.lines[key]
         places = [folder / line.words[1] for folder in (self.file.parent, self.file.parent.parent)]
-        found = next((place for place in places if place.is_file()), None)
+        found = next((place for place in places if is_file(place)), None)
         if found is None:
             raise line.error(f"there is no file {places[0]}, nor {places[1]}", "mend the path")
         return found

@@ -26,7 +26,7 @@ class Line:
 
     def error(self, message: str, remedy: str) -> ShallowsError:
         """What is wrong with it."""
-        return ShallowsError(f"{self.file}:{self.number}: {bounded.shorten(message)}", remedy)
+        return ShallowsError(f"{self.file}:{self.number}: {message}", remedy)
 
     def expect(self, count: int, form: str) -> None:
         """Raise unless it has so many words."""
