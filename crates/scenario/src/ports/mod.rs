@@ -148,8 +148,8 @@ pub(crate) fn matching(
             let kinds = network.links.iter().filter(|link| may(link)).map(|link| link.kind.name());
             let kinds = kinds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
             format!(
-                "no such port is named {pattern:?}; one is \"{example}\", * stands for anything, and kinds for all \
-                 their ports: {kinds}"
+                "no such port is named {pattern:?}; one is \"{example}\", * stands for anything, and a kind for all \
+                 its ports: {kinds}"
             )
         });
     }
