@@ -6,6 +6,7 @@ use shallows_sim::{Need, footprint};
 fn needs(workload: &str, more: &str) -> Vec<Need> {
     let text = format!(
         "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\nlink_delay = \"1us\"\n\
+         [switch.buffer]\nkind = \"complete-sharing\"\npool = \"1MB\"\n\
          [[workload]]\nsenders = \"0\"\nreceivers = \"1\"\n{workload}\n{more}"
     );
     let experiment = shallows_scenario::load(&text, "s.toml", std::path::Path::new("."), &[], None);
@@ -21,9 +22,10 @@ const LONG: &str = "kind = \"long-lived\"";
 #[test]
 fn buckets_of_all_ports_are_counted() {
     // Four ports to hosts; a bucket has a ring of four slots and more than 100 bytes in all.
-    for (port, each) in
-        [("kind = \"hashed-drr\"\nbuckets = 1000000", 100.0), ("kind = \"hcf\"\nbins = 1000000", 16.0)]
-    {
+    for (port, each) in [
+        ("kind = \"hashed-drr\"\nbuckets = 1000000", 100.0),
+        ("kind = \"hcf\"\nlimit = \"20p\"\nbins = 1000000", 16.0),
+    ] {
         let needs = needs(LONG, &format!("[stop]\nat = \"1s\"\n[switch.port]\n{port}"));
         let need = of(&needs, "the buckets or bins of 4 ports such as switch0->host0");
         assert!(need.bytes >= 4e6 * each, "{need:?}");
