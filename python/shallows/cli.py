@@ -109,8 +109,19 @@ def _override(text: str) -> tuple[str, str]:
 
 
 def _natural(text: str) -> int:
-    if not text.isdecimal() or not (0 <= (number := int(text)) < 1 << 64):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+    from shallows.bounded import quoted, whole
+
+    if (number := whole(text)) is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number from 0 to 2^63 - 1")
+    return number
+
+
+def _seed(text: str) -> int:
+    """A whole number; the engine knows which of them are seeds."""
+    from shallows.bounded import quoted, whole
+
+    if (number := whole(text, most=10**30)) is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
     return number
 
 
@@ -141,7 +152,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser = _add(commands, "run", _run, "run a scenario and write its results into a folder")
     _add_scenario(parser)
     parser.add_argument(
-        "--seed", type=_natural, metavar="N", help="root of all random streams; default: the file's"
+        "--seed", type=_seed, metavar="N", help="root of all random streams; default: the file's"
     )
     parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")

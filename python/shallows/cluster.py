@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shallows.about import build
+from shallows.bounded import LARGEST_INPUT, read_bytes
 from shallows.child import Child
 from shallows.claims import Claim
 from shallows.errors import ScenarioError, ShallowsError
@@ -234,7 +235,8 @@ def _pack_inputs(source: Source) -> dict[str, bytes]:
     base = Path(source.file).resolve().parent
     paths = _paths(json.loads(source.load().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]
-    return {path: (base / path).read_bytes() for path in named}
+    remedy = "every worker needs the files that a scenario names"
+    return {path: read_bytes(base / path, remedy=remedy, most=LARGEST_INPUT) for path in named}
 
 
 def _paths(resolved: object) -> set[str]:

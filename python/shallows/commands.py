@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.text import Text
 
 from shallows import reports, tables
 from shallows.claims import writer_of
 from shallows.cli import EMPTY, FAILED, OK
-from shallows.console import RunStatus, console, print_problems, print_table, print_warnings
+from shallows.console import RunStatus, console, print_notes, print_problems, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, refuse_existing, write_whole
 from shallows.manifest import holds, unfit
@@ -93,6 +92,7 @@ def print_results(finished: Run, screen: "Console", before: set[str] | None = No
     screen.print()
     print_problems(finished.problems, screen)
     print_warnings([warning for warning in summary["warnings"] if warning not in (before or set())], screen)
+    print_notes(summary.get("observations", []), screen)
     screen.print(tables.engine(summary), style="dim")
 
 
@@ -191,8 +191,7 @@ def compare(
         for table in comparison_tables.verdicts(found, everything=everything):
             print_table(table, screen)
         screen.print()
-    for note in found.notes:
-        screen.print(Text.assemble(("note: ", "bold"), note))
+    print_notes(found.notes, screen)
     if out is not None:
         from shallows import figures, forest
 

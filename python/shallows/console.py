@@ -5,6 +5,7 @@ Results go to standard output, everything else to standard error.
 
 import sys
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -55,6 +56,12 @@ def print_problems(problems: list[dict[str, str]], to: Console) -> None:
     """Print what was to be measured and was not."""
     for problem in problems:
         to.print(Text.assemble(("problem: ", "bold red"), problem["text"]))
+
+
+def print_notes(notes: Iterable[str], to: Console) -> None:
+    """Print what is worth knowing and no cause for concern."""
+    for note in notes:
+        to.print(Text.assemble(("note: ", "bold"), note))
 
 
 class Status:

@@ -1,6 +1,11 @@
 """What can go wrong, and what the user can do about it."""
 
+import math
+import re
 from collections.abc import Sequence
+
+LONGEST_WORD, MOST_DIGITS = 400, 40
+"""Characters of a word, and digits of a number, that a message repeats as they are."""
 
 
 class ShallowsError(Exception):
@@ -15,9 +20,9 @@ class ShallowsError(Exception):
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message, remedy)
-        self.message = message
-        self.remedy = remedy
+        self.message = shorten(message)
+        self.remedy = shorten(remedy)
+        super().__init__(self.message, self.remedy)
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
@@ -43,6 +48,26 @@ def listed(words: str, names: Sequence[object]) -> str:
     """
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{words}: {', '.join(map(str, names[:NAMED]))}{more}"
+
+
+def shorten(message: str) -> str:
+    """A message whose words are no longer than paths are; a number of many digits becomes one of few.
+
+    >>> shorten("a load of 1" + 308 * "0")
+    'a load of 1e+308'
+    >>> len(shorten("there is no " + 9_000 * "x"))
+    413
+    """
+    message = re.sub(rf"[0-9.]{{{MOST_DIGITS},}}", _rounded, message)
+    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:LONGEST_WORD]}…", message)
+
+
+def _rounded(digits: "re.Match[str]") -> str:
+    try:
+        number = float(digits[0])
+    except ValueError:  # several dots
+        return digits[0]
+    return digits[0] if math.isinf(number) else f"{number:.6g}"
 
 
 class ScenarioError(ValueError):

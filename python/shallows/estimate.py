@@ -1,21 +1,20 @@
 """What a sweep will cost: packet-hops, time and memory, from finished points and short samples of others."""
 
-import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any
 
 from shallows.child import Child
 from shallows.errors import ShallowsError
 from shallows.local import cores
+from shallows.memory import available_mb, peak_memory_mb, refuse_too_large
 from shallows.points import Point
 from shallows.quantity import count, duration, size
 from shallows.results import Run, describe
-from shallows.running import Source, peak_memory_mb
+from shallows.running import Source
 
 SAMPLE_S, LONGEST_S = 0.5, 5.0
 """Wall time of a sample, and of one that has seen no progress until then."""
@@ -135,7 +134,14 @@ def _scheme(point: Point) -> Any:
 
 
 def _try(source: Source) -> Cost | None:
-    """Run a point for a moment; nothing if it does not get far enough to tell, or fails."""
+    """Run a point for a moment; nothing if it does not get far enough to tell, or fails.
+
+    Raises
+    ------
+    ShallowsError
+        If it needs more memory than there is, by what is known before it is built.
+    """
+    refuse_too_large(source.load())
     start = time.perf_counter()
     child = Child(run_briefly, source)
     try:
@@ -223,46 +229,3 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
         f"are free; the largest, {describe(point.source.labels)}, takes {size(largest * 1e6)}",
         remedy,
     )
-
-
-def available_mb() -> float:
-    """Memory that is free for us: the machine's, or less if a control group limits us."""
-    meminfo = _numbers(Path("/proc/meminfo"))
-    free = meminfo["MemAvailable"] * 1024 if "MemAvailable" in meminfo else float("inf")
-    for folder in _control_groups():
-        with contextlib.suppress(OSError, ValueError):
-            limit, usage = _limit(folder)
-            # Pages of files that nobody has used lately can be had back.
-            statistics = _numbers(folder / "memory.stat")
-            idle = statistics.get("total_inactive_file", statistics.get("inactive_file", 0))
-            free = min(free, limit - usage + idle)
-    return free / 1e6
-
-
-def _limit(folder: Path) -> tuple[int, int]:
-    """What a control group may use and uses, by version 2 or 1; `max`, no limit, is no number."""
-    names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
-    limit, usage = names[0] if (folder / names[0][0]).exists() else names[1]
-    return int((folder / limit).read_text()), int((folder / usage).read_text())
-
-
-def _control_groups() -> list[Path]:
-    """Folders of our control group and those around it, of version 1 or 2."""
-    found: list[Path] = []
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, kind, path = line.split(":", 2)
-            if kind in {"", "memory"}:
-                root = Path("/sys/fs/cgroup", kind)
-                inside = root / path.lstrip("/")
-                found += [inside, *(parent for parent in inside.parents if parent.is_relative_to(root))]
-    return found
-
-
-def _numbers(path: Path) -> dict[str, int]:
-    """Lines of a name and a number."""
-    try:
-        lines = [line.replace(":", " ").split() for line in path.read_text().splitlines()]
-    except OSError:
-        return {}
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}

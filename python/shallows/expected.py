@@ -3,12 +3,14 @@
 docs/claims.md describes the file.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shallows import claim_types
+from shallows.bounded import parse_toml, quoted, read_text
+from shallows.claim_types import Rule
 from shallows.cli import FIGURES
 from shallows.errors import ShallowsError
 from shallows.measures import check
@@ -195,17 +197,18 @@ def read(folder: Path) -> Paper:
     """Read and check `expected.toml`; its errors name the claim and what is allowed."""
     path = folder / FILE
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        document = parse_toml(read_text(path, remedy=DESCRIBED))
+    except ValueError as error:
         raise _refuse(path, str(error)) from None
     if unknown := sorted(document.keys() - {"title", "experiment", "claim"}):
         raise _refuse(path, f"unknown key {unknown[0]}; expected one of title, experiment, claim")
     if not isinstance(document.get("title"), str):
         raise _refuse(path, "there is no title")
-    experiments = {
-        name: _experiment(path, name, table) for name, table in document.get("experiment", {}).items()
-    }
-    claims = [_claim(path, number, table) for number, table in enumerate(document.get("claim", []), 1)]
+    tables, listed = document.get("experiment", {}), document.get("claim", [])
+    if not isinstance(tables, dict) or not isinstance(listed, list):
+        raise _refuse(path, "it consists of tables [experiment.NAME] and [[claim]]")
+    experiments = {name: _experiment(path, name, table) for name, table in tables.items()}
+    claims = [_claim(path, number, table) for number, table in enumerate(listed, 1)]
     names = [claim.id for claim in claims]
     for claim in claims:
         if names.count(claim.id) > 1:
@@ -228,36 +231,38 @@ def read(folder: Path) -> Paper:
 
 
 def _experiment(path: Path, name: str, table: Any) -> Experiment:
-    known = {each.name for each in fields(Experiment)} - {"name"}
-    _check_keys(path, f'experiment "{name}"', table, known, {"figures", "scenario"})
+    what = f"experiment {quoted(name)}"
+    _check(path, what, table, claim_types.EXPERIMENT, {"figures", "scenario"})
     quick = table.get("quick", {})
-    _check_keys(path, f'experiment "{name}", quick', quick, {"set", "only"}, set())
+    _check(path, f"{what}, quick", quick, claim_types.QUICK)
     drawings = table.get("draw", [])
     for drawing in drawings:
-        _check_keys(
-            path, f'experiment "{name}", draw', drawing, {each.name for each in fields(Drawing)}, {"figure"}
-        )
+        _check(path, f"{what}, draw", drawing, claim_types.DRAWING, {"figure"})
         if drawing["figure"] not in FIGURES:
             raise _refuse(
                 path,
-                f'experiment "{name}": unknown figure "{drawing["figure"]}"; '
-                f"expected one of {', '.join(FIGURES)}",
+                f"{what}: unknown figure {quoted(drawing['figure'])}; expected one of {', '.join(FIGURES)}",
             )
     for metric in table.get("show", []):
         _check_metric(path, f'experiment "{name}"', metric)
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
-        raise _refuse(path, f'experiment "{name}" has no axis, along which it could show anything')
+        raise _refuse(path, f"{what} has no axis, along which it could show anything")
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
 
 
 def _claim(path: Path, number: int, table: Any) -> Claim:
-    what = f'claim "{table["id"]}"' if isinstance(table, dict) and "id" in table else f"claim {number}"
-    kind = table.get("kind") if isinstance(table, dict) else None
-    if kind not in KINDS:
-        raise _refuse(path, f'{what}: unknown kind "{kind}"; expected one of {", ".join(KINDS)}')
+    what = f"claim {number}"
+    if not isinstance(table, dict):
+        raise _refuse(path, f"{what} is not a table")
+    if isinstance(table.get("id"), str):
+        what = f"claim {quoted(table['id'])}"
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise _refuse(path, f"{what}: unknown kind {quoted(str(kind))}; expected one of {', '.join(KINDS)}")
     may, must = KINDS[kind]
-    _check_keys(path, what, table, COMMON | may, NEEDED | must)
+    rules = {key: rule for key, rule in claim_types.CLAIM.items() if key in COMMON | may}
+    _check(path, what, table, rules, NEEDED | must)
     if kind == "value" and ("expected" in table) == ("points" in table):
         raise _refuse(path, f"{what}: needs either expected or points")
     tolerances = ("relative", "absolute", "factor", "steps")
@@ -265,10 +270,8 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: a tolerance needs its reason, because")
     if table.get("change", "relative") not in {"relative", "difference"}:
         raise _refuse(
-            path, f'{what}: unknown change "{table["change"]}"; expected one of relative, difference'
+            path, f"{what}: unknown change {quoted(table['change'])}; expected one of relative, difference"
         )
-    if not all(isinstance(point, list) and len(point) == 2 for point in table.get("points", [])):
-        raise _refuse(path, f"{what}: points are pairs of a place on the axis and a number")
     if table.get("extreme", "lowest") not in {"lowest", "highest"}:
         raise _refuse(path, f"{what}: extreme is either lowest or highest")
     if "points" in table and ("at" in table or "extreme" in table):
@@ -277,23 +280,35 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
     return Claim(**table)
 
 
-def _check_metric(path: Path, what: str, metric: Any) -> None:
-    if not isinstance(metric, str):
-        raise _refuse(path, f"{what}: a metric is a string, not {metric!r}")
+def _check_metric(path: Path, what: str, metric: str) -> None:
     try:
         check(metric)
     except ShallowsError as error:
         raise ShallowsError(f"{path}: {what}: {error.message}", error.remedy) from None
 
 
-def _check_keys(path: Path, what: str, table: Any, known: set[str], needed: set[str]) -> None:
+def _check(
+    path: Path,
+    what: str,
+    table: Any,
+    rules: Mapping[str, Rule],
+    needed: frozenset[str] | set[str] = frozenset(),
+) -> None:
+    """Refuse a table that has other keys, lacks one, or has a value that its key does not take."""
     if not isinstance(table, dict):
         raise _refuse(path, f"{what} is not a table")
-    if unknown := sorted(table.keys() - known):
-        raise _refuse(path, f"{what}: unknown key {unknown[0]}; expected one of {', '.join(sorted(known))}")
+    if unknown := sorted(table.keys() - rules.keys()):
+        raise _refuse(path, f"{what}: unknown key {unknown[0]}; expected one of {', '.join(sorted(rules))}")
     if missing := sorted(needed - table.keys()):
         raise _refuse(path, f"{what}: there is no {missing[0]}")
+    for key, value in table.items():
+        fits, kind = rules[key]
+        if not fits(value):
+            raise _refuse(path, f"{what}: {key} is not {kind}")
+
+
+DESCRIBED = "docs/claims.md describes the file"
 
 
 def _refuse(path: Path, message: str) -> ShallowsError:
-    return ShallowsError(f"{path}: {message}", "docs/claims.md describes the file")
+    return ShallowsError(f"{path}: {message}", DESCRIBED)

@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 
 MANIFEST = "manifest.json"
@@ -151,7 +152,7 @@ def _again(folder: Path, environment: dict[str, Any]) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """A document of ours; empty if it is not there or cannot be read."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        document = parse_json(read_text(path, remedy=""))
+    except (ShallowsError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}

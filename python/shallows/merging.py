@@ -1,11 +1,11 @@
 """Shards of a sweep, gathered into one folder."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import RunFolder, check_writable, failure
 from shallows.manifest import MANIFEST, holds, unfit
@@ -83,7 +83,7 @@ def different(one: Path, other: Path) -> str | None:
 
 def _results(path: Path) -> Any:
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = parse_json(read_text(path, remedy="the folder is damaged: remove it"))
     except ValueError as error:
         raise ShallowsError(f"{path} cannot be read: {error}", "the folder is damaged: remove it") from None
     if isinstance(summary, dict) and isinstance(engine := summary.get("engine"), dict):

@@ -11,12 +11,12 @@ The `[sweep]` table of a scenario file::
 
 import itertools
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import parse_json, parse_toml, read_text
 from shallows.claims import writer_of
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.folder import write_whole
@@ -134,8 +134,8 @@ def _read_table(
         return ShallowsError(f"{source.file}: {message}", "docs/scenario.md shows a [sweep] table")
 
     try:
-        table = tomllib.loads(source.text).get("sweep")
-    except tomllib.TOMLDecodeError as error:
+        table = parse_toml(source.text).get("sweep")
+    except ValueError as error:
         raise refuse(str(error)) from None
     if not isinstance(table, dict):
         raise ShallowsError(
@@ -230,9 +230,9 @@ def inside_sweep(folder: Path) -> list[Path]:
 def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
     try:
-        points = json.loads((folder / INDEX).read_text(encoding="utf-8"))["points"]
+        points = parse_json(read_text(folder / INDEX, remedy=""))["points"]
         return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (ShallowsError, ValueError, LookupError, TypeError):
         return []
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import write_note
 from shallows.manifest import finished_hash
@@ -153,8 +154,8 @@ def _left_s(document: dict[str, Any], done: Sequence[str]) -> float | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = parse_json(read_text(path, remedy="remove it"))
+    except ValueError as error:
         raise ShallowsError(f"{path} cannot be read: {error}") from None
     wanted = {"running", "failed", "ran", "packet_hops", "process", "points", "started", "updated"}
     if not (isinstance(document, dict) and document.keys() >= wanted):

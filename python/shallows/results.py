@@ -1,11 +1,11 @@
 """Finished runs, read back from their folders."""
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shallows.bounded import parse_json, quoted, read_text
 from shallows.errors import ShallowsError
 from shallows.manifest import check
 
@@ -13,6 +13,41 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shallows.series import Series
+
+
+DAMAGED = "the folder is damaged: run its scenario again"
+
+SUMMARY: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "seed": int,
+    "simulated_s": (int, float),
+    "flows": dict,
+    "fct_us": dict,
+    "packets": dict,
+    "engine": dict,
+    "marking_curves": list,
+    "notes": list,
+    "warnings": list,
+}
+"""Of what type that is which nearly all that reads a summary asks for."""
+
+
+class DamagedError(ShallowsError, KeyError):
+    """A document of a run lacks what every such document has."""
+
+
+class Document(dict[str, Any]):
+    """An object of a document of a run. What it lacks is an error that says where."""
+
+    def __init__(self, path: Path, found: Mapping[str, Any]) -> None:
+        super().__init__(found)
+        self.path = path
+
+    def __missing__(self, key: str) -> Any:
+        raise DamagedError(f"{self.path} has no {quoted(str(key))}", DAMAGED)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Document, (self.path, dict(self))
 
 
 class Run:
@@ -55,7 +90,11 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The results in numbers: `summary.json`."""
-        return self._document("summary.json")
+        summary = self._document("summary.json")
+        for key, kind in SUMMARY.items():
+            if key in summary and not isinstance(summary[key], kind):
+                raise self._unreadable("summary.json", ValueError(f"{key} is not what it was"))
+        return summary
 
     @property
     def problems(self) -> list[dict[str, str]]:
@@ -172,9 +211,10 @@ class Run:
         return self._table(name) if (self.path / name).exists() else None
 
     def _document(self, name: str) -> dict[str, Any]:
+        path = self.path / name
         try:
-            document = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            document = parse_json(read_text(path, remedy=DAMAGED), lambda found: Document(path, found))
+        except ValueError as error:
             raise self._unreadable(name, error) from None
         if not isinstance(document, dict):
             raise self._unreadable(name, ValueError("not an object"))
@@ -183,16 +223,19 @@ class Run:
     def _table(self, name: str) -> "pl.DataFrame":
         import polars as pl
 
+        from shallows.frames import Frame
+
+        path = self.path / name
         try:
-            return pl.read_parquet(self.path / name)
+            if path.exists() and not path.is_file():
+                raise OSError("it is not a file")
+            return Frame(pl.read_parquet(path))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise self._unreadable(name, error) from None
 
     def _unreadable(self, name: str, error: Exception) -> ShallowsError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return ShallowsError(
-            f"{self.path / name} cannot be read: {reason}", "the folder is damaged: run its scenario again"
-        )
+        return ShallowsError(f"{self.path / name} cannot be read: {reason}", DAMAGED)
 
 
 def describe(labels: dict[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 import json
 import platform
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +10,12 @@ from typing import Any
 
 from shallows import _core
 from shallows.about import build
+from shallows.bounded import read_text
 from shallows.claims import Claim
 from shallows.errors import ClaimLostError, DefectError, ShallowsError
 from shallows.folder import RunFolder, failure, run_name
 from shallows.manifest import FORMAT, holds, is_run_of, write_manifest
+from shallows.memory import peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.results import Run
 
 STEP_MS = 100
@@ -40,18 +40,8 @@ class Source:
         cls, path: str | Path, overrides: tuple[tuple[str, str], ...] = (), seed: int | None = None
     ) -> "Source":
         """Read a scenario file."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ShallowsError(
-                f"{path} is not UTF-8 text (byte {error.start})", "a scenario is a TOML file in UTF-8"
-            ) from None
-        except OSError as error:
-            raise ShallowsError(
-                f"{path} cannot be read: {error.strerror}",
-                "name a scenario file, or try `shallows demo` first",
-            ) from None
-        return cls(str(path), text, overrides, seed)
+        remedy = "name a scenario file, TOML in UTF-8, or try `shallows demo` first"
+        return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
     def load(self, base: Path | None = None) -> _core.Experiment:
         """Parse and check it; files that it names are looked for in `base`, by default its own folder."""
@@ -116,7 +106,13 @@ def execute(
     """Run an experiment and write its folder, which replaces an older one.
 
     `claim` is the right to do that, if there is one already.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be written, or the machine has not the memory that the run needs.
     """
+    refuse_too_large(experiment)
     with RunFolder(destination, claim) as folder:
         path = folder.path
         try:
@@ -155,6 +151,7 @@ def _simulate(
                 on_progress(progress)
             if progress["done"]:
                 break
+            refuse_growth(simulation, progress["simulated_s"])
         results = simulation.finish()
         wall = time.perf_counter() - start
         summary: dict[str, Any] = json.loads(results.summary())
@@ -169,21 +166,9 @@ def _simulate(
     engine["peak_rss_mb"] = round(peak_memory_mb(), 1)
     summary["marking_curves"] = json.loads(experiment.marking_curves())
     summary["notes"] = experiment.notes()
+    summary["observations"] = results.observations()
     summary["warnings"] = experiment.warnings() + results.warnings()
     return summary, results
-
-
-def peak_memory_mb() -> float:
-    """The most memory that this process has used."""
-    try:
-        # Linux's getrusage counts what was there before exec: the memory of the process that started us.
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
-    except (OSError, LookupError):
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # getrusage(2): KiB on Linux, bytes on macOS.
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def _environment(source: Source, experiment: _core.Experiment) -> dict[str, Any]:

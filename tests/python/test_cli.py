@@ -103,7 +103,7 @@ def test_unwritable_output_is_refused_before_the_run(shell: Shell, endless: Path
             ["run", "small.toml", "--set", "nonsense"],
             ["'nonsense' is not KEY=VALUE, such as workload.0.load=0.6"],
         ),
-        (["run", "small.toml", "--seed", "-1"], ["'-1' is not a whole number"]),
+        (["run", "small.toml", "--seed", "-1"], ['"-1" is not a whole number']),
         (["sweep", "small.toml"], ["small.toml has no [sweep] table", "shallows run small.toml"]),
         (["sweep", "small.toml", "--jobs", "0"], ["must be at least 1"]),
         (["report", "."], ["shallows: . holds no finished run"]),

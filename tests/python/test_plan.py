@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows import estimate
+from shallows import estimate, memory
 from shallows.errors import ShallowsError
 from shallows.estimate import Cost
 from shallows.points import Point, plan
@@ -69,13 +69,13 @@ def test_what_cannot_fit_is_refused_with_what_does(many: Path, monkeypatch: pyte
 
 
 def test_a_control_group_limits_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "_control_groups", lambda: [tmp_path])
+    monkeypatch.setattr(memory, "_control_groups", lambda: [tmp_path])
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("300000000\n")
-    assert estimate.available_mb() > 100
+    assert memory.available_mb() > 100
     (tmp_path / "memory.max").write_text("400000000\n")
     (tmp_path / "memory.stat").write_text("anon 250000000\ninactive_file 50000000\n")
-    assert estimate.available_mb() == pytest.approx(150.0)
+    assert memory.available_mb() == pytest.approx(150.0)
 
 
 def test_the_live_view_says_done_failed_running_speed_and_time_left() -> None:

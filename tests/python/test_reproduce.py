@@ -279,7 +279,7 @@ def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: s
     [
         ("expected = 1\nrelative = 0.1", "a tolerance needs its reason, because"),
         ("expected = 1\npoints = [[0.3, 1]]", "needs either expected or points"),
-        ("points = [0.3, 1]", "points are pairs of a place on the axis and a number"),
+        ("points = [0.3, 1]", "points is not a list of pairs: a place on the axis and a number"),
         ("level = 1", "unknown key level"),
         ('expected = 1\nextreme = "most"', "extreme is either lowest or highest"),
         ('expected = 1\nchange = "ratio"', 'unknown change "ratio"; expected one of relative, difference'),

@@ -109,6 +109,10 @@ class Broken:
 
     name, seed, hash = "broken", 42, "0" * 64
 
+    def footprint(self) -> str:
+        """It needs nothing."""
+        return "[]"
+
     def simulate(self, _folder: Path) -> "Broken":
         """Begin."""
         return self

@@ -116,6 +116,8 @@ pub struct ParseUnitError {
     found: String,
     expected: &'static str,
     problem: &'static str,
+    /// The same in a unit that was probably meant.
+    meant: Option<String>,
     units: &'static [Suffix],
 }
 
@@ -123,7 +125,8 @@ impl fmt::Display for ParseUnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units: Vec<_> = self.units.iter().map(|unit| unit.0).collect();
         let Self { found, expected, problem, .. } = self;
-        write!(f, "\"{found}\" is not {expected}: {problem} (units: {})", units.join(", "))
+        let hint = self.meant.as_ref().map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
+        write!(f, "\"{found}\" is not {expected}: {problem}{hint} (units: {})", units.join(", "))
     }
 }
 
@@ -135,15 +138,17 @@ pub(crate) fn parse_quantity(
     expected: &'static str,
     units: &'static [Suffix],
 ) -> Result<u64, ParseUnitError> {
-    let fail = |problem| ParseUnitError { found: text.to_owned(), expected, problem, units };
+    let fail = |problem| ParseUnitError { found: text.to_owned(), expected, problem, meant: None, units };
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (number, unit) = (text[..split].replace('_', ""), text[split..].trim_start());
     if number.is_empty() {
         return Err(fail("it must begin with a number that is not negative"));
     }
-    let &(_, factor) =
-        units.iter().find(|known| known.0 == unit).ok_or_else(|| fail("the unit is missing or unknown"))?;
+    let &(_, factor) = units.iter().find(|known| known.0 == unit).ok_or_else(|| ParseUnitError {
+        meant: meant(unit, units).map(|unit| format!("{number}{unit}")),
+        ..fail("the unit is missing or unknown")
+    })?;
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let digits = format!("{whole}{fraction}");
     let value: u128 = digits.parse().map_err(|_| fail("the number cannot be read"))?;
@@ -156,6 +161,36 @@ pub(crate) fn parse_quantity(
         return Err(fail("finer than the smallest unit"));
     }
     u64::try_from(product / scale).map_err(|_| fail("too large"))
+}
+
+/// The unit that `unit` is another spelling of: `gbps`, `Gbit/s`, `Gb/s` and `G` of `Gbps`, `kb` and `KBytes` of `KB`,
+/// `µs`, `usec` and `microseconds` of `us`.
+fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
+    let mut plain = unit.to_lowercase().replace(['µ', 'μ'], "u");
+    for (long, short) in [("kilo", "k"), ("mega", "m"), ("giga", "g"), ("tera", "t")] {
+        plain = plain.replace(long, short);
+    }
+    for (long, short) in [("pico", "p"), ("nano", "n"), ("micro", "u"), ("milli", "m")] {
+        plain = plain.replace(long, short);
+    }
+    for (long, short) in
+        [("seconds", "s"), ("second", "s"), ("secs", "s"), ("sec", "s"), ("bytes", "b"), ("byte", "b")]
+    {
+        plain = plain.replace(long, short);
+    }
+    for (long, short) in
+        [("bits/s", "bps"), ("bit/s", "bps"), ("b/s", "bps"), ("bits", "bps"), ("bit", "bps")]
+    {
+        plain = plain.replace(long, short);
+    }
+    if plain.is_empty() {
+        return None;
+    }
+    let spelled = |&&(known, _): &&Suffix| {
+        let known = known.to_lowercase();
+        known == plain || ["b", "ps", "bps"].iter().any(|rest| known == format!("{plain}{rest}"))
+    };
+    units.iter().find(spelled).map(|known| known.0)
 }
 
 /// Print `value` in the largest unit that shows it exactly with at most three decimals.
@@ -245,13 +280,34 @@ mod tests {
         let error = "100Gb".parse::<Rate>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "\"100Gb\" is not a rate such as \"100Gbps\": the unit is missing or unknown \
+            "\"100Gb\" is not a rate such as \"100Gbps\": the unit is missing or unknown; did you mean \"100Gbps\"? \
              (units: bps, Kbps, Mbps, Gbps, Tbps)"
         );
         assert!("720kb".parse::<Bytes>().is_err());
         assert!("0.5B".parse::<Bytes>().is_err());
         assert!("1.2.3KB".parse::<Bytes>().is_err());
         assert!("99999999999999999999999999999999999999999TB".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn another_spelling_of_a_unit_is_recognised() {
+        for (text, meant) in
+            [("10gbps", "10Gbps"), ("10 Gbit/s", "10Gbps"), ("10G", "10Gbps"), ("2.5gb/s", "2.5Gbps")]
+        {
+            let error = text.parse::<Rate>().unwrap_err().to_string();
+            assert!(error.contains(&format!("did you mean \"{meant}\"?")), "{error}");
+        }
+        for (text, meant) in [("720kb", "720KB"), ("3mib", "3MiB"), ("9K", "9KB"), ("1 kilobyte", "1KB")] {
+            let error = text.parse::<Bytes>().unwrap_err().to_string();
+            assert!(error.contains(&format!("did you mean \"{meant}\"?")), "{error}");
+        }
+        for (text, meant) in [("5 usec", "5us"), ("5µs", "5us"), ("5 MS", "5ms"), ("1 second", "1s")] {
+            let error = text.parse::<Duration>().unwrap_err().to_string();
+            assert!(error.contains(&format!("did you mean \"{meant}\"?")), "{error}");
+        }
+        for text in ["10", "10parsec", "10x"] {
+            assert!(!text.parse::<Rate>().unwrap_err().to_string().contains("did you mean"), "{text}");
+        }
     }
 
     #[test]

@@ -2,16 +2,17 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use shallows_scenario::Experiment;
-use shallows_sim::{Simulation, Sink};
+use shallows_sim::{Simulation, Sink, footprint};
 
 use crate::defect::{ScenarioError, guard};
-use crate::simulation::PySimulation;
+use crate::interrupt::interruptible;
+use crate::simulation::{PySimulation, describe_needs};
 
 /// What can run: a checked scenario with every default filled in.
 #[pyclass(name = "Experiment", module = "shallows._core", frozen)]
@@ -22,15 +23,27 @@ pub(crate) struct PyExperiment(Experiment);
 #[pyo3(signature = (text, file, base, overrides, seed))]
 pub(crate) fn load(
     py: Python<'_>,
-    text: &str,
-    file: &str,
-    base: &str,
+    text: String,
+    file: String,
+    base: PathBuf,
     overrides: Vec<(String, String)>,
-    seed: Option<u64>,
+    seed: Option<Bound<'_, PyAny>>,
 ) -> PyResult<PyExperiment> {
-    let loaded =
-        py.detach(|| guard(|| shallows_scenario::load(text, file, Path::new(base), &overrides, seed)))?;
+    let seed = seed.map(|seed| read_seed(&seed)).transpose()?;
+    let loaded = interruptible(py, move || shallows_scenario::load(&text, &file, &base, &overrides, seed))?;
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+/// A seed, if it is one that has 64 bits: the scenario knows the rest.
+fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+    seed.extract().map_err(|_| {
+        let text = seed.repr().map_or_else(|_| "of thousands of digits".to_owned(), |text| text.to_string());
+        let shown: String = text.chars().take(40).collect();
+        ScenarioError::new_err(format!(
+            "seed {shown} is no whole number from 0 to {}",
+            shallows_scenario::MAX_SEED
+        ))
+    })
 }
 
 #[pymethods]
@@ -52,6 +65,11 @@ impl PyExperiment {
             json!([self.0.resolved(), self.0.inputs(), self.0.seed, env!("SHALLOWS_SOURCE_HASH")]).to_string()
         })?;
         Ok(Sha256::digest(identity).iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// What a run takes of memory at the least, as a JSON list of `what`, `bytes` and `remedy`, largest first.
+    fn footprint(&self) -> PyResult<String> {
+        guard(|| describe_needs(&footprint(&self.0)))
     }
 
     /// The scenario with every default spelled out, as JSON.
@@ -84,13 +102,13 @@ impl PyExperiment {
     #[pyo3(signature = (folder=None))]
     fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>) -> PyResult<PySimulation> {
         let experiment = self.0.clone();
-        let open = |name: &str| -> io::Result<Sink> {
+        let open = move |name: &str| -> io::Result<Sink> {
             match &folder {
                 Some(folder) => Ok(Box::new(File::create(folder.join(format!("{name}.pcapng")))?)),
                 None => Ok(Box::new(io::sink())),
             }
         };
-        let begun = py.detach(|| guard(|| Simulation::capturing(experiment, open)))?;
+        let begun = interruptible(py, move || Simulation::capturing(experiment, open))?;
         Ok(PySimulation::new(begun?))
     }
 }

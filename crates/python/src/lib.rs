@@ -5,6 +5,7 @@
 
 mod defect;
 mod experiment;
+mod interrupt;
 mod report;
 mod simulation;
 

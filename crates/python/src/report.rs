@@ -30,6 +30,11 @@ impl PyReport {
         guard(|| self.0.warnings())
     }
 
+    /// What is as it should be and yet worth knowing.
+    fn observations(&self) -> PyResult<Vec<String>> {
+        guard(|| self.0.observations())
+    }
+
     /// Names of the tables that this run has.
     fn tables(&self) -> Vec<&'static str> {
         self.0.tables()

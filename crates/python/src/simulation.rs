@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::json;
-use shallows_sim::{Progress, Simulation};
+use shallows_sim::{Need, Progress, Simulation};
 
 use crate::defect::guard;
 use crate::report::PyReport;
@@ -54,6 +54,14 @@ impl PySimulation {
         Ok(describe(&progress))
     }
 
+    /// What the records of the run take of memory so far, as the JSON list of [`crate::experiment::PyExperiment::footprint`].
+    fn held(&self) -> PyResult<String> {
+        let simulation = self.take()?;
+        let held = guard(|| describe_needs(&simulation.held()))?;
+        self.put_back(simulation);
+        Ok(held)
+    }
+
     /// Close the books of the run.
     fn finish(&self, py: Python<'_>) -> PyResult<PyReport> {
         let simulation = self.take()?;
@@ -71,6 +79,12 @@ fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
             return progress;
         }
     }
+}
+
+/// A JSON list of what takes memory, how many bytes, and what makes it less, largest first.
+pub(crate) fn describe_needs(needs: &[Need]) -> String {
+    let each = |need: &Need| json!({"what": need.what, "bytes": need.bytes, "remedy": need.remedy});
+    json!(needs.iter().map(each).collect::<Vec<_>>()).to_string()
 }
 
 fn describe(progress: &Progress) -> String {

@@ -1,5 +1,6 @@
 //! Gathers the problems of a scenario, so that its author sees all of them at once.
 
+use std::io::Read;
 use std::path::Path;
 
 use crate::document::{Document, parse_path};
@@ -63,15 +64,22 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// The text of a regular file, without the byte-order mark that spreadsheets put before it.
 fn read_text(path: &Path) -> Result<String, String> {
-    let meta = std::fs::metadata(path).map_err(|error| format!("{} ({})", error, path.display()))?;
-    if !meta.is_file() {
-        return Err(format!("{} is not a file", path.display()));
+    let place = |error: std::io::Error| format!("{} ({})", error, path.display());
+    // Before it is opened: a pipe waits for whoever writes to it.
+    if !std::fs::metadata(path).map_err(place)?.is_file() {
+        let message = "is a folder, pipe, socket or device; name a file";
+        return Err(format!("{} {message}", path.display()));
     }
-    if meta.len() > MAX_INPUT {
-        return Err(format!("it is larger than 1 GiB ({} bytes)", meta.len()));
+    let mut text = String::new();
+    // Some files of the kernel say that they are empty and never end.
+    let file = std::fs::File::open(path).map_err(place)?;
+    file.take(MAX_INPUT + 1).read_to_string(&mut text).map_err(place)?;
+    if text.len() as u64 > MAX_INPUT {
+        return Err("it is larger than 1 GiB".to_owned());
     }
-    std::fs::read_to_string(path).map_err(|error| format!("{} ({})", error, path.display()))
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// FNV-1a, 64 bit.

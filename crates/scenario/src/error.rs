@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, and where: file, line, column, key, what was found and what is allowed.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A scenario that cannot run, with every problem that was found.
@@ -45,15 +46,16 @@ impl std::error::Error for ScenarioError {}
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.set, self.line) {
-            (Some(option), _) => write!(f, "--set {option}: ")?,
+            (Some(option), _) => write!(f, "--set {}: ", shorten(option))?,
             (None, 0) => write!(f, "{}: ", self.file)?,
             (None, line) => write!(f, "{}:{line}:{}: ", self.file, self.column)?,
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", shorten(&self.key))?;
         }
-        f.write_str(&self.message)?;
-        if self.set.is_none() && self.line > 0 {
+        f.write_str(&shorten(&self.message))?;
+        let fits = self.source_line.len() <= LONGEST_LINE;
+        if self.set.is_none() && self.line > 0 && fits {
             let margin = " ".repeat(self.line.to_string().len());
             // Tabs stay tabs, so that the caret stands below its character.
             let lead: String = self
@@ -66,6 +68,47 @@ impl fmt::Display for Problem {
         }
         Ok(())
     }
+}
+
+/// A line of a scenario that is longer is not shown.
+const LONGEST_LINE: usize = 400;
+/// Likewise, a word of a message: what it repeats may be anything.
+const LONGEST_WORD: usize = 200;
+/// A number with more digits is shown with few.
+const MOST_DIGITS: usize = 40;
+
+/// A message in which words are as long as a line can hold, and numbers legible: 1e308 has 309 digits.
+fn shorten(message: &str) -> Cow<'_, str> {
+    if message.split_whitespace().all(|word| word.len() <= MOST_DIGITS) {
+        return Cow::Borrowed(message);
+    }
+    let words = message.split(' ').map(|word| {
+        let word = with_short_numbers(word);
+        match word.char_indices().nth(LONGEST_WORD) {
+            Some((end, _)) => format!("{}…", &word[..end]),
+            None => word,
+        }
+    });
+    Cow::Owned(words.collect::<Vec<_>>().join(" "))
+}
+
+fn with_short_numbers(word: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let mut made = String::new();
+    let mut rest = word;
+    while let Some(start) = rest.find(is_digit) {
+        let (before, from) = rest.split_at(start);
+        let (number, after) = from.split_at(from.find(|c| !is_digit(c)).unwrap_or(from.len()));
+        made.push_str(before);
+        match number.parse::<f64>() {
+            Ok(value) if number.len() > MOST_DIGITS && value.is_finite() => {
+                made.push_str(&format!("{value:e}"))
+            }
+            _ => made.push_str(number),
+        }
+        rest = after;
+    }
+    made + rest
 }
 
 /// Of `known`, the name that `found` was probably meant to be.

@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::spec::Spec;
 use crate::topology::Network;
-use crate::workload::{Classed, Classes, Generator, Workload};
+use crate::workload::{Arrivals, Classed, Classes, Generator, Workload};
 
 /// A checked scenario under one seed.
 #[derive(Clone, Debug)]
@@ -72,6 +72,12 @@ impl Experiment {
     /// How many flows will have arrived in the end, if that is known and the run does not end before.
     pub fn expected_flows(&self) -> Option<u64> {
         self.generators.iter().map(Generator::expected_flows).sum()
+    }
+
+    /// What each workload will have sent by the end of the run on average, as far as that depends on nothing that
+    /// happens in it.
+    pub fn arrivals(&self) -> Vec<Arrivals> {
+        self.generators.iter().map(|generator| generator.arrivals(self.stop.at)).collect()
     }
 
     /// By workload that sends flows: whether it asks queries.

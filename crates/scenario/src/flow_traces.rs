@@ -1,9 +1,8 @@
 //! `[[measure.flow_traces]]`, checked: which flows are recorded.
 
-use shallows_core::Duration;
-
 use crate::check::Checker;
 use crate::experiment::{FlowChoice, FlowTrace};
+use crate::ports::SHORTEST_INTERVAL;
 use crate::quantity::Every;
 use crate::spec::{self, Spec, Workload};
 
@@ -18,9 +17,11 @@ pub(crate) fn build(spec: &Spec, flows: Option<u64>, checker: &mut Checker<'_>) 
             Every::Event => None,
             Every::Interval(time) => Some(time),
         };
-        checker.require(every.is_none_or(|every| every > Duration::ZERO), &format!("{key}.every"), || {
-            "an interval of no length never ends; above 0s, or \"event\"".to_owned()
-        });
+        checker.require(
+            every.is_none_or(|every| every >= SHORTEST_INTERVAL),
+            &format!("{key}.every"),
+            || "the interval is too short; at least 1ns, or \"event\"".to_owned(),
+        );
         check_numbers(&trace.flows, &format!("{key}.flows"), flows, checker);
         made.extend(choice(trace, &key, &spec.workload, checker).map(|choice| FlowTrace { choice, every }));
     }

@@ -32,5 +32,6 @@ pub use experiment::{
 };
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};
+pub use spec::MAX_SEED;
 pub use topology::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes};
-pub use workload::{Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};
+pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

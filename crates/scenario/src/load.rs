@@ -151,9 +151,8 @@ fn check_measure(measure: &spec::Measure, checker: &mut Checker<'_>) {
     checker.require(measure.bins.is_sorted_by(|a, b| a < b), "measure.bins", || {
         "the edges must ascend, such as [\"100KB\", \"10MB\"]".to_owned()
     });
-    // A shorter interval would record more than one sample per packet of the fastest link.
     checker.require(
-        measure.sample_queues.is_none_or(|every| every.0 >= Duration::from_nanos(1)),
+        measure.sample_queues.is_none_or(|every| every.0 >= ports::SHORTEST_INTERVAL),
         "measure.sample_queues",
         || "the interval is too short; at least 1ns".to_owned(),
     );

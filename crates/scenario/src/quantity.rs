@@ -587,7 +587,7 @@ mod tests {
         assert_eq!("720KB".parse(), Ok(Amount::Bytes(Bytes(720_000))));
         assert_eq!(
             "720kb".parse::<Amount>().unwrap_err(),
-            "\"720kb\" is not a size such as \"720KB\": the unit is missing or unknown \
+            "\"720kb\" is not a size such as \"720KB\": the unit is missing or unknown; did you mean \"720KB\"? \
              (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\""
         );
         assert_eq!(

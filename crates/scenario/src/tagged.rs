@@ -67,8 +67,10 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
     if known.contains(&kind.as_str()) {
         return Ok((kind, rest.unwrap_or_default()));
     }
-    let message =
-        format!("unknown {what} \"{kind}\"{}; expected one of {}", hint(&kind, known), quoted(known));
+    let message = match unmodelled(&kind) {
+        Some(_) => format!("\"{kind}\" is not modelled; expected one of {}", quoted(known)),
+        None => format!("unknown {what} \"{kind}\"{}; expected one of {}", hint(&kind, known), quoted(known)),
+    };
     Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
 
@@ -151,7 +153,10 @@ fn reword(message: &str) -> (Option<String>, String) {
         let found = known.remove(0);
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
         let allowed = if list.is_empty() { "there are none here".to_owned() } else { list.join(", ") };
-        let message = format!("unknown key{}; known here: {allowed}", hint(&found, &list));
+        let message = match unmodelled(&found) {
+            Some(name) => format!("{name} is not modelled; known here: {allowed}"),
+            None => format!("unknown key{}; known here: {allowed}", hint(&found, &list)),
+        };
         return (Some(found), message);
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
@@ -162,11 +167,21 @@ fn reword(message: &str) -> (Option<String>, String) {
         if !known.is_empty() {
             let found = known.remove(0);
             let list: Vec<&str> = known.iter().map(String::as_str).collect();
-            let hint = hint(&found, &list);
-            return (None, format!("\"{found}\" is unknown{hint}; expected one of {}", quoted(&list)));
+            let problem = match unmodelled(&found) {
+                Some(_) => "not modelled".to_owned(),
+                None => format!("unknown{}", hint(&found, &list)),
+            };
+            return (None, format!("\"{found}\" is {problem}; expected one of {}", quoted(&list)));
         }
     }
+    if let Some(text) = message
+        .strip_prefix("invalid type: string ")
+        .and_then(|rest| rest.strip_suffix(", expected a sequence"))
+    {
+        return (None, format!("found {text} where a list is expected: [{text}]"));
+    }
     let message = message
+        .replace("expected a sequence", "expected a list in brackets")
         .replace("expected u64", "expected a whole number that is not negative")
         .replace("expected u32", "expected a whole number from 0 to 4294967295")
         .replace("expected u16", "expected a whole number from 0 to 65535")
@@ -174,6 +189,52 @@ fn reword(message: &str) -> (Option<String>, String) {
         .replace("expected f64", "expected a number")
         .replace("expected a boolean", "expected true or false");
     (None, message)
+}
+
+/// What others model and we do not, in lower case: who asks for it has not mistyped.
+const NOT_MODELLED: [&str; 36] = [
+    "aqua",
+    "bbr",
+    "bbr2",
+    "bbr3",
+    "bolt",
+    "copa",
+    "dcqcn",
+    "dctcp-rdma",
+    "expresspass",
+    "homa",
+    "hpcc",
+    "hpcc-pint",
+    "hull",
+    "infiniband",
+    "l4s",
+    "ndp",
+    "pfabric",
+    "pfc",
+    "phost",
+    "pie",
+    "pint",
+    "poseidon",
+    "powertcp",
+    "qcn",
+    "quic",
+    "rdma",
+    "roce",
+    "rocev2",
+    "swift",
+    "tcp-prague",
+    "prague",
+    "timely",
+    "vegas",
+    "westwood",
+    "conga",
+    "letflow",
+];
+
+/// The name of something that others model and we do not, if `found` is one.
+fn unmodelled(found: &str) -> Option<&'static str> {
+    let plain = found.to_lowercase().replace('_', "-");
+    NOT_MODELLED.into_iter().find(|name| *name == plain)
 }
 
 fn quoted(names: &[&str]) -> String {

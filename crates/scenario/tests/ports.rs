@@ -132,7 +132,8 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.overrides",
         "[{ ports = ['up'], egress_drop = 'free' }]",
-        "switch.overrides[0].ports[0]: no such port is named \"up\"; one is \"switch0->host0\"",
+        "switch.overrides[0].ports[0]: no such port is named \"up\"; one is \"switch0->host0\", * \
+         stands for anything, and a kind for all its ports: to-host",
     ),
     (
         "switch.overrides",

@@ -9,6 +9,7 @@ mod datagram;
 mod event;
 mod flow;
 mod flow_tracer;
+mod footprint;
 mod gap;
 mod link;
 mod packet;
@@ -21,5 +22,6 @@ mod traffic;
 mod world;
 
 pub use capture::Sink;
+pub use footprint::{Need, footprint};
 pub use report::{FlowOutcome, Problem, QueryOutcome, Report};
 pub use simulation::{Progress, Simulation};

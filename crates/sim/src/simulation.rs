@@ -114,6 +114,10 @@ impl Simulation {
         }
     }
 
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
     /// Hand over what captures hold back: now and then, so that what goes wrong is heard of in time, and before
     /// [`Self::finish`].
     ///

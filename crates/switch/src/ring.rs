@@ -10,10 +10,15 @@ pub struct Ring<T> {
     len: usize,
 }
 
+impl<T> Ring<T> {
+    /// Slots of an empty ring.
+    pub const SMALLEST: usize = 4;
+}
+
 impl<T: Copy + Default> Ring<T> {
     /// An empty ring.
     pub fn new() -> Self {
-        Self { slots: vec![T::default(); 4].into_boxed_slice(), head: 0, len: 0 }
+        Self { slots: vec![T::default(); Self::SMALLEST].into_boxed_slice(), head: 0, len: 0 }
     }
 
     /// How many items wait.

@@ -1,9 +1,9 @@
 """What figures draw: runs by what distinguishes them, their tables and flows."""
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shallows.bounded import parse_toml
 from shallows.errors import ShallowsError, listed
 from shallows.results import Run, describe, on_axis
 
@@ -47,8 +47,8 @@ def labels(run: Run) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 

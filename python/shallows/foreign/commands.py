@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
-from rich.text import Text
-
 from shallows.cli import OK
-from shallows.console import console
+from shallows.console import console, print_notes
 from shallows.errors import ShallowsError
 from shallows.foreign import export
 from shallows.foreign.hpcc import import_hpcc
@@ -36,8 +34,7 @@ def _write(imported: Imported, options: argparse.Namespace) -> int:
     out = Path(options.out)
     paths = write(imported, out, force=options.force)
     screen = console()
-    for note in imported.notes:
-        screen.print(Text.assemble(("note: ", "bold"), note))
+    print_notes(imported.notes, screen)
     for path in paths:
         screen.print(str(path), soft_wrap=True)
     screen.print(f"run it: shallows run {out}", style="dim", soft_wrap=True)

@@ -1,6 +1,7 @@
 """HPCC's files from scenarios and runs: `topology.txt`, `flow.txt`, and `fct.txt`, which its scripts read."""
 
 import csv
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shallows.bounded import LARGEST_LIST, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, write_whole
 from shallows.foreign import writing
@@ -90,9 +92,10 @@ def _flows_of_scenario(source: Path, experiment: "Experiment") -> str:
     rows = []
     for workload in workloads:
         numbers = {name: number for number, name in enumerate(network["hosts"])}
-        with (source.parent / workload["path"]).open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file, skipinitialspace=True):
-                rows.append(_listed(row, numbers, workload["class"], source))
+        listed = source.parent / workload["path"]
+        text = read_text(listed, remedy="the engine has read it a moment ago: try again", most=LARGEST_LIST)
+        for row in csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True):
+            rows.append(_listed(row, numbers, workload["class"], source))
     ids = node_ids(network["hosts"], network["switches"])
     return _flow_lines(sorted(rows, key=lambda row: row[0]), ids)
 

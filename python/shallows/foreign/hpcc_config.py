@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import is_file
 from shallows.errors import ShallowsError
 from shallows.foreign import hpcc_keys as keys
 from shallows.foreign.ignoring import NOTHING, Ignored
@@ -36,7 +37,7 @@ class Config:
         line = self.lines[key]
         above = [self.file.parent, self.file.parent.parent]
         places = [folder / line.words[1] for folder in ([self.root] if self.root else above)]
-        found = next((place for place in places if place.is_file()), None)
+        found = next((place for place in places if is_file(place)), None)
         if found is None:
             raise line.error(
                 f"there is no file {', nor '.join(map(str, places))}",

@@ -20,6 +20,8 @@ KEYS = {
     "downlink_latency_ns": (1, 10**12),
 }
 """What a tier says, and the range of each."""
+MOST_CABLES = 1 << 20
+"""As the engine has it."""
 DEFAULTS = {"oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
 
 
@@ -51,6 +53,11 @@ def read_topology(path: Path) -> tuple[dict[str, Any], int]:
     aggs = _divide(tiers[0], "radix_up", tiers[1]["bundle"], "the bundle of tier 1")
     _check_down(tiers[1], tors, "ToR switches of a pod")
     _check_oversubscription(tiers[0], tiers[1])
+    # Before they are made: a few lines can describe more than any memory holds.
+    up = [tier["radix_up"] for tier in tiers[:-1]]
+    count = hosts + pods * (tors * up[0] + (aggs * up[1] if len(up) > 1 else 0))
+    if count > MOST_CABLES:
+        raise header.error("nodes", f"{count} links are too many", f"at most {MOST_CABLES}")
     cables = [
         Cable((f"host{h}", f"tor{h // tiers[0]['radix_down']}"), *_link(tiers[0])) for h in range(hosts)
     ]

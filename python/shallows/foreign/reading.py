@@ -3,12 +3,17 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
+from shallows import bounded
+from shallows.bounded import EXACT, LARGEST_LIST, quoted
 from shallows.errors import ShallowsError
 
 PS_PER_S = 10**12
+
+MOST_LINES, LONGEST_LINE = 1 << 22, 1 << 20
+"""Of a file, and characters of one: 131,072 switches stand in a line."""
 
 
 @dataclass(frozen=True)
@@ -30,41 +35,41 @@ class Line:
 
     def whole(self, name: str, text: str, least: int = 0, most: int = 2**63 - 1) -> int:
         """A whole number in a range."""
-        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
-            raise self.error(
-                f"{name} {_quoted(text)} is no such number", f"a whole number, {least} to {most}"
-            )
-        return int(text)
+        number = bounded.whole(text, least, most)
+        if number is None:
+            raise self.error(f"{name} {quoted(text)} is no such number", f"a whole number, {least} to {most}")
+        return number
 
     def decimal(self, name: str, text: str) -> Decimal:
-        """A number, exactly as written."""
+        """A number that is not negative, exactly as written; it and its exponent have at most 40 digits."""
         try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("NaN")
-        if not number.is_finite() or number < 0:
-            raise self.error(f"{name} {_quoted(text)} is no number", "write one that is not negative")
+            number = bounded.decimal(text)
+        except ValueError as error:
+            raise self.error(f"{name} {quoted(text)} {error}", "write one that is not negative") from None
+        if number < 0:
+            raise self.error(f"{name} {quoted(text)} is negative", "write one that is not")
         return number
 
     def picoseconds(self, name: str, text: str, unit_ps: int) -> int:
         """A time in units of so many picoseconds, which must come out even."""
-        time = self.decimal(name, text) * unit_ps
+        time = EXACT.multiply(self.decimal(name, text), Decimal(unit_ps))
         if time != int(time):
-            raise self.error(f"{name} {_quoted(text)} is no whole number of picoseconds", "round it")
+            raise self.error(f"{name} {quoted(text)} is no whole number of picoseconds", "round it")
         if time > 86_400 * PS_PER_S:
-            raise self.error(f"{name} {_quoted(text)} is longer than a day", "times are up to 86400 s")
+            raise self.error(f"{name} {quoted(text)} is longer than a day", "times are up to 86400 s")
         return int(time)
 
     def rate(self, text: str) -> int:
         """Bits per second of a rate as ns-3 has it: `100Gbps`, `100Gb/s`, or bits per second alone."""
         found = re.fullmatch(r"([0-9.eE+]+?)(?:([kKMGT]?)(b|B)(?:ps|/s))?", text)
         if found is None:
-            raise self.error(f"{_quoted(text)} is no rate", "write it as 100Gbps, or in bits per second")
+            raise self.error(f"{quoted(text)} is no rate", "write it as 100Gbps, or in bits per second")
         power = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}[found[2] or ""]
-        rate = self.decimal("the rate", found[1]) * 10**power * (8 if found[3] == "B" else 1)
+        unit = 10**power * (8 if found[3] == "B" else 1)
+        rate = EXACT.multiply(self.decimal("the rate", found[1]), Decimal(unit))
         if rate != int(rate) or not 10**6 <= rate <= 10**14:
             raise self.error(
-                f"{_quoted(text)} is out of range", "rates are whole bits per second, 1 Mbps to 100 Tbps"
+                f"{quoted(text)} is out of range", "rates are whole bits per second, 1 Mbps to 100 Tbps"
             )
         return int(rate)
 
@@ -72,7 +77,7 @@ class Line:
         """Picoseconds of a time as ns-3 has it: `0.001ms`, `1us`, or seconds without a unit."""
         found = re.fullmatch(r"([0-9.eE+-]+?)(s|ms|us|ns|ps)?", text)
         if found is None:
-            raise self.error(f"{name} {_quoted(text)} is no time", "write it as 1us, 0.001ms or 1000ns")
+            raise self.error(f"{name} {quoted(text)} is no time", "write it as 1us, 0.001ms or 1000ns")
         units = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}
         return self.picoseconds(name, found[1], 10 ** units[found[2] or "s"])
 
@@ -85,23 +90,19 @@ def read_lines(path: Path, comment: str | None = None) -> list[Line]:
     ShallowsError
         If there is no such text file.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ShallowsError(f"{path} is not text (byte {error.start})", "name another file") from None
-    except OSError as error:
-        raise ShallowsError(
-            f"{path} cannot be read: {error.strerror or error}", "name another file"
-        ) from None
+    text = bounded.read_text(path, remedy="name another file", most=LARGEST_LIST)
     return list(_lines(path, text, comment))
 
 
 def _lines(path: Path, text: str, comment: str | None) -> Iterator[Line]:
     for number, line in enumerate(text.splitlines(), start=1):
+        if number > MOST_LINES:
+            raise ShallowsError(f"{path} has more than {MOST_LINES} lines", "divide it")
+        if len(line) > LONGEST_LINE:
+            raise ShallowsError(
+                f"{path}:{number}: more than {LONGEST_LINE} characters",
+                "it has no such lines: name another file",
+            )
         words = line.split()
         if words and not (comment and words[0].startswith(comment)):
             yield Line(path, number, words)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text if len(text) <= 40 else text[:40] + "…"}"'

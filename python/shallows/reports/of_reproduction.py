@@ -1,10 +1,10 @@
 """The report of a paper that was reproduced: its claims, and what was measured beside what it published."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import write_whole
 from shallows.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
@@ -75,17 +75,15 @@ WORDS = {HOLDS: "hold", CANNOT_TELL: "cannot be told", DOES_NOT_HOLD: "do not ho
 
 
 def _read(path: Path) -> dict[str, Any]:
+    remedy = "give its `shallows reproduce` command again; finished runs are kept"
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(read_text(path, remedy=remedy))
         if isinstance(document, dict) and document.keys() >= NEEDED:
             return document
         reason = "another version wrote it"
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         reason = str(error)
-    raise ShallowsError(
-        f"{path} cannot be read: {reason}",
-        "give its `shallows reproduce` command again; finished runs are kept",
-    )
+    raise ShallowsError(f"{path} cannot be read: {reason}", remedy)
 
 
 def _warnings(documents: list[dict[str, Any]]) -> list[Block]:

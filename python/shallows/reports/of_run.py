@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows import tables
+from shallows.bounded import read_text
 from shallows.errors import ShallowsError
 from shallows.figures.style import size_unit, time_unit
 from shallows.folder import write_whole
@@ -16,7 +17,7 @@ from shallows.reports import chart as charts
 from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.page import Block, Section, chart, render, table
-from shallows.results import Run, describe
+from shallows.results import DAMAGED, Run, describe
 from shallows.verdicts import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def write_run(run: Run, folder: Path | None = None) -> Path:
 def page(run: Run) -> str:
     """The report of one run, as HTML."""
     summary = run.summary
-    text = (run.path / "scenario.toml").read_text(encoding="utf-8")
+    text = read_text(run.path / "scenario.toml", remedy=DAMAGED)
     place = f"{describe(run.labels)} · " if run.labels else ""
     return render(
         title=str(summary["name"]),
@@ -66,7 +67,7 @@ def page(run: Run) -> str:
             Section("Question", [Block("text", found)] if (found := setup.question(text)) else []),
             Section("Warnings", [Block("warning", each) for each in warnings(summary)]),
             set_up(run),
-            Section("Results", [table(made) for made in _results(summary)]),
+            Section("Results", [*map(table, _results(summary)), *_observations(summary)]),
             Section("Charts", [chart(made) for made in _charts(run)]),
             again([run], [setup.command(run)], text),
         ],
@@ -95,6 +96,11 @@ def again(runs: list[Run], commands: list[str], text: str) -> Section:
         everything = json.dumps(runs[0].scenario, indent=2, ensure_ascii=False)
         blocks.append(Block("details", everything, "Every setting, with defaults"))
     return Section("To get this again", blocks)
+
+
+def _observations(summary: dict[str, Any]) -> list[Block]:
+    """What is as it should be and yet worth knowing; older runs do not say it."""
+    return [Block("note", text) for text in summary.get("observations", [])]
 
 
 def warnings(summary: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows import comparison, tables
+from shallows.bounded import read_text
 from shallows.comparison_tables import changes, verdict_cells
 from shallows.errors import ShallowsError
 from shallows.folder import write_whole
@@ -15,7 +16,7 @@ from shallows.reports import setup
 from shallows.reports.of_run import FILE, TOO_FEW, again, few_samples, set_up
 from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.results import Run, describe
+from shallows.results import DAMAGED, Run, describe
 from shallows.tables import NOTHING
 from shallows.verdicts import INCLUDES_ZERO, Metric
 
@@ -49,7 +50,7 @@ def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequ
 def page(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> str:
     """The report of a sweep, as HTML."""
     first = runs[0]
-    scenario = (first.path / "scenario.toml").read_text(encoding="utf-8")
+    scenario = read_text(first.path / "scenario.toml", remedy=DAMAGED)
     asked = [setup.question(scenario), text]
     drawn, notes = draw(runs, [labels for _, labels in points_of(folder)])
     commands = [setup.command(first, of_sweep=True), f"shallows report {folder}/*/   # a page for each point"]

@@ -3,6 +3,8 @@
 mod disciplines;
 mod markers;
 
+use std::collections::BTreeSet;
+
 use shallows_core::{Bytes, Duration};
 use shallows_switch::{EgressDrop, port, shaper};
 
@@ -14,6 +16,9 @@ use crate::pattern;
 use crate::quantity::Every;
 use crate::spec::{self, Marker, Port, PortOverride, Shaper, Spec};
 use crate::topology::{Link, Network, PortKind};
+
+/// A shorter one would record more than once per packet of the fastest link.
+pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// Make every port of `network`, and note what is wrong with what the scenario says of them.
 pub(crate) fn build(spec: &Spec, network: &mut Network, checker: &mut Checker<'_>) {
@@ -105,9 +110,11 @@ pub(crate) fn traces(traces: &[spec::PortTrace], network: &Network, checker: &mu
             Every::Event => None,
             Every::Interval(time) => Some(time),
         };
-        checker.require(every.is_none_or(|every| every > Duration::ZERO), &format!("{key}.every"), || {
-            "an interval of no length never ends; above 0s, or \"event\"".to_owned()
-        });
+        checker.require(
+            every.is_none_or(|every| every >= SHORTEST_INTERVAL),
+            &format!("{key}.every"),
+            || "the interval is too short; at least 1ns, or \"event\"".to_owned(),
+        );
         let hits = matching(&trace.ports, &format!("{key}.ports"), network, |_| true, checker);
         let links = (0..network.links.len() as u32).filter(|&link| hits[link as usize]).collect();
         made.push(Trace { links, every });
@@ -123,7 +130,10 @@ pub(crate) fn matching(
     may: impl Fn(&Link) -> bool,
     checker: &mut Checker<'_>,
 ) -> Vec<bool> {
-    checker.require(!patterns.is_empty(), key, || "it names no port".to_owned());
+    checker.require(!patterns.is_empty(), key, || {
+        "it names no port; give it a list of names, such as [\"switch0->*\"], or kinds, such as [\"to-host\"]"
+            .to_owned()
+    });
     let mut row = vec![false; network.links.len()];
     for (index, pattern) in patterns.iter().enumerate() {
         let mut found = false;
@@ -135,7 +145,12 @@ pub(crate) fn matching(
         checker.require(found, &format!("{key}[{index}]"), || {
             let example = network.links.iter().find(|link| may(link));
             let example = example.map_or("switch0->host0", |link| &link.name);
-            format!("no such port is named {pattern:?}; one is \"{example}\"")
+            let kinds = network.links.iter().filter(|link| may(link)).map(|link| link.kind.name());
+            let kinds = kinds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+            format!(
+                "no such port is named {pattern:?}; one is \"{example}\", * stands for anything, and a kind for all \
+                 its ports: {kinds}"
+            )
         });
     }
     row

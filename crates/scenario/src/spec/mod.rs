@@ -202,7 +202,7 @@ impl Default for Measure {
 }
 
 /// The largest seed: TOML's integers end here, and a resolved scenario is written in TOML.
-pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
+pub const MAX_SEED: u64 = i64::MAX as u64;
 
 /// Reads a seed. A larger number in an option is no TOML and comes as text.
 fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {

@@ -107,22 +107,23 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             format!("{count} is too few; at least {least}")
         })
     };
-    let (key, hosts, trunks, leaves) = match topology {
+    let (key, hosts, trunks, leaves, spines) = match topology {
         Topology::Star(t) => {
             positive("hosts", t.hosts, 2);
-            ("hosts", u64::from(t.hosts), 0, 1)
+            ("hosts", u64::from(t.hosts), 0, 1, 0)
         }
         Topology::Dumbbell(t) => {
             positive("left", t.left, 1);
             positive("right", t.right, 1);
-            ("left", u64::from(t.left) + u64::from(t.right), 1, 2)
+            ("left", u64::from(t.left) + u64::from(t.right), 1, 2, 0)
         }
         Topology::LeafSpine(t) => {
             positive("leaves", t.leaves, 1);
             positive("spines", t.spines, 1);
             positive("hosts_per_leaf", t.hosts_per_leaf, if t.leaves == 1 { 2 } else { 1 });
             let leaves = u64::from(t.leaves);
-            ("hosts_per_leaf", leaves * u64::from(t.hosts_per_leaf), leaves * u64::from(t.spines), leaves)
+            let (hosts, spines) = (leaves * u64::from(t.hosts_per_leaf), u64::from(t.spines));
+            ("hosts_per_leaf", hosts, leaves * spines, leaves, spines)
         }
         // Its plan is checked as it is made.
         Topology::Graph(_) => return true,
@@ -134,6 +135,12 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
         trunks <= MAX_CABLES && trunks.saturating_mul(leaves) <= MAX_ROUTES,
         "topology.leaves",
         || format!("{trunks} links between {leaves} leaves and their spines are too many to route"),
+    );
+    // Each switch has a route to each host.
+    checker.require(
+        hosts.saturating_mul(leaves.saturating_add(spines)) <= MAX_ROUTES,
+        &format!("topology.{key}"),
+        || format!("{hosts} hosts and {leaves} leaves with {spines} spines are too many to route"),
     );
     checker.problems.len() == before
 }

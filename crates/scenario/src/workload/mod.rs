@@ -68,6 +68,21 @@ impl Flow {
     }
 }
 
+/// How much a workload sends until some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Arrivals {
+    /// Flows, also those of its queries.
+    pub flows: f64,
+    /// Queries.
+    pub queries: f64,
+}
+
+/// How often something happens from `start` on that happens every `gap` picoseconds, `most` times at most, until `end`.
+fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option<u64>) -> f64 {
+    let until = end.map_or(f64::INFINITY, |end| end.0.saturating_sub(start.0) as f64 / gap + 1.0);
+    most.map_or(f64::INFINITY, |most| most as f64).min(until)
+}
+
 /// How far a flow has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
@@ -148,6 +163,20 @@ impl Generator {
             Self::Chain(workload) => Some(workload.expected_flows()),
             Self::Queries(workload) => workload.expected_flows(),
         }
+    }
+
+    /// What it will have sent until `end`, or in the end, whatever happens to it.
+    pub(crate) fn arrivals(&self, end: Option<Instant>) -> Arrivals {
+        let flows = match self {
+            Self::Poisson(workload) => workload.arrivals(end),
+            Self::Pairwise(workload) => workload.arrivals(end),
+            Self::Incast(workload) => workload.arrivals(end),
+            Self::Schedule(workload) => workload.arrivals(end),
+            // Those that wait for others may wait for ever.
+            Self::Chain(_) => 0.0,
+            Self::Queries(workload) => return workload.arrivals(end),
+        };
+        Arrivals { flows, queries: 0.0 }
     }
 
     /// Whether it asks queries.

@@ -58,6 +58,10 @@ impl Pairwise {
         self.config.start
     }
 
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        self.config.arrivals(end)
+    }
+
     pub(super) fn expected_flows(&self) -> Option<u64> {
         self.config.flows
     }

@@ -30,6 +30,13 @@ pub(crate) struct Config {
     pub(crate) end: Instant,
 }
 
+impl Config {
+    /// Flows until `end`, on average.
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        super::times(self.start, end, self.mean_gap, self.flows)
+    }
+}
+
 /// Poisson arrivals.
 #[derive(Clone, Debug)]
 pub(crate) struct Poisson {
@@ -57,6 +64,10 @@ impl Poisson {
 
     pub(crate) fn begin(&self) -> Instant {
         self.config.start
+    }
+
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        self.config.arrivals(end)
     }
 
     pub(super) fn expected_flows(&self) -> Option<u64> {

@@ -234,6 +234,22 @@ impl Queries {
         }
     }
 
+    /// Queries and the answers of their workers. How soon one follows another that must end first is not known before.
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> super::Arrivals {
+        let config = &self.config;
+        let each = match (config.arrivals, end) {
+            (Arrivals::Poisson(gap) | Arrivals::Periodic(gap), _) => {
+                super::times(config.start, end, gap.0 as f64, config.queries)
+            }
+            (Arrivals::ClosedLoop(_), None) => config.queries.unwrap_or(0) as f64,
+            (Arrivals::ClosedLoop(_), Some(_)) => 0.0,
+        };
+        let queries = each * if config.drawn { 1.0 } else { config.clients.len() as f64 };
+        // All others are asked where none are drawn, and there is at least one.
+        let answers = config.fan_out.unwrap_or(config.workers.len().saturating_sub(1).max(1));
+        super::Arrivals { flows: queries * answers as f64 * f64::from(config.iterations), queries }
+    }
+
     pub(super) fn expected_flows(&self) -> Option<u64> {
         self.expected_flows
     }

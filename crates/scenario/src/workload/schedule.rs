@@ -46,6 +46,10 @@ impl Schedule {
         self.flows.last().filter(|_| self.flows.iter().all(|flow| flow.size.is_some())).map(|flow| flow.at)
     }
 
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        end.map_or(self.flows.len(), |end| self.flows.partition_point(|flow| flow.at <= end)) as f64
+    }
+
     pub(super) fn expected_flows(&self) -> u64 {
         self.flows.len() as u64
     }
@@ -111,6 +115,12 @@ impl Incast {
     pub(crate) fn last(&self) -> Instant {
         let config = &self.config;
         config.start + config.period * u64::from(config.repeats - 1) + config.spread
+    }
+
+    pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
+        let config = &self.config;
+        let gap = config.period.0.max(1) as f64;
+        config.pairs.len() as f64 * super::times(config.start, end, gap, Some(config.repeats.into()))
     }
 
     pub(super) fn expected_flows(&self) -> u64 {

@@ -175,6 +175,13 @@ impl Report {
         })
     }
 
+    /// What is as it should be and yet worth knowing.
+    pub fn observations(&self) -> Vec<String> {
+        let lossless = self.tally.packets_dropped == 0;
+        let text = "no packet was dropped: buffer limits and loss recovery never came into play";
+        lossless.then(|| text.to_owned()).into_iter().collect()
+    }
+
     /// What a reader of the numbers should know: features that never fired, and losses that mislead.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -184,10 +191,6 @@ impl Report {
         }
         for (name, _) in fired.iter().filter(|(_, count)| **count == 0) {
             warnings.push(format!("no \"{name}\" marker chose any packet: they never fired"));
-        }
-        if self.tally.packets_dropped == 0 {
-            warnings
-                .push("no packet was dropped: buffer limits and loss recovery never came into play".into());
         }
         warnings.extend(self.losses_of_cards());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();

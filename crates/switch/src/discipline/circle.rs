@@ -25,6 +25,12 @@ struct Bucket<T> {
     next: usize,
 }
 
+/// Bytes of so many empty buckets.
+pub(super) fn footprint<T>(buckets: u32) -> u64 {
+    let each = size_of::<Bucket<T>>() + Ring::<Item<T>>::SMALLEST * size_of::<Item<T>>();
+    u64::from(buckets) * each as u64
+}
+
 impl<T: Copy + Default> Circle<T> {
     /// So many empty buckets.
     pub(super) fn new(buckets: usize) -> Self {

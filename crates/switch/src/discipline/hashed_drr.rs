@@ -7,7 +7,7 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant};
 
-use super::circle::Circle;
+use super::circle::{self, Circle};
 use super::flow_hash::FlowHash;
 use super::{Discipline, Item, Left, QueueState, Reading};
 use crate::buffer::Limit;
@@ -57,6 +57,11 @@ struct Turn {
     deficit: Bytes,
     /// Whether it has had its quantum for the visit under way.
     begun: bool,
+}
+
+/// Bytes of a port's empty buckets.
+pub(super) fn footprint<T>(config: &Config) -> u64 {
+    circle::footprint::<T>(config.buckets) + u64::from(config.buckets) * size_of::<Turn>() as u64
 }
 
 impl<T: Copy + Default> HashedDrr<T> {

@@ -157,6 +157,16 @@ impl Config {
         }
     }
 
+    /// Bytes that a port takes for what this counts (bins, buckets), before a packet waits.
+    pub fn footprint<T>(&self) -> u64 {
+        match self {
+            Self::Fifo | Self::Composed(_) => 0,
+            Self::Hcf(config) => hcf::footprint(config),
+            Self::HashedDrr(config) => hashed_drr::footprint::<T>(config),
+            Self::Sfq(config) => sfq::footprint::<T>(config),
+        }
+    }
+
     /// The discipline of one port, whose link has this rate; it draws from `stream`.
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {

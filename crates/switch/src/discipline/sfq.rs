@@ -7,7 +7,7 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::circle::Circle;
+use super::circle::{self, Circle};
 use super::flow_hash::FlowHash;
 use super::periodic::Periodic;
 use super::{Discipline, Item, Left, QueueState, Reading};
@@ -67,6 +67,11 @@ pub struct Sfq<T> {
     stream: Stream,
     /// The bucket of the packet last placed.
     placed: usize,
+}
+
+/// Bytes of a port's empty buckets.
+pub(super) fn footprint<T>(config: &Config) -> u64 {
+    circle::footprint::<T>(config.buckets)
 }
 
 impl<T: Copy + Default> Sfq<T> {

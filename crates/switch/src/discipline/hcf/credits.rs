@@ -18,6 +18,11 @@ struct Bin {
     period: u64,
 }
 
+/// Bytes of so many bins.
+pub(super) fn footprint(bins: u32) -> u64 {
+    u64::from(bins) * size_of::<Bin>() as u64
+}
+
 impl Credits {
     /// So many bins, with `initial` credits each.
     pub(super) fn new(bins: usize, initial: u64) -> Self {

@@ -65,6 +65,11 @@ impl<T: Copy + Default> Queue<T> {
     }
 }
 
+/// Bytes of a port's bins, and of the list of those of a packet.
+pub(super) fn footprint(config: &Config) -> u64 {
+    credits::footprint(config.bins) + u64::from(config.hashes) * size_of::<usize>() as u64
+}
+
 impl<T: Copy + Default> Hcf<T> {
     /// Empty queues at the start of a period, under hashes that `stream` chooses.
     ///

@@ -1,0 +1,143 @@
+//! What a run needs of memory at the least, told before it is built, and what it holds while it runs.
+//!
+//! Only what the scenario makes certain is counted: no packet that waits, no trace of changes. Samples are counted as if
+//! one port were never empty.
+
+use shallows_core::Instant;
+use shallows_scenario::{Connections, Experiment, QueryRecord};
+
+use crate::connection::{ReceiverSide, SenderSide};
+use crate::flow::FlowRecord;
+use crate::flow_tracer::FlowRow;
+use crate::packet::PacketRef;
+use crate::probe::Echo;
+use crate::sampler::Row;
+use crate::simulation::Simulation;
+use crate::tracer::TraceRow;
+
+/// Something that takes memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// What it is, with how many there are.
+    pub what: String,
+    /// Bytes.
+    pub bytes: f64,
+    /// What makes it less.
+    pub remedy: &'static str,
+}
+
+/// What a run of `experiment` needs at the least, largest first.
+pub fn footprint(experiment: &Experiment) -> Vec<Need> {
+    let mut needs =
+        vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];
+    needs.extend(ports(experiment));
+    needs.extend(arrivals(experiment));
+    needs.retain(|need| need.bytes > 0.0);
+    needs.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    needs
+}
+
+fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
+    Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
+}
+
+/// Every switch has the group of links to every host; the experiment keeps them, and so does the run.
+fn tables(experiment: &Experiment) -> Need {
+    let network = &experiment.network;
+    let entries = f64::from(network.hosts) * f64::from(network.switches);
+    need::<[u32; 2]>(entries, "entries of switch tables", "fewer hosts or switches")
+}
+
+/// Buckets and bins, by kind of port.
+fn ports(experiment: &Experiment) -> impl Iterator<Item = Need> {
+    let network = &experiment.network;
+    network.ports.iter().enumerate().map(|(number, port)| {
+        let count = network.links.iter().filter(|link| link.port == number).count();
+        let each = port.discipline.footprint::<PacketRef>() as f64;
+        let example = network.links.iter().find(|link| link.port == number).map_or("", |link| &link.name);
+        Need {
+            what: format!("the buckets or bins of {count} ports such as {example}"),
+            bytes: each * count as f64,
+            remedy: "fewer buckets or bins",
+        }
+    })
+}
+
+fn samples(experiment: &Experiment) -> Need {
+    let count = match (experiment.sample_queues, experiment.stop.at) {
+        (Some(every), Some(end)) => end.0 as f64 / every.0 as f64,
+        _ => 0.0,
+    };
+    need::<Row>(
+        count,
+        "samples of one port that is never empty (measure.sample_queues)",
+        "a longer interval of measure.sample_queues, or an earlier stop.at",
+    )
+}
+
+fn echoes(experiment: &Experiment) -> Need {
+    let end = experiment.stop.at.unwrap_or(Instant::ZERO);
+    let count = |probe: &shallows_scenario::Probe| {
+        let until = probe.stop.map_or(end, |stop| stop.min(end));
+        (until.0.saturating_sub(probe.start.0) as f64 / probe.interval.0 as f64).ceil()
+    };
+    let count = experiment.probes.iter().map(count).sum();
+    need::<Echo>(count, "echo requests", "a longer interval between pings, or fewer pairs")
+}
+
+/// Those that are there from the start.
+fn connections(experiment: &Experiment) -> Need {
+    let count = |(policy, pairs): (&Connections, &shallows_scenario::Pairs)| match policy {
+        Connections::Persistent { per_pair, warm_up: Some(_), .. } => {
+            pairs.iter().count() as f64 * f64::from(*per_pair)
+        }
+        _ => 0.0,
+    };
+    let count = experiment.connections.iter().zip(&experiment.pairs).map(count).sum();
+    need::<(SenderSide, ReceiverSide)>(count, "persistent connections", "fewer connections per pair")
+}
+
+fn arrivals(experiment: &Experiment) -> [Need; 2] {
+    let all = experiment.arrivals();
+    let (flows, queries) =
+        (all.iter().map(|each| each.flows).sum(), all.iter().map(|each| each.queries).sum());
+    let remedy = "fewer of them: a lower number, a longer period, or an earlier stop.at";
+    [need::<FlowRecord>(flows, "flows", remedy), need::<QueryRecord>(queries, "queries", remedy)]
+}
+
+impl Simulation {
+    /// What grows with the run: how many bytes its records take so far, largest first.
+    pub fn held(&self) -> Vec<Need> {
+        let world = self.world();
+        let traffic = &world.traffic;
+        let queries: usize = traffic.sources.iter().map(|source| source.workload.queries().len()).sum();
+        let changes: usize = world.flow_tracer.flows.values().map(|flow| flow.rows.len()).sum();
+        let fewer = "fewer flows, or an earlier stop.at";
+        let mut held = vec![
+            need::<FlowRecord>(traffic.records.len() as f64, "flows", fewer),
+            need::<QueryRecord>(queries as f64, "queries", fewer),
+            need::<Echo>(
+                world.probes.echoes.len() as f64,
+                "echo requests",
+                "a longer interval between pings",
+            ),
+            need::<Row>(
+                world.sampler.rows.len() as f64,
+                "samples",
+                "a longer interval of measure.sample_queues, or an earlier stop.at",
+            ),
+            need::<TraceRow>(
+                world.tracer.rows.len() as f64,
+                "changes of traced ports",
+                "fewer ports in measure.traces, or an interval",
+            ),
+            need::<FlowRow>(
+                changes as f64,
+                "changes of traced flows",
+                "fewer flows in measure.flow_traces, or an interval",
+            ),
+        ];
+        held.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+        held
+    }
+}

@@ -1,0 +1,172 @@
+"""What others hand us, within bounds: regular files of some size, and numbers of some digits.
+
+Everything that is read from outside comes through here, so that no file hangs us or fills the memory, and no
+number takes minutes. What exceeds a bound is a user's mistake like any other, with its place and a remedy.
+"""
+
+import json
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+LARGEST_DOCUMENT = 1 << 26
+"""Bytes of a scenario, of claims, or of a document of results: hundreds of times as long as the longest."""
+
+LARGEST_LIST = 1 << 28
+"""Bytes of a list of flows or links: four million lines of 64 characters."""
+
+LARGEST_INPUT = 1 << 30
+"""Bytes of a file that a scenario names, as the engine has it."""
+
+MOST_DIGITS = 40
+"""Of a number and, either way, of its exponent: 2^128 has 39."""
+
+EXACT = Context(prec=4 * MOST_DIGITS)
+"""Arithmetic that rounds no product of two numbers within these bounds."""
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?", re.ASCII)
+
+
+def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -> bytes:
+    """A regular file.
+
+    Parameters
+    ----------
+    path
+        Its path.
+    remedy
+        What to do if it cannot be read.
+    most
+        How long it may be, in bytes.
+
+    Raises
+    ------
+    ShallowsError
+        If it is none, is too long, or cannot be read.
+    """
+    try:
+        _refuse_special(Path(path), remedy)
+        # Without waiting, should it have become a FIFO since.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            # Some files of the kernel say that they are empty and never end.
+            contents = file.read(most + 1)
+    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ShallowsError(f"{path} cannot be read: {reason}", remedy) from None
+    if len(contents) > most:
+        raise ShallowsError(f"{path} cannot be read: it is larger than {most >> 20} MiB", remedy)
+    return contents
+
+
+def _refuse_special(path: Path, remedy: str) -> None:
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return
+    kinds = {
+        stat.S_IFDIR: ("a folder", remedy),
+        stat.S_IFIFO: ("a pipe", "write what comes out of it into a file, and name that"),
+        stat.S_IFSOCK: ("a socket", remedy),
+    }
+    kind, remedy = kinds.get(stat.S_IFMT(mode), ("a device", remedy))
+    raise ShallowsError(f"{path} cannot be read: it is {kind}, not a file", remedy)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file; no name of any length or character is an error."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_text(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -> str:
+    """The text of a regular file in UTF-8, without the byte-order mark that some editors put before it.
+
+    Raises
+    ------
+    ShallowsError
+        As `read_bytes`, and if it is no such text.
+    """
+    contents = read_bytes(path, remedy=remedy, most=most)
+    try:
+        return contents.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ShallowsError(f"{path} is not UTF-8 text (byte {error.start})", remedy) from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """A TOML document.
+
+    Raises
+    ------
+    ValueError
+        If it is none. Python's own parser has other errors for numbers of thousands of digits, and for
+        thousands of brackets.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its lists or tables are nested too deeply") from None
+
+
+def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """A JSON document, in which `of_object` makes what stands for each object.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    try:
+        return json.loads(text, object_hook=of_object)
+    except RecursionError:
+        raise ValueError("its lists or objects are nested too deeply") from None
+
+
+def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
+    """A whole number in a range, in digits alone; nothing if it is none.
+
+    >>> whole("0042"), whole("-1"), whole("9" * 5_000)
+    (42, None, None)
+    """
+    # As many digits as any limit has: Python refuses thousands, and takes long for them.
+    if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
+
+
+def decimal(text: str) -> Decimal:
+    """A number, exactly as written.
+
+    >>> decimal("1.50"), decimal("-2e3")
+    (Decimal('1.50'), Decimal('-2E+3'))
+
+    Raises
+    ------
+    ValueError
+        If it is none, or beyond the bounds; the message says which.
+    """
+    found = _DECIMAL.fullmatch(text)
+    if found is None:
+        raise ValueError("is no number")
+    digits, exponent = found[1], found[2] or "0"
+    if len(digits) > MOST_DIGITS + 1 or len(exponent) > 4 or abs(int(exponent)) > MOST_DIGITS:
+        raise ValueError(f"has more than {MOST_DIGITS} digits, or an exponent beyond {MOST_DIGITS}")
+    return Decimal(text)
+
+
+def quoted(text: str) -> str:
+    """As much of a text as a message can hold.
+
+    >>> quoted("a" * 50)
+    '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"'
+    """
+    return f'"{text if len(text) <= 40 else text[:40] + "…"}"'

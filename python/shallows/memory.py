@@ -1,0 +1,114 @@
+"""Memory: what there is, what a run needs of it, and what it has taken."""
+
+import contextlib
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shallows.errors import ShallowsError
+from shallows.quantity import duration, size
+
+if TYPE_CHECKING:
+    from shallows._core import Experiment, Simulation
+
+SCARCE_MB = 200.0
+"""With less than this left, a run that holds more than that ends before the machine ends something."""
+
+
+def refuse_too_large(experiment: "Experiment") -> None:
+    """Raise if a run needs more memory than there is, by what is known before it is built.
+
+    Raises
+    ------
+    ShallowsError
+        With what needs most, and how it needs less.
+    """
+    needs = json.loads(experiment.footprint())
+    needed, free = sum(need["bytes"] for need in needs), available_mb() * 1e6
+    if needed <= free:
+        return
+    most = needs[0]
+    raise ShallowsError(
+        f"the run needs at least {size(needed)} of memory, and {size(free)} are free; {most['what']} "
+        f"take {size(most['bytes'])}",
+        f"{most['remedy']}; or a machine with more memory",
+    )
+
+
+def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
+    """Raise if memory is nearly used up, and what the run has recorded is more than what is left.
+
+    Raises
+    ------
+    ShallowsError
+        With what was recorded, and how it becomes less.
+    """
+    free = available_mb()
+    if free >= SCARCE_MB:
+        return
+    held = json.loads(simulation.held())
+    recorded = sum(need["bytes"] for need in held)
+    if recorded > free * 1e6:
+        raise ShallowsError(
+            f"{size(free * 1e6)} of memory are left after {duration(simulated_s)} of simulated time, and "
+            f"the run has recorded {size(recorded)}: {held[0]['what']} take {size(held[0]['bytes'])}",
+            f"nothing of this run is kept; {held[0]['remedy']}; or a machine with more memory",
+        )
+
+
+def available_mb() -> float:
+    """Memory that is free for us: the machine's, or less if a control group limits us."""
+    meminfo = _numbers(Path("/proc/meminfo"))
+    free = meminfo["MemAvailable"] * 1024 if "MemAvailable" in meminfo else float("inf")
+    for folder in _control_groups():
+        with contextlib.suppress(OSError, ValueError):
+            limit, usage = _limit(folder)
+            # Pages of files that nobody has used lately can be had back.
+            statistics = _numbers(folder / "memory.stat")
+            idle = statistics.get("total_inactive_file", statistics.get("inactive_file", 0))
+            free = min(free, limit - usage + idle)
+    return free / 1e6
+
+
+def _limit(folder: Path) -> tuple[int, int]:
+    """What a control group may use and uses, by version 2 or 1; `max`, no limit, is no number."""
+    names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    limit, usage = names[0] if (folder / names[0][0]).exists() else names[1]
+    return int((folder / limit).read_text()), int((folder / usage).read_text())
+
+
+def _control_groups() -> list[Path]:
+    """Folders of our control group and those around it, of version 1 or 2."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, kind, path = line.split(":", 2)
+            if kind in {"", "memory"}:
+                root = Path("/sys/fs/cgroup", kind)
+                inside = root / path.lstrip("/")
+                found += [inside, *(parent for parent in inside.parents if parent.is_relative_to(root))]
+    return found
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    """Lines of a name and a number."""
+    try:
+        lines = [line.replace(":", " ").split() for line in path.read_text().splitlines()]
+    except OSError:
+        return {}
+    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process has used."""
+    try:
+        # Linux's getrusage counts what was there before exec: the memory of the process that started us.
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    except (OSError, LookupError):
+        pass
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # getrusage(2): KiB on Linux, bytes on macOS.
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
