@@ -16,7 +16,9 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout, header_bytes};
+pub use config::{
+    AckCounts, Config, DelayedAck, EctPolicy, FullAck, RestartAfterIdle, SackAfterTimeout, header_bytes,
+};
 pub use receiver::{Acks, Marks, Receiver};
 pub use recovery::{Bound, Method};
 pub use rtt::RtoConfig;

@@ -4,7 +4,7 @@
 //! heuristic of RFC 6582 §4 against needless or missed retransmissions is here.
 
 use super::{Allowance, Arrival, Method, Outcome, Outstanding, Phase, non_empty};
-use crate::config::Config;
+use crate::config::{Config, FullAck};
 use crate::scoreboard::Range;
 
 /// The state of one connection.
@@ -128,10 +128,10 @@ impl NewReno {
                 if data.una >= self.recover_point() {
                     self.close();
                     // RFC 6582 §3.2 step 3, full acknowledgement, the first choice: no burst of what the inflated
-                    // window left unsent.
+                    // window left unsent. With the second, as in Reno, cwnd is ssthresh.
                     let flight_size = data.next - data.una;
-                    let burst_limit = (config.recovery == Method::NewReno)
-                        .then(|| flight_size.max(config.mss.0) + config.mss.0);
+                    let limited = config.recovery == Method::NewReno && config.full_ack == FullAck::Limited;
+                    let burst_limit = limited.then(|| flight_size.max(config.mss.0) + config.mss.0);
                     return Outcome { burst_limit, ..Outcome::default() };
                 }
                 if config.recovery == Method::Reno {
