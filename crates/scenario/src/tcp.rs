@@ -94,6 +94,7 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
         },
         duplicate_threshold: tcp.duplicate_threshold,
         limited_transmit: tcp.limited_transmit,
+        limited_transmit_repairs: tcp.limited_transmit_repairs,
         sack_after_timeout: match tcp.sack_after_timeout {
             spec::SackAfterTimeout::Kept => SackAfterTimeout::Kept,
             spec::SackAfterTimeout::Forgotten => SackAfterTimeout::Forgotten,
@@ -264,6 +265,12 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     checker.require(sack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
         "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+    });
+    let repairs = !tcp.limited_transmit_repairs || (tcp.limited_transmit && !sack);
+    checker.require(repairs, "tcp.limited_transmit_repairs", || {
+        "it needs limited transmit without selective acknowledgements: leave it out, or set tcp.limited_transmit = true \
+         and tcp.recovery = \"newreno\""
+            .to_owned()
     });
     let newreno = tcp.recovery == spec::Recovery::NewReno;
     checker.require(newreno || tcp.full_ack == spec::FullAck::Limited, "tcp.full_ack", || {

@@ -43,6 +43,9 @@ pub struct Config {
     /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042, RFC 6675 §5
     /// step 3).
     pub limited_transmit: bool,
+    /// Whether that also goes on with sending again what a timeout found outstanding, as ns-2's `singledup_` does; RFC 3042
+    /// speaks of new data. Of no meaning with SACK.
+    pub limited_transmit_repairs: bool,
     /// Whether what was selectively acknowledged is believed after a timeout; of no meaning without SACK.
     pub sack_after_timeout: SackAfterTimeout,
     /// What data written after an idle RTO finds of the window.
@@ -157,6 +160,7 @@ impl Config {
             full_ack: FullAck::default(),
             duplicate_threshold: 3,
             limited_transmit: true,
+            limited_transmit_repairs: false,
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,

@@ -58,6 +58,10 @@ pub(crate) struct Tcp {
     /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042). Default true.
     #[serde(default = "yes")]
     pub(crate) limited_transmit: bool,
+    /// Whether they also clock out, again, what a timeout found outstanding (ns-2); RFC 3042 speaks of new data. Needs
+    /// `limited_transmit`, and `recovery` other than `"sack"`. Default false.
+    #[serde(default)]
+    pub(crate) limited_transmit_repairs: bool,
     /// What becomes of selective acknowledgements when the timer fires. Needs `recovery = "sack"`. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
@@ -437,6 +441,7 @@ impl Default for Tcp {
             prr: Prr::default(),
             duplicate_threshold: three(),
             limited_transmit: true,
+            limited_transmit_repairs: false,
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,

@@ -102,7 +102,9 @@ impl NewReno {
                 let end = self.recover_point().min(self.high_rxt + config.mss.0);
                 let again = non_empty(Range { start: self.high_rxt, end });
                 let range = again.or_else(|| non_empty(unsent))?;
-                if self.pipe(data) + range.len() > allowance.cwnd {
+                // ns-2's limited transmit does not ask whether data is new.
+                let extra = if config.limited_transmit_repairs { self.limited_segments(config) } else { 0 };
+                if self.pipe(data) + range.len() > allowance.cwnd + extra {
                     return None;
                 }
                 self.high_rxt = self.high_rxt.max(range.end.min(self.recover_point()));
@@ -159,7 +161,10 @@ impl NewReno {
 
     fn on_duplicate(&mut self, config: &Config, data: Outstanding) -> Outcome {
         match self.phase {
-            Phase::Timeout => return Outcome::default(),
+            Phase::Timeout => {
+                self.dup_acks += 1;
+                return Outcome::default();
+            }
             Phase::Recovery => {
                 // RFC 5681 §3.2 step 4: a segment has left the network.
                 self.inflation += config.mss.0 as i64;
@@ -202,12 +207,16 @@ impl NewReno {
             return Some(unsent);
         }
         // RFC 3042 §2: a segment for each of the duplicates before a loss is found, no more than those beyond cwnd.
-        let extra = u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0;
-        if !config.limited_transmit || flight_size > cwnd + extra {
+        if !config.limited_transmit || flight_size > cwnd + self.limited_segments(config) {
             return None;
         }
         self.limited += unsent.len();
         Some(unsent)
+    }
+
+    /// Bytes beyond cwnd that duplicates allow, while they are too few to mean a loss.
+    fn limited_segments(&self, config: &Config) -> u64 {
+        u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0
     }
 
     fn recover_point(&self) -> u64 {

@@ -93,7 +93,8 @@ prop_compose! {
         (initial, more) in (1u64..20, 0u64..60),
         receive_window in 1u64..100,
         (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
-        (avoidance, counts, full_ack) in (avoidance(), ack_counts(), full_ack()),
+        (avoidance, counts, full_ack, limited_transmit_repairs) in
+            (avoidance(), ack_counts(), full_ack(), any::<bool>()),
         switches in prop::array::uniform8(any::<bool>()),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
@@ -107,6 +108,7 @@ prop_compose! {
             full_ack,
             duplicate_threshold,
             limited_transmit,
+            limited_transmit_repairs,
             restart_after_idle: if reset { RestartAfterIdle::Reset } else { RestartAfterIdle::Reduce },
             handshake,
             fin,
