@@ -6,8 +6,8 @@ use shallows_core::Bytes;
 use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    AckCounts, Bound, Config, EctPolicy, FullAck, Method, RestartAfterIdle, RtoConfig, SackAfterTimeout,
-    header_bytes,
+    AckCounts, Bound, Config, DelayedAck, EctPolicy, FullAck, Method, RestartAfterIdle, RtoConfig,
+    SackAfterTimeout, header_bytes,
 };
 
 use crate::check::Checker;
@@ -107,19 +107,23 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
         handshake: tcp.handshake,
         fin: tcp.fin,
         timestamps: tcp.timestamps,
-        delayed_ack: shallows_transport::DelayedAck {
-            segments: tcp.delayed_ack.segments,
-            counts: match tcp.delayed_ack.counts {
-                spec::AckCounts::Arrivals => AckCounts::Arrivals,
-                spec::AckCounts::Bytes => AckCounts::Bytes,
-            },
-            timeout: tcp.delayed_ack.timeout.0,
-        },
+        delayed_ack: delayed_ack(&tcp.delayed_ack),
         ect: match ect {
             spec::Ect::All => EctPolicy::All,
             spec::Ect::Rfc3168 => EctPolicy::Rfc3168,
         },
         ..prescribed
+    }
+}
+
+fn delayed_ack(delayed: &spec::DelayedAck) -> DelayedAck {
+    DelayedAck {
+        segments: delayed.segments,
+        counts: match delayed.counts {
+            spec::AckCounts::Arrivals => AckCounts::Arrivals,
+            spec::AckCounts::Bytes => AckCounts::Bytes,
+        },
+        timeout: delayed.timeout.0,
     }
 }
 
