@@ -53,6 +53,7 @@ browser: $(VENV)/.browser
 
 bench: build
 	$(BIN)/python benches/peers.py
+	$(BIN)/python benches/bottleneck.py
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py
 

@@ -1,7 +1,6 @@
-"""The flow list of the leaf-spine benchmark: Poisson arrivals, web search sizes, uniform pairs.
+"""The flow lists of the benchmarks: Poisson arrivals, web search sizes, uniform pairs.
 
-One CSV file, `start_ns,source,destination,bytes`, which ns-3 and our `trace` workload both read, so that
-both sides
+One CSV file, `start_ns,source,destination,bytes`, which ns-3, ns-2 and our `trace` workload read, so that all
 have the same flows. Lists of one seed and load are prefixes of each other: 4,000 flows are the first quarter
 of 16,000.
 
@@ -88,9 +87,29 @@ def flows(load: float, seed: int) -> Iterator[Flow]:
         yield Flow(round(start_s * 1e9), source, destination, size_at(draw.random()))
 
 
+def bottleneck(load: float, seed: int) -> Iterator[Flow]:
+    """Yield flows from eight senders to eight receivers that load 100 Mb/s, without end, in order.
+
+    Sizes are a tenth of web search's, in whole packets of 1460 bytes: ns-2 knows no others.
+    """
+    draw = random.Random(seed)
+    rate = load * 100e6 / (8 * mean_size() / 10 * 1500 / 1460)
+    start_s = 0.0
+    while True:
+        start_s += draw.expovariate(rate)
+        source, destination = int(draw.random() * 8), 8 + int(draw.random() * 8)
+        packets = max(1, round(size_at(draw.random()) / 10 / 1460))
+        yield Flow(round(start_s * 1e9), source, destination, packets * 1460)
+
+
 def write(path: Path, count: int, load: float, seed: int) -> list[Flow]:
-    """Write the first `count` flows to `path` and return them."""
-    rows = list(islice(flows(load, seed), count))
+    """Write the first `count` flows of the leaf-spine to `path` and return them."""
+    return write_first(path, count, flows(load, seed))
+
+
+def write_first(path: Path, count: int, endless: Iterator[Flow]) -> list[Flow]:
+    """Write the first `count` of them to `path` and return them."""
+    rows = list(islice(endless, count))
     lines = [HEADER, *(",".join(map(str, row)) for row in rows)]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
     return rows

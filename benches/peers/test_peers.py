@@ -53,6 +53,15 @@ class FlowList(unittest.TestCase):
         self.assertEqual({row.destination for row in rows}, set(range(128)))
         self.assertEqual(rows, sorted(rows, key=lambda row: row.start_ns))
 
+    def test_the_bottleneck_is_loaded_with_whole_packets_from_left_to_right(self) -> None:
+        rows = list(islice(flows.bottleneck(0.7, seed=1), 40_000))
+        for row in rows:
+            self.assertTrue(0 <= row.source < 8 <= row.destination < 16)
+            self.assertEqual(row.bytes % 1460, 0)
+        # As above, with every flow: 2.5 / sqrt(40,000) = 1.3 %.
+        load = sum(row.bytes for row in rows) / 1460 * 1500 * 8 / (rows[-1].start_ns / 1e9) / 100e6
+        self.assertAlmostEqual(load, 0.7, delta=0.7 * 0.04)
+
     def test_a_seed_gives_one_list_and_a_short_list_is_its_prefix(self) -> None:
         self.assertEqual(
             list(islice(flows.flows(0.6, seed=3), 10)), list(islice(flows.flows(0.6, seed=3), 20))[:10]

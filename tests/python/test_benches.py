@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+HAS_NS2 = shutil.which("ns") is not None
 HAS_NS3 = shutil.which("g++") is not None and Path("/usr/include/ns3/core-module.h").exists()
 
 
@@ -26,6 +27,22 @@ def test_the_two_simulators_do_the_same_work_and_ours_is_far_faster(tmp_path: Pa
     # The full benchmark holds us to 50; a tenth of the work is measured less well.
     assert measured["star"]["ratio"] > 40
     assert measured["leaf_spine"]["ratio"] > 40
+
+
+@pytest.mark.skipif(not HAS_NS2, reason="not run: needs ns-2 (apt-get install ns2)")
+def test_flows_end_when_ns_2_ends_them_until_a_loss_is_repaired_otherwise(tmp_path: Path) -> None:
+    out = tmp_path / "bottleneck.json"
+    command = [sys.executable, "benches/bottleneck.py", "--flows", "60", "--json", str(out)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    measured = json.loads(out.read_text())
+    assert len(measured) == 12
+    for name, case in measured.items():
+        ours, theirs = case["shallows"], case["ns2"]
+        # Flows that meet no loss are most; which ones do is decided by the first difference.
+        assert case["alike"] > case["flows"] / 3, name
+        assert abs(case["fct_ratio"] - 1) < 0.01, name
+        assert abs(ours["sent"] / theirs["sent"] - 1) < 0.1, name
+        assert ours["hops_per_s"] > 20 * theirs["hops_per_s"], name
 
 
 @pytest.mark.skipif(

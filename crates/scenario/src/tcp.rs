@@ -6,7 +6,8 @@ use shallows_core::Bytes;
 use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    Bound, Config, EctPolicy, Method, RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes,
+    AckCounts, Bound, Config, DelayedAck, EctPolicy, FullAck, Method, RestartAfterIdle, RtoConfig,
+    SackAfterTimeout, header_bytes,
 };
 
 use crate::check::Checker;
@@ -68,6 +69,7 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
         avoidance: match tcp.avoidance {
             spec::Avoidance::ByteCounting => congestion::Avoidance::ByteCounting,
             spec::Avoidance::PerAck => congestion::Avoidance::PerAck,
+            spec::Avoidance::Counted => congestion::Avoidance::Counted,
         },
         loss_base: match tcp.loss_base {
             spec::LossBase::FlightSize => congestion::LossBase::FlightSize,
@@ -86,8 +88,13 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             (spec::Recovery::NewReno, _) => Method::NewReno,
             (spec::Recovery::Reno, _) => Method::Reno,
         },
+        full_ack: match tcp.full_ack {
+            spec::FullAck::Limited => FullAck::Limited,
+            spec::FullAck::Ssthresh => FullAck::Ssthresh,
+        },
         duplicate_threshold: tcp.duplicate_threshold,
         limited_transmit: tcp.limited_transmit,
+        limited_transmit_repairs: tcp.limited_transmit_repairs,
         sack_after_timeout: match tcp.sack_after_timeout {
             spec::SackAfterTimeout::Kept => SackAfterTimeout::Kept,
             spec::SackAfterTimeout::Forgotten => SackAfterTimeout::Forgotten,
@@ -100,15 +107,23 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
         handshake: tcp.handshake,
         fin: tcp.fin,
         timestamps: tcp.timestamps,
-        delayed_ack: shallows_transport::DelayedAck {
-            segments: tcp.delayed_ack.segments,
-            timeout: tcp.delayed_ack.timeout.0,
-        },
+        delayed_ack: delayed_ack(&tcp.delayed_ack),
         ect: match ect {
             spec::Ect::All => EctPolicy::All,
             spec::Ect::Rfc3168 => EctPolicy::Rfc3168,
         },
         ..prescribed
+    }
+}
+
+fn delayed_ack(delayed: &spec::DelayedAck) -> DelayedAck {
+    DelayedAck {
+        segments: delayed.segments,
+        counts: match delayed.counts {
+            spec::AckCounts::Arrivals => AckCounts::Arrivals,
+            spec::AckCounts::Bytes => AckCounts::Bytes,
+        },
+        timeout: delayed.timeout.0,
     }
 }
 
@@ -254,6 +269,16 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     checker.require(sack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
         "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+    });
+    let repairs = !tcp.limited_transmit_repairs || (tcp.limited_transmit && !sack);
+    checker.require(repairs, "tcp.limited_transmit_repairs", || {
+        "it needs limited transmit without selective acknowledgements: leave it out, or set tcp.limited_transmit = true \
+         and tcp.recovery = \"newreno\""
+            .to_owned()
+    });
+    let newreno = tcp.recovery == spec::Recovery::NewReno;
+    checker.require(newreno || tcp.full_ack == spec::FullAck::Limited, "tcp.full_ack", || {
+        "only NewReno asks: leave it out, or set tcp.recovery = \"newreno\"".to_owned()
     });
     let kept = tcp.sack_after_timeout == spec::SackAfterTimeout::Kept;
     checker.require(sack || kept, "tcp.sack_after_timeout", || {

@@ -470,6 +470,20 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
             &[("tcp.congestion", "cubic"), ("tcp.avoidance", "per-ack")],
             "tcp.avoidance: cubic has a congestion avoidance of its own: leave it out",
         ),
+        (
+            &[("tcp.limited_transmit_repairs", "true")],
+            "tcp.limited_transmit_repairs: it needs limited transmit without selective acknowledgements: leave it out, or set \
+             tcp.limited_transmit = true and tcp.recovery = \"newreno\"",
+        ),
+        (
+            &[("tcp.full_ack", "ssthresh")],
+            "tcp.full_ack: only NewReno asks: leave it out, or set tcp.recovery = \"newreno\"",
+        ),
+        (
+            &[("switch.ecmp", "ns-2-bcc")],
+            "switch.ecmp: \"ns-2-bcc\" numbers the connections that are open from the start: give a poisson workload \
+             connections of kind \"persistent\", or take \"symmetric\"",
+        ),
     ] {
         let found = message(DUMBBELL, sets);
         assert!(found.contains(expected), "{found}");

@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
-use shallows_core::packet::HostId;
+use shallows_core::packet::{Header, HostId, PacketKind};
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Network, PortKind};
 
@@ -35,6 +37,54 @@ fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
     }
     for (from, to) in [(0, 16), (0, 127), (127, 0), (40, 80)] {
         assert_eq!(hops(&network, from, to), (4, 8), "over any of eight spines");
+    }
+}
+
+/// The nodes on the way of a packet, from the sending host to the receiving one.
+fn way(network: &Network, header: &Header) -> Vec<u32> {
+    let mut nodes = vec![header.source.0];
+    let mut link = &network.links[header.source.0 as usize];
+    while link.to.0 >= network.hosts {
+        let node = &network.nodes[link.to.0 as usize];
+        nodes.push(link.to.0);
+        link = &network.links[node.ecmp.select(header, node.routes.next_hops(header.destination)) as usize];
+    }
+    nodes.push(link.to.0);
+    nodes
+}
+
+#[test]
+fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
+    // Four pods of two edge and two aggregation switches, four cores: a fat tree of sixteen hosts.
+    let pods = (0..4).flat_map(|pod| {
+        let edges = (0..2).flat_map(move |edge| {
+            let hosts = (0..2)
+                .map(move |host| (format!("h{}", pod * 4 + edge * 2 + host), format!("e{}", pod * 2 + edge)));
+            hosts.chain((0..2).map(move |up| (format!("e{}", pod * 2 + edge), format!("a{}", pod * 2 + up))))
+        });
+        edges.chain((0..4).map(move |core| (format!("a{}", pod * 2 + core / 2), format!("c{core}"))))
+    });
+    let links: Vec<String> = pods.map(|(a, b)| format!("{{ between = ['{a}', '{b}'] }}")).collect();
+    let fat_tree = format!(
+        "topology = {{ kind = 'graph', rate = '1Gbps', hosts = ['h{{0..16}}'], switches = ['e{{0..8}}', 'a{{0..8}}', \
+         'c{{0..4}}'], links = [{}] }}\nswitch.buffer = {{ kind = 'static-partition', per_port = '9p' }}\n\
+         workload = [{{ kind = 'incast', senders = 0, receivers = 1, size = '1KB' }}]",
+        links.join(", ")
+    );
+    for (text, paths) in [(LEAF_SPINE, 8), (&fat_tree, 4)] {
+        let network = load(text, &[("switch.ecmp", "symmetric")]).unwrap().network;
+        let (from, to) = (HostId(0), HostId(network.hosts - 1));
+        let mut found = BTreeSet::new();
+        for port in 1_024..1_124 {
+            let data = Header::new(from, to).with_ports(port, 5_001);
+            let ack = Header::new(to, from).with_ports(5_001, port).with_kind(PacketKind::PureAck);
+            let there = way(&network, &data);
+            let back: Vec<u32> = way(&network, &ack).into_iter().rev().collect();
+            assert_eq!(there, back);
+            found.insert(there);
+        }
+        // Of 100 connections none is missing on one of eight paths but in one of 80,000 networks.
+        assert_eq!(found.len(), paths);
     }
 }
 

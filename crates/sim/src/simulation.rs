@@ -218,7 +218,7 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
     }
     let switches = network.nodes[network.hosts as usize..]
         .iter()
-        .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp })
+        .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() })
         .collect();
     let header_bytes = u16::try_from((header_bytes(experiment.tcp.timestamps) + network.framing).0)
         .expect("headers are small");

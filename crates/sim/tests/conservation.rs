@@ -147,17 +147,20 @@ fn tcp() -> impl Strategy<Value = String> {
             "recovery = 'sack'\nprr = 'ssrb'",
             "recovery = 'sack'\nprr = 'crb'\nsack_after_timeout = 'forgotten'",
             "recovery = 'newreno'",
+            "recovery = 'newreno'\nfull_ack = 'ssthresh'",
             "recovery = 'reno'",
         ]),
         one_of(&["off", "reduce", "reset"]),
         one_of(&["all", "rfc3168"]),
     );
-    let window = (1u32..30, one_of(&["avoidance = 'byte-counting'", "avoidance = 'per-ack'"]), 1u32..4);
+    let avoidance =
+        one_of(&["avoidance = 'byte-counting'", "avoidance = 'per-ack'", "avoidance = 'counted'"]);
+    let window = (1u32..30, avoidance, (1u32..4, one_of(&["arrivals", "bytes"])));
     (congestion, loss, window, any::<[bool; 3]>()).prop_map(
         |(
             congestion,
             (loss_base, recovery, restart, ect),
-            (window, avoidance, delayed),
+            (window, avoidance, (delayed, counts)),
             [handshake, timestamps, limited],
         )| {
             // Cubic has a congestion avoidance of its own.
@@ -166,7 +169,7 @@ fn tcp() -> impl Strategy<Value = String> {
                 "[tcp]\ncongestion = {congestion}\ninitial_window = {window}\n{avoidance}\n\
                  loss_base = '{loss_base}'\n{recovery}\nrestart_after_idle = '{restart}'\n\
                  ect = '{ect}'\nhandshake = {handshake}\ntimestamps = {timestamps}\nlimited_transmit = {limited}\n\
-                 delayed_ack = {{ segments = {delayed}, timeout = '100us' }}\n\
+                 delayed_ack = {{ segments = {delayed}, counts = '{counts}', timeout = '100us' }}\n\
                  rto = {{ initial = '2ms', min = '500us', max = '20ms', granularity = '10us' }}\n"
             )
         },

@@ -1,17 +1,27 @@
 //! Which of several equal-cost next hops a packet takes.
 
+mod ns2;
+
+pub use ns2::{Ns2, Numbered};
 use shallows_core::packet::{Header, PacketKind};
 
-/// Equal-cost multipath by hash: all packets of a connection take one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Equal-cost multipath: all packets of a connection take one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ecmp {
-    /// Of the five-tuple, evenly.
+    /// By a hash of the five-tuple, evenly: the two directions of a connection each for itself.
     FiveTuple {
         /// That of one switch; different seeds decorrelate the choices of successive switches.
         seed: u64,
     },
+    /// By a hash of the five-tuple with its two ends in order, evenly: the same for both directions of a connection.
+    Symmetric {
+        /// That of all switches of one tier: those at both ends of a path must choose alike.
+        seed: u64,
+    },
     /// As in MQ-ECN's ns-2 simulations.
     Ns2(Ns2),
+    /// As in BCC's ns-2 simulations.
+    Numbered(Numbered),
 }
 
 impl Ecmp {
@@ -26,51 +36,37 @@ impl Ecmp {
             return *only;
         }
         match self {
-            // Multiply-shift maps the high bits of the hash evenly on any number of choices.
-            Self::FiveTuple { seed } => {
-                let hash = header.five_tuple_hash(*seed) >> 32;
-                next_hops[((hash * next_hops.len() as u64) >> 32) as usize]
-            }
+            Self::FiveTuple { seed } => spread(header.five_tuple_hash(*seed), next_hops),
+            Self::Symmetric { seed } => spread(symmetric_hash(header, *seed), next_hops),
             Self::Ns2(ns2) => next_hops[ns2.hash(header) as usize % next_hops.len()],
+            Self::Numbered(numbered) => numbered.select(header, next_hops),
         }
     }
 }
 
-/// The hash of ns-2's multipath classifier as patched for DCTCP, which MQ-ECN's simulations use: of the numbers of node,
-/// source, destination and flow, by Tcl's hash of strings. It is far from even: of the twelve uplinks of a leaf some get
-/// 1.4 times their part.
-///
-/// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one for each pair; connections that are opened
-/// later than these all have the number 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ns2 {
-    /// Number of the switch among all nodes, of which the hosts come first.
-    pub node: u32,
-    /// How many hosts there are.
-    pub hosts: u32,
-    /// The port number of a host's first connection; the next ones follow, one for each other host.
-    pub first_port: u16,
+/// Multiply-shift maps the high bits of the hash evenly on any number of choices.
+#[inline]
+fn spread(hash: u64, next_hops: &[u32]) -> u32 {
+    next_hops[(((hash >> 32) * next_hops.len() as u64) >> 32) as usize]
 }
 
-impl Ns2 {
-    #[cold]
-    #[inline(never)]
-    fn hash(&self, header: &Header) -> u32 {
-        let (source, destination) = (header.source.0, header.destination.0);
-        let ports = header.ports();
-        let (from, to, port) = match header.kind() {
-            PacketKind::PureAck => (destination, source, ports.1),
-            _ => (source, destination, ports.0),
-        };
-        let others = self.hosts - 1;
-        let opened_first = u32::from(port.wrapping_sub(self.first_port)) < others;
-        let flow = if opened_first { to * others + from - u32::from(from > to) } else { 0 };
-        let bytes = [self.node, source, destination, flow].map(u32::to_le_bytes);
-        // Characters have a sign.
-        bytes
-            .as_flattened()
-            .iter()
-            .fold(0, |hash: u32, &byte| hash.wrapping_mul(9).wrapping_add_signed(i32::from(byte as i8)))
+/// A hash of the five-tuple that does not know which end sends.
+fn symmetric_hash(header: &Header, seed: u64) -> u64 {
+    let (from, to) = header.ports();
+    if (header.source, from) <= (header.destination, to) {
+        return header.five_tuple_hash(seed);
+    }
+    let reverse = Header::new(header.destination, header.source).with_ports(to, from);
+    reverse.with_kind(header.kind()).five_tuple_hash(seed)
+}
+
+/// Sender and receiver of the data of a connection, and the port number of the sender.
+fn data_direction(header: &Header) -> (u32, u32, u16) {
+    let (source, destination) = (header.source.0, header.destination.0);
+    let ports = header.ports();
+    match header.kind() {
+        PacketKind::PureAck => (destination, source, ports.1),
+        _ => (source, destination, ports.0),
     }
 }
 
@@ -107,45 +103,38 @@ mod tests {
         assert!(same.abs_diff(2_000) < 158, "{same}");
     }
 
-    #[test]
-    fn ns2s_hash_is_nine_times_the_last_one_plus_a_signed_byte() {
-        // Node 2, host 1 to host 0 of 2: flow 0 · 1 + 1 − 1 = 0. Bytes 2 0 0 0, 1 0 0 0, twelve and eight zeros behind them:
-        // 2 · 9^15 + 9^11 modulo 2³²; the node 200 counts −56.
-        let data = Header::new(HostId(1), HostId(0)).with_ports(1_024, 5_001);
-        let hash = |node| Ns2 { node, hosts: 2, first_port: 1_024 }.hash(&data);
-        let power = |exponent| 9u32.wrapping_pow(exponent);
-        assert_eq!(hash(2), power(15).wrapping_mul(2).wrapping_add(power(11)));
-        assert_eq!(hash(200), power(15).wrapping_mul(56).wrapping_neg().wrapping_add(power(11)));
+    /// A connection's data and its acknowledgement.
+    fn both_ways(source: u32, destination: u32, port: u16) -> (Header, Header) {
+        let (source, destination) = (HostId(source), HostId(destination));
+        let ack = Header::new(destination, source).with_ports(5_001, port).with_kind(PacketKind::PureAck);
+        (Header::new(source, destination).with_ports(port, 5_001), ack)
     }
 
     #[test]
-    fn ns2_knows_the_flow_of_an_acknowledgement_and_forgets_connections_opened_later() {
-        // Host 2 to host 1 of 4: flow 1 · 3 + 2 − 1 = 4, in the first byte of the last word: 4 · 9^3.
-        let ecmp = Ns2 { node: 0, hosts: 4, first_port: 1_024 };
-        let data = Header::new(HostId(2), HostId(1)).with_ports(1_026, 5_001);
-        let ack = Header::new(HostId(1), HostId(2)).with_ports(5_001, 1_026).with_kind(PacketKind::PureAck);
-        let power = |exponent| 9u32.wrapping_pow(exponent);
-        let addresses = |source: u32, destination: u32| {
-            power(11).wrapping_mul(source).wrapping_add(power(7).wrapping_mul(destination))
+    fn both_directions_of_a_connection_share_their_path_if_that_is_asked_for() {
+        let hops: Vec<u32> = (0..8).collect();
+        let same = |ecmp: &Ecmp| {
+            // Both ends have the greater number half of the time.
+            let connections =
+                (0..8_000).map(|n: u16| both_ways(n.into(), u32::from(n * 7 % 8_000), 1_024 + n));
+            connections.filter(|(data, ack)| ecmp.select(data, &hops) == ecmp.select(ack, &hops)).count()
         };
-        assert_eq!(ecmp.hash(&data), addresses(2, 1).wrapping_add(4 * power(3)));
-        assert_eq!(ecmp.hash(&ack), addresses(1, 2).wrapping_add(4 * power(3)));
-        assert_eq!(ecmp.hash(&data.with_ports(1_027, 5_001)), addresses(2, 1));
+        assert_eq!(same(&Ecmp::Symmetric { seed: 3 }), 8_000);
+        // Otherwise one in eight does: binomial with mean 1,000 and standard deviation 29.6; five of them.
+        assert!(same(&five_tuple(3)).abs_diff(1_000) < 148);
     }
 
     #[test]
-    fn ns2s_hash_is_uneven_over_the_uplinks_of_mq_ecns_leaves() {
-        // All pairs of the 144 hosts: how many of 1584 pairs each uplink of the eleventh leaf gets, for 132, as a
-        // calculation apart from this program has it.
-        let ecmp = Ecmp::Ns2(Ns2 { node: 144 + 10, hosts: 144, first_port: 1_024 });
-        let mut pairs = [0; 12];
-        let hops: Vec<u32> = (0..12).collect();
-        for source in 120..132 {
-            for destination in (0..144).filter(|host| !(120..132).contains(host)) {
-                let header = Header::new(HostId(source), HostId(destination)).with_ports(1_024, 5_001);
-                pairs[ecmp.select(&header, &hops) as usize] += 1;
-            }
+    fn shared_paths_are_spread_evenly_and_differ_from_tier_to_tier() {
+        let headers = (0..8_000).map(|port| both_ways(2, 1, port).0);
+        let [mut counts, mut agree] = [[0u32; 2], [0; 2]];
+        for header in headers {
+            let [first, second] = [1, 2].map(|seed| Ecmp::Symmetric { seed }.select(&header, &[0, 1]));
+            counts[first as usize] += 1;
+            agree[usize::from(first == second)] += 1;
         }
-        assert_eq!(pairs, [183, 101, 120, 181, 100, 111, 180, 97, 109, 188, 94, 120]);
+        // Binomial with mean 4,000 and standard deviation 44.7; five of them.
+        assert!(counts[0].abs_diff(4_000) < 224, "{counts:?}");
+        assert!(agree[0].abs_diff(4_000) < 224, "{agree:?}");
     }
 }

@@ -36,11 +36,16 @@ pub struct Config {
     pub rto: RtoConfig,
     /// How losses are repaired.
     pub recovery: Method,
+    /// What becomes of cwnd when NewReno has repaired everything; of no meaning with other methods.
+    pub full_ack: FullAck,
     /// How many duplicate acknowledgements, or segments above a hole, mean a loss (RFC 6675 DupThresh).
     pub duplicate_threshold: u32,
     /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042, RFC 6675 §5
     /// step 3).
     pub limited_transmit: bool,
+    /// Whether that also goes on with sending again what a timeout found outstanding, as ns-2's `singledup_` does; RFC 3042
+    /// speaks of new data. Of no meaning with SACK.
+    pub limited_transmit_repairs: bool,
     /// Whether what was selectively acknowledged is believed after a timeout; of no meaning without SACK.
     pub sack_after_timeout: SackAfterTimeout,
     /// What data written after an idle RTO finds of the window.
@@ -65,8 +70,20 @@ pub struct Config {
 pub struct DelayedAck {
     /// At the latest with this many segments (DCTCP's *m*); 1 acknowledges every segment at once.
     pub segments: u32,
+    /// What counts as a segment.
+    pub counts: AckCounts,
     /// At the latest after this time.
     pub timeout: Duration,
+}
+
+/// What counts as a segment before a receiver acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AckCounts {
+    /// One that arrives, short or not.
+    #[default]
+    Arrivals,
+    /// As many bytes as a full one has; of a change of marks only what came before is acknowledged at once (ns-2's FullTcp).
+    Bytes,
 }
 
 /// Which packets of an ECN-capable connection carry ECT.
@@ -87,6 +104,16 @@ pub enum SackAfterTimeout {
     Kept,
     /// Forgotten, so that everything outstanding is sent again (RFC 2018 §8; ns-2's `clear_on_timeout_`).
     Forgotten,
+}
+
+/// What becomes of cwnd when NewReno has repaired everything (RFC 6582 §3.2 step 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FullAck {
+    /// ssthresh, but at most one segment more than is in flight: no burst.
+    #[default]
+    Limited,
+    /// ssthresh (ns-2).
+    Ssthresh,
 }
 
 /// What becomes of cwnd when nothing was sent for an RTO (RFC 5681 §4.1).
@@ -130,15 +157,21 @@ impl Config {
             loss_base: LossBase::default(),
             rto: RtoConfig::default(),
             recovery: Method::Sack(None),
+            full_ack: FullAck::default(),
             duplicate_threshold: 3,
             limited_transmit: true,
+            limited_transmit_repairs: false,
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,
             fin: false,
             timestamps: true,
             // RFC 5681 §4.2 demands less than 500 ms; 40 ms is Linux's least.
-            delayed_ack: DelayedAck { segments: 2, timeout: Duration::from_millis(40) },
+            delayed_ack: DelayedAck {
+                segments: 2,
+                counts: AckCounts::default(),
+                timeout: Duration::from_millis(40),
+            },
             ect,
             congestion,
         }

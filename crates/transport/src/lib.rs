@@ -17,7 +17,9 @@ mod scoreboard;
 mod sender;
 mod small_queue;
 
-pub use config::{Config, DelayedAck, EctPolicy, RestartAfterIdle, SackAfterTimeout, header_bytes};
+pub use config::{
+    AckCounts, Config, DelayedAck, EctPolicy, FullAck, RestartAfterIdle, SackAfterTimeout, header_bytes,
+};
 pub use receiver::{Acks, Marks, Receiver};
 pub use recovery::{Bound, Method};
 pub use rtt::RtoConfig;

@@ -3,7 +3,7 @@
 use shallows_core::packet::{Ecn, Flags, Header, Segment};
 use shallows_core::{Bytes, Instant};
 
-use crate::config::Config;
+use crate::config::{AckCounts, Config};
 use crate::congestion::EcnMode;
 use crate::reassembly::Reassembly;
 use crate::receive_window::ReceiveWindow;
@@ -101,12 +101,29 @@ impl Receiver {
         }
         let in_order = self.accept(segment);
         // RFC 9293 §3.10.7.4: a FIN is acknowledged when it comes.
-        if in_order && fin == 0 && self.pending < config.delayed_ack.segments {
-            // RFC 5681 §4.2.
-            self.deadline = self.deadline.min(now + config.delayed_ack.timeout);
-            return Acks::default();
+        let waits = in_order && fin == 0 && self.has_few(config);
+        Acks { first: self.acknowledge_unless(waits, config, now), second: None }
+    }
+
+    /// Whether too little came since the last acknowledgement for another one (RFC 5681 §4.2).
+    #[inline]
+    fn has_few(&self, config: &Config) -> bool {
+        let enough = config.delayed_ack.segments;
+        match config.delayed_ack.counts {
+            AckCounts::Arrivals => self.pending < enough,
+            AckCounts::Bytes => self.next - self.last_ack_sent < config.mss.0 * u64::from(enough),
         }
-        Acks { first: Some(self.acknowledge(config, now)), second: None }
+    }
+
+    /// The acknowledgement to send now; none if it `waits` for the timer.
+    #[inline]
+    fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<Segment> {
+        if waits {
+            // RFC 5681 §4.2: the oldest segment decides how long.
+            self.deadline = self.deadline.min(now + config.delayed_ack.timeout);
+            return None;
+        }
+        Some(self.acknowledge(config, now))
     }
 
     /// The marks of a packet are not what is being echoed. Says whether that changes what is.
@@ -126,8 +143,11 @@ impl Receiver {
     fn on_change(&mut self, config: &Config, now: Instant, segment: &Segment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
-        self.accept(segment);
-        Acks { first: prior, second: Some(self.acknowledge(config, now)) }
+        let in_order = self.accept(segment);
+        // ns-2: the segment that changes is like any other.
+        let by_bytes = config.delayed_ack.counts == AckCounts::Bytes && !segment.flags.contains(Flags::FIN);
+        let waits = in_order && by_bytes && self.has_few(config);
+        Acks { first: prior, second: self.acknowledge_unless(waits, config, now) }
     }
 
     /// A segment without data: a SYN is answered, anything else says nothing.

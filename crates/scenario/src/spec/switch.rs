@@ -41,9 +41,16 @@ pub(crate) enum Ecmp {
     /// By a hash of addresses, ports and protocol with a seed for each switch: evenly.
     #[default]
     FiveTuple,
+    /// By a hash of the same with the two ends in order, and a seed for each tier of switches: evenly, and acknowledgements
+    /// go back the way of their data.
+    Symmetric,
     /// By the hash of MQ-ECN's ns-2 simulations, which is uneven: of node, source, destination and the number of the pair.
     #[serde(rename = "ns-2")]
     Ns2,
+    /// By the numbers that BCC's ns-2 simulations draw for connections: nearly evenly, and acknowledgements go back the way of
+    /// their data. Connections that are opened later than the first ones have a way as with `"symmetric"`.
+    #[serde(rename = "ns-2-bcc")]
+    Ns2Bcc,
 }
 
 /// Ports that differ from the others; what is not given stays as for all.

@@ -45,6 +45,9 @@ pub(crate) struct Tcp {
     /// How losses are repaired. Default `"sack"`.
     #[serde(default)]
     pub(crate) recovery: Recovery,
+    /// What NewReno's window is when everything is repaired. Needs `recovery = "newreno"`. Default `"limited"`.
+    #[serde(default)]
+    pub(crate) full_ack: FullAck,
     /// Proportional rate reduction (RFC 6937): during fast recovery data goes out in proportion to what arrives. Needs
     /// `recovery = "sack"`. Default `"off"`.
     #[serde(default)]
@@ -55,6 +58,10 @@ pub(crate) struct Tcp {
     /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042). Default true.
     #[serde(default = "yes")]
     pub(crate) limited_transmit: bool,
+    /// Whether they also clock out, again, what a timeout found outstanding (ns-2); RFC 3042 speaks of new data. Needs
+    /// `limited_transmit`, and `recovery` other than `"sack"`. Default false.
+    #[serde(default)]
+    pub(crate) limited_transmit_repairs: bool,
     /// What becomes of selective acknowledgements when the timer fires. Needs `recovery = "sack"`. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
@@ -217,6 +224,17 @@ pub(crate) enum Recovery {
     Reno,
 }
 
+/// What NewReno's window is when everything is repaired (RFC 6582 §3.2 step 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FullAck {
+    /// The slow start threshold, but at most one segment more than is in flight.
+    #[default]
+    Limited,
+    /// The slow start threshold (ns-2).
+    Ssthresh,
+}
+
 /// Proportional rate reduction (RFC 6937).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -307,8 +325,11 @@ pub(crate) enum Avoidance {
     /// One segment once a whole window was acknowledged (RFC 5681 §3.1).
     #[default]
     ByteCounting,
-    /// SMSS²/cwnd for each acknowledgement (RFC 5681 Eq. 3, ns-2).
+    /// SMSS²/cwnd for each acknowledgement (RFC 5681 Eq. 3, ns-2's `windowOption_ 1`).
     PerAck,
+    /// One segment once there were as many acknowledgements as the window has segments; cuts and restarts start the count
+    /// anew (ns-2's `windowOption_ 0`).
+    Counted,
 }
 
 /// Of what a loss leaves one half.
@@ -382,9 +403,24 @@ pub(crate) struct DelayedAck {
     /// At the latest with this many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
     #[serde(default = "two")]
     pub(crate) segments: u32,
+    /// What counts as a segment. Default `"arrivals"`.
+    #[serde(default)]
+    pub(crate) counts: AckCounts,
     /// At the latest after this time. Default `"40ms"`, as Linux.
     #[serde(default = "forty_milliseconds")]
     pub(crate) timeout: Time,
+}
+
+/// What counts as a segment before a receiver acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AckCounts {
+    /// One that arrives, short or not.
+    #[default]
+    Arrivals,
+    /// As many bytes as a full one has: a short last segment waits for the timer, also with `segments = 1`, and also after a
+    /// change of marks, at which only what came before is acknowledged at once (ns-2's FullTcp).
+    Bytes,
 }
 
 impl Default for Tcp {
@@ -401,9 +437,11 @@ impl Default for Tcp {
             loss_base: LossBase::default(),
             rto: Rto::default(),
             recovery: Recovery::default(),
+            full_ack: FullAck::default(),
             prr: Prr::default(),
             duplicate_threshold: three(),
             limited_transmit: true,
+            limited_transmit_repairs: false,
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,
@@ -448,7 +486,7 @@ impl Default for Rto {
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self { segments: two(), timeout: forty_milliseconds() }
+        Self { segments: two(), counts: AckCounts::default(), timeout: forty_milliseconds() }
     }
 }
 

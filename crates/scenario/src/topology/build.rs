@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use shallows_core::packet::HostId;
-use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_switch::routing::{Ecmp, Ns2};
 
-use super::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, graph, routing};
+use super::{Cable, Link, Network, Node, NodeId, PortKind, graph, paths, routing};
 use crate::check::Checker;
 use crate::memory::{self, Memory};
 use crate::ports;
-use crate::spec::{self, Common, Spec, Topology};
+use crate::spec::{Common, Spec, Topology};
 
 /// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
 pub(super) const MAX_HOSTS: u64 = 1 << 17;
@@ -81,18 +79,10 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
     let memory = Memory::build(spec, &mut network.links, network.hosts, network.switches);
     let host = |_| memory.host_node();
     network.nodes = (0..network.hosts).map(host).collect();
-    network.nodes.extend(routes.into_iter().enumerate().map(|(switch, routes)| Node {
+    let ecmp = paths::ecmp(spec, seed, &network, checker)?;
+    network.nodes.extend(routes.into_iter().zip(ecmp).enumerate().map(|(switch, (routes, ecmp))| Node {
         routes,
-        ecmp: match spec.switch.ecmp {
-            spec::Ecmp::FiveTuple => {
-                Ecmp::FiveTuple { seed: Stream::new(seed, "ecmp", switch as u64).next_u64() }
-            }
-            spec::Ecmp::Ns2 => Ecmp::Ns2(Ns2 {
-                node: network.hosts + switch as u32,
-                hosts: network.hosts,
-                first_port: FIRST_PORT,
-            }),
-        },
+        ecmp,
         ..memory.switch_node(switch)
     }));
     ports::build(spec, &mut network, checker);

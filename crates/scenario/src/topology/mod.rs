@@ -2,6 +2,7 @@
 
 mod build;
 mod graph;
+mod paths;
 pub(crate) mod routing;
 
 pub(crate) use build::build;

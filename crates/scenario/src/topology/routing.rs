@@ -29,6 +29,18 @@ pub(super) fn all_shortest(network: &Network) -> Vec<Routes> {
     tables.into_iter().map(|table| Routes::new(table.group_of, table.groups)).collect()
 }
 
+/// How many switches are between each switch and the nearest host: zero at one that has hosts.
+pub(super) fn tiers(network: &Network) -> Vec<u32> {
+    let graph = Graph::new(network);
+    let mut tiers = vec![u32::MAX; graph.trunks.len()];
+    for edge in (0..tiers.len()).filter(|&switch| !graph.hosts[switch].is_empty()) {
+        for (tier, distance) in tiers.iter_mut().zip(graph.search(edge).0) {
+            *tier = distance.min(*tier);
+        }
+    }
+    tiers
+}
+
 /// Propagation and host delays of the path that has most of them, one way, between two hosts.
 pub(super) fn longest_delay(network: &Network) -> Duration {
     let graph = Graph::new(network);

@@ -91,6 +91,8 @@ pub struct Dctcp {
     ece_growth: EceGrowth,
     arithmetic: Arithmetic,
     previous_ece: bool,
+    /// The last acknowledgement carried ECE, and so did the one before it.
+    in_run: bool,
 }
 
 /// Alpha = 1 in [`Arithmetic::Fixed`].
@@ -114,6 +116,7 @@ impl Dctcp {
             ece_growth: config.ece_growth,
             arithmetic: config.arithmetic,
             previous_ece: false,
+            in_run: false,
         }
     }
 
@@ -186,6 +189,7 @@ impl CongestionControl for Dctcp {
         if self.grows(ack) {
             window.grow(ack.growth);
         }
+        self.in_run = ack.ece && self.previous_ece;
         self.previous_ece = ack.ece;
     }
 
@@ -195,6 +199,10 @@ impl CongestionControl for Dctcp {
             Congestion::Ecn => {
                 let cwnd = window.cwnd();
                 window.reduce(cwnd.0 - cwnd.scale(self.alpha / 2.0).0);
+                if self.in_run && self.ece_growth == EceGrowth::NotFirst {
+                    // ns-2 cuts first, and then lets every acknowledgement within a run count.
+                    window.count_reducing_ack();
+                }
             }
             // RFC 8257 §3.5: as conventional TCP, whatever alpha is.
             Congestion::Loss => window.halve(flight_size),

@@ -10,6 +10,9 @@ pub enum Avoidance {
     ByteCounting,
     /// SMSS²/cwnd for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2): half as fast with delayed ones.
     PerAck,
+    /// One segment once as many acknowledgements of new data came as cwnd has segments (ns-2's `windowOption_ 0`). Every
+    /// reduction and restart starts the count anew, and so does every segment: nothing is carried over.
+    Counted,
 }
 
 /// Of what a loss leaves one half.
@@ -27,7 +30,7 @@ pub enum LossBase {
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// Bytes acknowledged since congestion avoidance last added a segment.
+    /// Bytes acknowledged, or acknowledgements, since congestion avoidance last added a segment.
     counted: u64,
     maximum: u64,
     mss: u32,
@@ -96,9 +99,27 @@ impl Window {
                 }
                 // RFC 5681 Eq. 3; at least one byte.
                 Avoidance::PerAck => self.cwnd += (mss * mss / self.cwnd).max(1),
+                Avoidance::Counted => self.count(),
             }
         }
         self.cwnd = self.cwnd.min(self.maximum);
+    }
+
+    /// ns-2's tcp.cc, `opencwnd` with `windowOption_ 0`.
+    fn count(&mut self) {
+        let mss = u64::from(self.mss);
+        self.counted += 1;
+        if self.counted * mss >= self.cwnd {
+            self.counted = 0;
+            self.cwnd += mss;
+        }
+    }
+
+    /// The acknowledgement that has just reduced cwnd counts for what comes, where acknowledgements are counted.
+    pub(crate) fn count_reducing_ack(&mut self) {
+        if self.avoidance == Avoidance::Counted {
+            self.grow(self.mss());
+        }
     }
 
     /// Reduce to `cwnd` because of ECN, but not below the least window.
@@ -142,6 +163,9 @@ impl Window {
     /// Start from `restart_window` again, in slow start unless ssthresh says otherwise (RFC 5681 §4.1).
     pub(crate) fn restart(&mut self, restart_window: Bytes) {
         self.cwnd = restart_window.0;
+        if self.avoidance == Avoidance::Counted {
+            self.counted = 0;
+        }
     }
 
     /// Of what a loss leaves a part.

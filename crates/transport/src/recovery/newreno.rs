@@ -4,7 +4,7 @@
 //! heuristic of RFC 6582 §4 against needless or missed retransmissions is here.
 
 use super::{Allowance, Arrival, Method, Outcome, Outstanding, Phase, non_empty};
-use crate::config::Config;
+use crate::config::{Config, FullAck};
 use crate::scoreboard::Range;
 
 /// The state of one connection.
@@ -102,7 +102,9 @@ impl NewReno {
                 let end = self.recover_point().min(self.high_rxt + config.mss.0);
                 let again = non_empty(Range { start: self.high_rxt, end });
                 let range = again.or_else(|| non_empty(unsent))?;
-                if self.pipe(data) + range.len() > allowance.cwnd {
+                // ns-2's limited transmit does not ask whether data is new.
+                let extra = if config.limited_transmit_repairs { self.limited_segments(config) } else { 0 };
+                if self.pipe(data) + range.len() > allowance.cwnd + extra {
                     return None;
                 }
                 self.high_rxt = self.high_rxt.max(range.end.min(self.recover_point()));
@@ -128,10 +130,10 @@ impl NewReno {
                 if data.una >= self.recover_point() {
                     self.close();
                     // RFC 6582 §3.2 step 3, full acknowledgement, the first choice: no burst of what the inflated
-                    // window left unsent.
+                    // window left unsent. With the second, as in Reno, cwnd is ssthresh.
                     let flight_size = data.next - data.una;
-                    let burst_limit = (config.recovery == Method::NewReno)
-                        .then(|| flight_size.max(config.mss.0) + config.mss.0);
+                    let limited = config.recovery == Method::NewReno && config.full_ack == FullAck::Limited;
+                    let burst_limit = limited.then(|| flight_size.max(config.mss.0) + config.mss.0);
                     return Outcome { burst_limit, ..Outcome::default() };
                 }
                 if config.recovery == Method::Reno {
@@ -159,7 +161,10 @@ impl NewReno {
 
     fn on_duplicate(&mut self, config: &Config, data: Outstanding) -> Outcome {
         match self.phase {
-            Phase::Timeout => return Outcome::default(),
+            Phase::Timeout => {
+                self.dup_acks += 1;
+                return Outcome::default();
+            }
             Phase::Recovery => {
                 // RFC 5681 §3.2 step 4: a segment has left the network.
                 self.inflation += config.mss.0 as i64;
@@ -202,12 +207,16 @@ impl NewReno {
             return Some(unsent);
         }
         // RFC 3042 §2: a segment for each of the duplicates before a loss is found, no more than those beyond cwnd.
-        let extra = u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0;
-        if !config.limited_transmit || flight_size > cwnd + extra {
+        if !config.limited_transmit || flight_size > cwnd + self.limited_segments(config) {
             return None;
         }
         self.limited += unsent.len();
         Some(unsent)
+    }
+
+    /// Bytes beyond cwnd that duplicates allow, while they are too few to mean a loss.
+    fn limited_segments(&self, config: &Config) -> u64 {
+        u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0
     }
 
     fn recover_point(&self) -> u64 {

@@ -1,11 +1,11 @@
 //! Pulser's brake (Pulser, ANCS '19 §III-B), and what follows where the paper is silent (docs/models.md).
 
-use crate::script::{Listening, MSS, Scripted, pulser};
+use crate::script::{Listening, MSS, Scripted, every, pulser};
 use shallows_core::packet::{Ecn, Flags, Header, HostId, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::congestion::pulser::{Config, Restore, Signal};
-use shallows_transport::{Config as Transport, DelayedAck, Marks, Phase};
+use shallows_transport::{Config as Transport, Marks, Phase};
 
 const INCAST: Flags = Flags::INCAST_ECHO;
 
@@ -176,7 +176,7 @@ fn as_released_ece_is_the_signal_and_replaces_the_cut() {
 
 #[test]
 fn the_receiver_echoes_the_signal_per_packet() {
-    let delayed_ack = DelayedAck { segments: 2, timeout: Duration::from_millis(1) };
+    let delayed_ack = every(2, Duration::from_millis(1));
     let mut receiving = Listening::new(Transport { delayed_ack, ..pulser(config()) });
     let mut arrive = |index: u64, ce: bool, incast: bool| {
         let segment = Segment { seq: index * MSS, len: MSS as u16, ..Segment::default() };

@@ -40,6 +40,21 @@ fn never_more_than_two_segments_are_sent_beyond_cwnd() {
 }
 
 #[test]
+fn after_a_timeout_it_sends_nothing_again_unless_it_is_told_to() {
+    // §2 speaks of new data; ns-2's send_one() of whatever is next: 1 and 2 again, beyond a cwnd of one segment.
+    for (limited_transmit_repairs, sent) in [(false, vec![]), (true, vec![MSS, 2 * MSS])] {
+        for recovery in [Method::NewReno, Method::Reno] {
+            let config = Config { limited_transmit_repairs, ..config(recovery) };
+            let mut script = Scripted::started(config, 100 * MSS);
+            assert_eq!(script.time_out(), [0]);
+            assert_eq!(script.duplicates(0, 4), sent, "{recovery:?}");
+            // New data ends it: cwnd is 2, segments 1 and 2, which go now unless they went.
+            assert_eq!(script.ack(MSS, &[]), if sent.is_empty() { vec![MSS, 2 * MSS] } else { vec![] });
+        }
+    }
+}
+
+#[test]
 fn the_receivers_window_holds_for_it_too() {
     // Room for no more than the first ten segments, and for exactly one more.
     for (window, extra) in [(10 * MSS, vec![]), (11 * MSS, vec![10 * MSS])] {

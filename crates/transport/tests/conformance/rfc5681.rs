@@ -1,10 +1,10 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, reno, without_sack};
+use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, every, reno, without_sack};
 use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase, dctcp};
-use shallows_transport::{Config, DelayedAck, Marks, Method, Phase, Receiver, RestartAfterIdle};
+use shallows_transport::{Config, Marks, Method, Phase, Receiver, RestartAfterIdle};
 
 /// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
 ///
@@ -414,7 +414,7 @@ fn a_closed_window_is_probed_with_a_segment() {
 #[test]
 fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
     let config = reno();
-    let delayed_ack = DelayedAck { segments: 2, timeout: Duration::from_millis(1) };
+    let delayed_ack = every(2, Duration::from_millis(1));
     let mut receiving = Listening::new(Config { delayed_ack, ..config });
     assert_eq!(receiving.data(0), []);
     assert_eq!(receiving.data(1)[0].ack, 2 * MSS);
@@ -431,7 +431,7 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
 
 #[test]
 fn a_later_segment_does_not_put_off_a_delayed_acknowledgement() {
-    let delayed_ack = DelayedAck { segments: 3, timeout: Duration::from_millis(1) };
+    let delayed_ack = every(3, Duration::from_millis(1));
     let mut receiving = Listening::new(Config { delayed_ack, ..reno() });
     receiving.data(0);
     let deadline = receiving.receiver.deadline();
@@ -443,8 +443,7 @@ fn a_later_segment_does_not_put_off_a_delayed_acknowledgement() {
 
 #[test]
 fn a_segment_above_a_gap_and_one_that_fills_it_are_acknowledged_at_once() {
-    let mut receiving =
-        Listening::new(Config { delayed_ack: DelayedAck { segments: 2, timeout: RTT }, ..reno() });
+    let mut receiving = Listening::new(Config { delayed_ack: every(2, RTT), ..reno() });
     // §4.2.
     assert_eq!(receiving.data(1)[0].ack, 0);
     assert_eq!(receiving.data(3)[0].ack, 0);
@@ -515,7 +514,7 @@ fn without_anything_outstanding_nothing_is_a_duplicate() {
 #[test]
 fn the_delay_of_acknowledgements_holds_for_every_segment() {
     // Not only up to the first acknowledgement: every third, again and again.
-    let delayed_ack = DelayedAck { segments: 3, timeout: Duration::from_millis(1) };
+    let delayed_ack = every(3, Duration::from_millis(1));
     let mut receiving = Listening::new(Config { delayed_ack, ..reno() });
     let counts: Vec<_> = (0..12).map(|index| receiving.data(index).len()).collect();
     assert_eq!(counts, [0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);

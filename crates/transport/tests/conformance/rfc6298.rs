@@ -1,9 +1,9 @@
 //! The retransmission timer (RFC 6298), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, ack, reno};
+use crate::script::{Listening, MSS, RTT, Scripted, ack, every, reno};
 use shallows_core::packet::Segment;
 use shallows_core::{Duration, Instant};
-use shallows_transport::{Config, DelayedAck, RtoConfig};
+use shallows_transport::{Config, RtoConfig};
 
 /// Bounds so wide that the formula shows.
 const FREE: RtoConfig = RtoConfig {
@@ -164,8 +164,7 @@ fn without_timestamps_a_fast_retransmission_ends_the_measurement() {
 #[test]
 fn a_receiver_echoes_the_timestamp_of_the_first_segment_it_had_not_acknowledged() {
     // RFC 7323 §4.3 (A): with delayed acknowledgements; (B): above a gap; (C): filling it.
-    let mut receiving =
-        Listening::new(Config { delayed_ack: DelayedAck { segments: 2, timeout: RTT }, ..reno() });
+    let mut receiving = Listening::new(Config { delayed_ack: every(2, RTT), ..reno() });
     let mut arrive = |index: u64, at: u64| -> Option<Instant> {
         let segment =
             Segment { seq: index * MSS, len: MSS as u16, timestamp: Instant(at), ..Segment::default() };

@@ -4,7 +4,7 @@
 
 use crate::script::{MSS, Scripted, without_sack};
 use shallows_core::{Bytes, Duration};
-use shallows_transport::{Config, Method};
+use shallows_transport::{Config, FullAck, Method};
 
 /// A sender that has sent `window` segments and has more to send.
 fn sent(window: u64) -> Scripted {
@@ -94,6 +94,17 @@ fn a_full_acknowledgement_ends_recovery_without_a_burst() {
     // Four are in flight: min(5, 4 + 1).
     assert_eq!(ack(&mut script, 10), [14]);
     assert_eq!((script.cwnd(), script.inflated()), (5 * MSS, 5 * MSS));
+}
+
+#[test]
+fn a_full_acknowledgement_may_leave_ssthresh_whatever_is_in_flight() {
+    // §3.2 step 3, the second choice; nothing is in flight.
+    let config = Config { full_ack: FullAck::Ssthresh, ..without_sack(Method::NewReno) };
+    let config = Config { initial_window: Bytes(10 * MSS), ..config };
+    let mut script = Scripted::started(config, 10 * MSS);
+    duplicates(&mut script, 0, 3);
+    ack(&mut script, 10);
+    assert_eq!((script.cwnd(), script.ssthresh()), (5 * MSS, 5 * MSS));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Data center TCP (RFC 8257), rule by rule, and the bugs that other simulators have had in it.
 
-use crate::script::{Listening, MSS, Scripted, dctcp, reno_with_ecn};
+use crate::script::{Listening, MSS, Scripted, dctcp, every, reno_with_ecn};
 use proptest::prelude::*;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration};
+use shallows_transport::Config as Transport;
 use shallows_transport::congestion::dctcp::{Arithmetic, Config, DuplicateAcks, EceGrowth, WindowEnd};
-use shallows_transport::{Config as Transport, DelayedAck};
 
 /// A sender whose first ten segments are on their way, with alpha at `initial_alpha`.
 fn started(config: Config) -> Scripted {
@@ -18,7 +18,7 @@ fn with_alpha(initial_alpha: f64) -> Scripted {
 
 /// A receiver that acknowledges every second segment.
 fn delaying() -> Listening {
-    let delayed_ack = DelayedAck { segments: 2, timeout: Duration::from_millis(1) };
+    let delayed_ack = every(2, Duration::from_millis(1));
     Listening::new(Transport { delayed_ack, ..dctcp(Config::default()) })
 }
 
@@ -70,7 +70,7 @@ proptest! {
         segments in 1u32..5,
     ) {
         // Whatever m is, a sender that counts bytes under each echo counts exactly the marked ones.
-        let delayed_ack = DelayedAck { segments, timeout: Duration::from_millis(1) };
+        let delayed_ack = every(segments, Duration::from_millis(1));
         let mut receiving = Listening::new(Transport { delayed_ack, ..dctcp(Config::default()) });
         let (mut acked, mut echoed) = (0, 0);
         let mut count = |acks: Vec<Segment>| for ack in acks {

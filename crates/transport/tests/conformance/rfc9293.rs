@@ -1,9 +1,9 @@
 //! What TCP itself prescribes (RFC 9293) as far as it is modelled: the end of a connection, and the receiver's window.
 
-use crate::script::{Listening, MSS, RTT, Scripted, reno};
+use crate::script::{Listening, MSS, RTT, Scripted, every, reno};
 use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::{Config, DelayedAck, Marks};
+use shallows_transport::{Config, Marks};
 
 fn with_fin() -> Config {
     Config { fin: true, ..reno() }
@@ -83,7 +83,7 @@ fn a_lost_fin_is_sent_again() {
 #[test]
 fn a_fin_is_acknowledged_at_once_and_in_its_place() {
     // §3.10.7.4, and the odd last segment of RFC 8257 §3.2 does not wait for a delayed acknowledgement.
-    let delayed_ack = DelayedAck { segments: 2, timeout: RTT };
+    let delayed_ack = every(2, RTT);
     let mut receiving = Listening::new(Config { delayed_ack, ..with_fin() });
     let fin =
         |index: u64, len: u16| Segment { seq: index * MSS, len, flags: Flags::FIN, ..Segment::default() };

@@ -21,6 +21,11 @@ pub(crate) fn reno() -> Config {
     }
 }
 
+/// An acknowledgement for every so many segments, and of fewer after `timeout`.
+pub(crate) fn every(segments: u32, timeout: Duration) -> DelayedAck {
+    DelayedAck { segments, timeout, ..reno().delayed_ack }
+}
+
 /// The same for Reno with ECN.
 pub(crate) fn reno_with_ecn() -> Config {
     Config { congestion: congestion::Config::Reno(reno::Config { ecn: true }), ..reno() }

@@ -12,8 +12,8 @@ use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::{self, Avoidance, LossBase, cubic, dctcp, pulser, reno};
 use shallows_transport::{
-    Bound, Config, DelayedAck, EctPolicy, Marks, Method, Receiver, RestartAfterIdle, RtoConfig,
-    SackAfterTimeout, Sender,
+    AckCounts, Bound, Config, DelayedAck, EctPolicy, FullAck, Marks, Method, Receiver, RestartAfterIdle,
+    RtoConfig, SackAfterTimeout, Sender,
 };
 
 const MSS: u64 = 1_000;
@@ -74,6 +74,18 @@ fn recovery() -> impl Strategy<Value = Method> {
     ]
 }
 
+fn avoidance() -> impl Strategy<Value = Avoidance> {
+    prop::sample::select(vec![Avoidance::ByteCounting, Avoidance::PerAck, Avoidance::Counted])
+}
+
+fn full_ack() -> impl Strategy<Value = FullAck> {
+    prop::sample::select(vec![FullAck::Limited, FullAck::Ssthresh])
+}
+
+fn ack_counts() -> impl Strategy<Value = AckCounts> {
+    prop::sample::select(vec![AckCounts::Arrivals, AckCounts::Bytes])
+}
+
 prop_compose! {
     /// Any configuration that a scenario may hold, at segments of 1,000 bytes and round trips of about 100 µs.
     fn config()(
@@ -81,27 +93,31 @@ prop_compose! {
         (initial, more) in (1u64..20, 0u64..60),
         receive_window in 1u64..100,
         (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
-        switches in prop::array::uniform9(any::<bool>()),
+        (avoidance, counts, full_ack, limited_transmit_repairs) in
+            (avoidance(), ack_counts(), full_ack(), any::<bool>()),
+        switches in prop::array::uniform8(any::<bool>()),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
-        let [limited_transmit, reset, handshake, timestamps, per_ack, forgotten, of_cwnd, fin, all] = switches;
+        let [limited_transmit, reset, handshake, timestamps, forgotten, of_cwnd, fin, all] = switches;
         Config {
             initial_window: Bytes(initial * MSS),
             max_window: Bytes((initial + more) * MSS),
             receive_window: Bytes(receive_window * MSS),
             slow_start_limit,
             recovery,
+            full_ack,
             duplicate_threshold,
             limited_transmit,
+            limited_transmit_repairs,
             restart_after_idle: if reset { RestartAfterIdle::Reset } else { RestartAfterIdle::Reduce },
             handshake,
             fin,
             ect: if all { EctPolicy::All } else { EctPolicy::Rfc3168 },
             timestamps,
-            avoidance: if per_ack { Avoidance::PerAck } else { Avoidance::ByteCounting },
+            avoidance,
             loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
             sack_after_timeout: if forgotten { SackAfterTimeout::Forgotten } else { SackAfterTimeout::Kept },
-            delayed_ack: DelayedAck { segments, timeout: Duration::from_micros(50) },
+            delayed_ack: DelayedAck { segments, counts, timeout: Duration::from_micros(50) },
             rto: RtoConfig {
                 initial: Duration::from_micros(minimum),
                 minimum: Duration::from_micros(minimum),

@@ -1,0 +1,135 @@
+"""`make bench`: the same short flows through one slow link, ours and ns-2's: per flow, per queue, and speed.
+
+Reno, NewReno and Sack1 over DropTail, RED, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a
+table, and fails if a flow is left over. What both are told, and where they differ: `peers/README.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import shallows as sh
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+import flows  # noqa: E402
+import ns2  # noqa: E402
+from ns2 import Passage  # noqa: E402
+from pinned import MissingToolError  # noqa: E402
+
+FOLDER = HERE.parent / "target" / "bench"
+SCENARIO = HERE / "scenarios" / "bottleneck.toml"
+PORT = "left->right"
+LOAD = 0.7
+FLOWS_SEED = 1
+# Completion times that agree to a thousandth are of the same packets at the same times.
+ALIKE = 1e-3
+
+
+def run_ours(flow_list: Path, settings: Mapping[str, Any], seed: int) -> Passage:
+    """Run a flow list to completion."""
+    with tempfile.TemporaryDirectory() as scratch:
+        overrides = {"workload.0.path": str(flow_list), **settings}
+        run = sh.run(SCENARIO, overrides=overrides, seed=seed, out=Path(scratch) / "run")
+        done = run.flows.select("flow", "fct_us").rows()
+        port = run.counters.filter(run.counters["port"] == PORT)
+        return Passage(
+            fct_us={flow: fct for flow, fct in done if fct is not None},
+            sent=port["received"].sum(),
+            dropped=port["dropped"].sum(),
+            run_s=run.summary["engine"]["wall_s"],
+            packet_hops=run.summary["engine"]["packet_hops"],
+        )
+
+
+def compare(ours: Passage, theirs: Passage) -> dict[str, Any]:
+    """Return one case as `bottleneck.json` holds it."""
+    ratios = [ours.fct_us[flow] / fct for flow, fct in theirs.fct_us.items()]
+    return {
+        "flows": len(ratios),
+        "alike": sum(abs(ratio - 1) < ALIKE for ratio in ratios),
+        "fct_ratio": statistics.median(ratios),
+        **{
+            name: {
+                "mean_fct_us": statistics.fmean(side.fct_us.values()),
+                "sent": side.sent,
+                "dropped": side.dropped,
+                "hops_per_s": side.hops_per_s,
+            }
+            for name, side in (("shallows", ours), ("ns2", theirs))
+        },
+    }
+
+
+def print_case(name: str, case: Mapping[str, Any]) -> None:
+    """Print one case."""
+    ours, theirs = case["shallows"], case["ns2"]
+    print(
+        f"  {name:<18}{case['alike']:>6} of {case['flows']:<6}{case['fct_ratio']:>7.3f}"
+        f"{ours['mean_fct_us'] / 1e3:>10.2f}{theirs['mean_fct_us'] / 1e3:>9.2f}"
+        f"{ours['sent']:>9,}{theirs['sent']:>9,}{ours['dropped']:>8,}{theirs['dropped']:>7,}"
+        f"{ours['hops_per_s'] / 1e6:>9.2f}{theirs['hops_per_s'] / 1e6:>7.2f}"
+    )
+
+
+def bench(count: int, out: Path) -> list[str]:
+    """Run every case on both sides, print it, write `out`; return why the comparison does not hold."""
+    ns2.require()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    flow_list = FOLDER / f"bottleneck-{count}.csv"
+    flows.write_first(flow_list, count, flows.bottleneck(LOAD, FLOWS_SEED))
+    print(
+        f"one link of 100 Mb/s, {count} flows: ours, then ns-2's\n"
+        f"  {'':<18}{'flows alike':<16}{'median':>7}{'mean FCT, ms':>19}{'packets':>18}{'dropped':>15}"
+        f"{'M hops/s':>16}"
+    )
+    document, found = {}, []
+    for queue, of_queue in ns2.QUEUES.items():
+        for transport, of_transport in ns2.TRANSPORTS.items():
+            name = f"{queue} {transport}"
+            theirs = ns2.run(flow_list, transport, queue, 1, FOLDER / "ns2-fct.csv")
+            ours = run_ours(flow_list, {**of_queue, **of_transport}, 1)
+            left = 2 * count - len(ours.fct_us) - len(theirs.fct_us)
+            if left:
+                found.append(f"{name}: {left} flows are left over")
+                continue
+            document[name] = compare(ours, theirs)
+            print_case(name, document[name])
+    out.write_text(json.dumps(document, indent=2) + "\n", encoding="ascii")
+    return found
+
+
+def main() -> int:
+    """Parse the arguments, measure, say what is wrong in one line each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--flows", type=int, default=400, help="how many (default: 400)")
+    parser.add_argument("--json", type=Path, default=FOLDER / "bottleneck.json", help="where the numbers go")
+    arguments = parser.parse_args()
+    if arguments.flows < 1:
+        parser.error("--flows must be at least 1")
+    try:
+        found = bench(arguments.flows, arguments.json)
+    except MissingToolError as missing:
+        found = [str(missing)]
+    except subprocess.CalledProcessError as failed:
+        found = [
+            f"{' '.join(map(str, failed.cmd))} failed with status {failed.returncode}: {failed.stderr or ''}"
+        ]
+    for line in found:
+        print(f"bench: {line}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

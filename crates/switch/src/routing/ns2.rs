@@ -1,0 +1,189 @@
+//! The paths of published ns-2 simulations.
+
+use std::sync::Arc;
+
+use shallows_core::mrg32k3a::Mrg32k3a;
+use shallows_core::packet::Header;
+
+use super::{data_direction, spread, symmetric_hash};
+
+/// The hash of ns-2's multipath classifier as patched for DCTCP, which MQ-ECN's simulations use: of the numbers of node,
+/// source, destination and flow, by Tcl's hash of strings. It is far from even: of the twelve uplinks of a leaf some get
+/// 1.4 times their part.
+///
+/// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one for each pair; connections that are opened
+/// later than these all have the number 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ns2 {
+    /// Number of the switch among all nodes, of which the hosts come first.
+    pub node: u32,
+    /// How many hosts there are.
+    pub hosts: u32,
+    /// The port number of a host's first connection; the next ones follow, one for each other host.
+    pub first_port: u16,
+}
+
+impl Ns2 {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hash(&self, header: &Header) -> u32 {
+        let (source, destination) = (header.source.0, header.destination.0);
+        let (from, to, port) = data_direction(header);
+        let others = self.hosts - 1;
+        let opened_first = u32::from(port.wrapping_sub(self.first_port)) < others;
+        let flow = if opened_first { to * others + from - u32::from(from > to) } else { 0 };
+        let bytes = [self.node, source, destination, flow].map(u32::to_le_bytes);
+        // Characters have a sign.
+        bytes
+            .as_flattened()
+            .iter()
+            .fold(0, |hash: u32, &byte| hash.wrapping_mul(9).wrapping_add_signed(i32::from(byte as i8)))
+    }
+}
+
+/// ns-2's multipath classifier as BCC's simulations have it: the number of a connection, halved once for each link behind
+/// the packet, modulo the number of next hops. Both ends send under one number, so that acknowledgements take the way of
+/// their data.
+///
+/// Numbers are drawn as in BCC's script: by receiver, then by sender from the host after it on, some for each pair, from a
+/// generator of its own. Which number a connection that is opened later drew depends on all that were before it; these
+/// take a way by [`super::Ecmp::Symmetric`]'s hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Of the connections that are open from the start; see [`Self::draw`].
+    pub numbers: Arc<[u32]>,
+    /// How many hosts there are.
+    pub hosts: u32,
+    /// How many connections each pair has from the start.
+    pub per_pair: u32,
+    /// The port number of a host's first connection; those to one host follow each other.
+    pub first_port: u16,
+}
+
+impl Numbered {
+    /// The numbers of `per_pair` connections from each of `hosts` to every other.
+    pub fn draw(hosts: u32, per_pair: u32) -> Arc<[u32]> {
+        const SEED: u32 = 2_199;
+        const LEAST: f64 = 1e6;
+        const MOST: f64 = 9_999_999.0;
+        let mut generator = Mrg32k3a::new(SEED);
+        let count = u64::from(hosts) * u64::from(hosts.saturating_sub(1)) * u64::from(per_pair);
+        // ns-2's `uniform` is written in Tcl, with an integer of 31 bits; an attribute takes the whole part.
+        let mut draw = || {
+            let integer = (generator.uniform() * 2_147_483_648.0).floor();
+            (LEAST + (MOST - LEAST) * (integer / 2_147_483_647.0)) as u32
+        };
+        (0..count).map(|_| draw()).collect()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn select(&self, header: &Header, next_hops: &[u32]) -> u32 {
+        match self.number(header) {
+            // One link is behind a packet that has several ways before it: that from its host.
+            Some(number) => next_hops[(number >> 1) as usize % next_hops.len()],
+            None => spread(symmetric_hash(header, 0), next_hops),
+        }
+    }
+
+    fn number(&self, header: &Header) -> Option<u32> {
+        let (from, to, port) = data_direction(header);
+        let (others, offset) = (self.hosts - 1, u32::from(port.wrapping_sub(self.first_port)));
+        if offset >= others * self.per_pair {
+            return None;
+        }
+        let pair = to * others + (from + self.hosts - to - 1) % self.hosts;
+        Some(self.numbers[(pair * self.per_pair + offset % self.per_pair) as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::{HostId, PacketKind};
+
+    use super::super::Ecmp;
+    use super::*;
+
+    #[test]
+    fn ns2s_hash_is_nine_times_the_last_one_plus_a_signed_byte() {
+        // Node 2, host 1 to host 0 of 2: flow 0 · 1 + 1 − 1 = 0. Bytes 2 0 0 0, 1 0 0 0, twelve and eight zeros behind them:
+        // 2 · 9^15 + 9^11 modulo 2³²; the node 200 counts −56.
+        let data = Header::new(HostId(1), HostId(0)).with_ports(1_024, 5_001);
+        let hash = |node| Ns2 { node, hosts: 2, first_port: 1_024 }.hash(&data);
+        let power = |exponent| 9u32.wrapping_pow(exponent);
+        assert_eq!(hash(2), power(15).wrapping_mul(2).wrapping_add(power(11)));
+        assert_eq!(hash(200), power(15).wrapping_mul(56).wrapping_neg().wrapping_add(power(11)));
+    }
+
+    #[test]
+    fn ns2_knows_the_flow_of_an_acknowledgement_and_forgets_connections_opened_later() {
+        // Host 2 to host 1 of 4: flow 1 · 3 + 2 − 1 = 4, in the first byte of the last word: 4 · 9^3.
+        let ecmp = Ns2 { node: 0, hosts: 4, first_port: 1_024 };
+        let data = Header::new(HostId(2), HostId(1)).with_ports(1_026, 5_001);
+        let ack = Header::new(HostId(1), HostId(2)).with_ports(5_001, 1_026).with_kind(PacketKind::PureAck);
+        let power = |exponent| 9u32.wrapping_pow(exponent);
+        let addresses = |source: u32, destination: u32| {
+            power(11).wrapping_mul(source).wrapping_add(power(7).wrapping_mul(destination))
+        };
+        assert_eq!(ecmp.hash(&data), addresses(2, 1).wrapping_add(4 * power(3)));
+        assert_eq!(ecmp.hash(&ack), addresses(1, 2).wrapping_add(4 * power(3)));
+        assert_eq!(ecmp.hash(&data.with_ports(1_027, 5_001)), addresses(2, 1));
+    }
+
+    #[test]
+    fn ns2s_hash_is_uneven_over_the_uplinks_of_mq_ecns_leaves() {
+        // All pairs of the 144 hosts: how many of 1584 pairs each uplink of the eleventh leaf gets, for 132, as a
+        // calculation apart from this program has it.
+        let ecmp = Ecmp::Ns2(Ns2 { node: 144 + 10, hosts: 144, first_port: 1_024 });
+        let mut pairs = [0; 12];
+        let hops: Vec<u32> = (0..12).collect();
+        for source in 120..132 {
+            for destination in (0..144).filter(|host| !(120..132).contains(host)) {
+                let header = Header::new(HostId(source), HostId(destination)).with_ports(1_024, 5_001);
+                pairs[ecmp.select(&header, &hops) as usize] += 1;
+            }
+        }
+        assert_eq!(pairs, [183, 101, 120, 181, 100, 111, 180, 97, 109, 188, 94, 120]);
+    }
+
+    #[test]
+    fn connections_have_the_numbers_that_ns2_draws_in_bccs_script() {
+        // What stock ns-2.35 prints for `[new RNG]`, seed 2199, `uniform 1000000 9999999`, as an agent's `fid_` takes it.
+        let numbers = Numbered::draw(128, 2);
+        assert_eq!(numbers[..6], [7_616_277, 4_388_941, 3_048_566, 7_958_017, 2_160_198, 4_020_387]);
+        assert_eq!(numbers.len(), 128 * 127 * 2);
+        let mut spines = [0; 8];
+        numbers.iter().for_each(|number| spines[(number >> 1) as usize % 8] += 1);
+        assert_eq!(spines, [4_088, 4_086, 4_119, 3_995, 4_063, 4_065, 4_054, 4_042], "likewise");
+    }
+
+    #[test]
+    fn numbers_go_by_receiver_then_by_sender_from_the_host_after_it_on() {
+        // Four hosts, two connections for each pair: host 0 receives from 1, 2, 3, host 1 from 2, 3, 0 and so on.
+        let numbered = Numbered { numbers: (0..24).collect(), hosts: 4, per_pair: 2, first_port: 1_024 };
+        let number = |from: u32, to: u32, port| {
+            numbered.number(&Header::new(HostId(from), HostId(to)).with_ports(port, 5_001))
+        };
+        assert_eq!(
+            [number(1, 0, 1_024), number(1, 0, 1_025), number(3, 0, 1_024)],
+            [Some(0), Some(1), Some(4)]
+        );
+        assert_eq!([number(2, 1, 1_026), number(0, 1, 1_025)], [Some(6), Some(11)]);
+        // Six ports of host 2 are those of its first connections.
+        assert_eq!([number(2, 3, 1_029), number(2, 3, 1_030)], [Some(23), None]);
+        let ack = Header::new(HostId(3), HostId(2)).with_ports(5_001, 1_029).with_kind(PacketKind::PureAck);
+        assert_eq!(numbered.number(&ack), Some(23), "an acknowledgement has that of its data");
+        let hops = [10, 11, 12];
+        assert_eq!(Ecmp::Numbered(numbered.clone()).select(&ack, &hops), 10 + 23 / 2 % 3);
+        // What is opened later keeps one path, too, and both directions share it.
+        let late = (0..60).map(|n| 1_030 + n).map(|port| {
+            let data = Header::new(HostId(2), HostId(3)).with_ports(port, 5_001);
+            let ack =
+                Header::new(HostId(3), HostId(2)).with_ports(5_001, port).with_kind(PacketKind::PureAck);
+            assert_eq!(numbered.select(&data, &hops), numbered.select(&ack, &hops));
+            numbered.select(&data, &hops)
+        });
+        let taken: std::collections::BTreeSet<u32> = late.collect();
+        assert_eq!(taken.len(), 3, "not all the same one");
+    }
+}
