@@ -232,8 +232,11 @@ impl World {
     #[inline]
     fn settle_with_card(&mut self, packet: PacketRef) -> Option<u32> {
         let &Packet { segment, connection, generation } = self.packets.get(packet)?;
+        if segment.len == 0 {
+            return None; // no data: what it names may be no connection but a probe
+        }
         let side = &mut self.connections.senders[connection as usize];
-        if side.generation != generation || segment.len == 0 {
+        if side.generation != generation {
             return None;
         }
         side.queued -= Bytes(u64::from(self.header_bytes + segment.len));
