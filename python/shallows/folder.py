@@ -130,22 +130,25 @@ def _beside(path: Path, text: str) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}.{me().tag}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
-        _remove_left(path, partial)
+        remove_left(path.parent, glob.escape(path.name), now=partial.stat().st_mtime)
         yield partial
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
 
 
-def _remove_left(path: Path, mine: Path) -> None:
-    """Remove what killed processes have left of a text file."""
-    for other in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+def remove_left(folder: Path, names: str, now: float | None = None) -> None:
+    """Remove what killed processes have left of text files whose names match a pattern.
+
+    Of other machines nobody can ask: what they have left goes after an hour, if the time of the file system
+    is known.
+    """
+    for partial in folder.glob(f".{names}.*.partial"):
         with contextlib.suppress(OSError):
-            owner = Process.of_tag(other.name.removesuffix(".partial").rpartition(".")[2])
-            # Of other machines nobody can ask. Both times are the file system's, not those of two machines.
-            age = mine.stat().st_mtime - other.stat().st_mtime
-            if owner and (owner.is_gone() or age > LONG_S):
-                other.unlink()
+            owner = Process.of_tag(partial.name.removesuffix(".partial").rpartition(".")[2])
+            is_old = now is not None and now - partial.stat().st_mtime > LONG_S
+            if owner and (owner.is_gone() or is_old):
+                partial.unlink()
 
 
 def sync(path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
-from shallows.folder import write_note
+from shallows.folder import remove_left, write_note
 from shallows.manifest import finished_hash
 from shallows.points import Point, points_of
 from shallows.process import Process, me
@@ -49,6 +49,8 @@ class Recorder:
             with contextlib.suppress(ShallowsError, OSError):
                 if not _is_running(_read(path)):
                     path.unlink()
+        # Their names have a process in them, so that nobody writes them again.
+        remove_left(self.folder, FILES)
         return self
 
     def __exit__(

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from shallows import estimate, reports, tables
 from shallows.cli import EMPTY, FAILED, OK
-from shallows.console import Status, bar, console, print_table
+from shallows.console import Status, bar, console, print_table, print_warnings
 from shallows.folder import check_writable
 from shallows.merging import gather
 from shallows.points import Point, Shard, finished_runs, plan, write_index
@@ -39,6 +39,7 @@ def sweep(options: argparse.Namespace) -> int:
     if done := finished_runs(points):
         if not options.json:
             print_table(tables.points(done), screen)
+        print_warnings(tables.losses_of_cards(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     return _exit_code(outcomes)
 

@@ -205,7 +205,7 @@ def sweep(
     >>> import shallows as sh
     >>> done = sh.sweep(sh.example("incast"), overrides={"stop.at": "60ms"}, out=folder / "sweep")
     >>> done.table.select("scheme", "timeouts").rows()[-1]
-    ('Reno drop-tail', 2)
+    ('Reno drop-tail', 4)
     """
     chosen = choose_engine(engine, jobs, address)
     parent, points = plan(

@@ -1,6 +1,6 @@
 """Results as tables, for the terminal and for reports."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -254,6 +254,16 @@ def points(runs: Iterable[Run]) -> Table:
         [columns[index] for index in kept],
         [[row[index] for index in kept] for row in rows],
         names=len(axes),
+    )
+
+
+def losses_of_cards(runs: Sequence[Run]) -> list[str]:
+    """What is to be said of runs whose losses are mostly not the network's."""
+    own = [run for run in runs if run.summary["loss_rate_in_cards"] > run.summary["loss_rate_in_switches"]]
+    return (
+        [f"{len(own)} of {len(runs)} runs lost more packets in hosts' own cards than in switches"]
+        if own
+        else []
     )
 
 

@@ -35,7 +35,7 @@ from shallows.reports.of_sweep import count_warnings
 from shallows.running import Source
 from shallows.series import Series
 from shallows.serve import open_server, serve
-from shared import HOSTILE, Shell, write_run
+from shared import HOSTILE, Shell, seal, write_run
 
 
 class Elements(HTMLParser):
@@ -513,6 +513,7 @@ def test_links_that_lead_out_of_the_folder_are_refused(
         secret.write_text("# a secret")
         (served / "one" / "scenario.toml").unlink()
         (served / "one" / "scenario.toml").symlink_to(secret)
+        seal(served / "one")
         assert ask(port, "/one/")[0] == 403
         # A point of a sweep: by a link, and by what the sweep says of itself.
         assert ask(port, "/sweep/")[0] == 200

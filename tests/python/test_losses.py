@@ -1,0 +1,130 @@
+"""Losses of hosts' own cards are never shown as those of the network."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shallows as sh
+from shallows import tables
+from shared import Shell
+
+# A lone sender whose own card is the bottleneck, and, in TWO, two that share a small port.
+# With backpressure only that port loses anything.
+SCENARIO = """
+name = "places"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+link_delay = "5us"
+[switch]
+buffer = { kind = "static-partition", per_port = "60p" }
+[tcp]
+congestion = "reno"
+rto = { initial = "5ms", min = "5ms" }
+[[workload]]
+kind = "incast"
+senders = "1"
+receivers = 0
+size = "20MB"
+"""
+
+TWO = """
+[[workload]]
+kind = "incast"
+senders = "2..4"
+receivers = 0
+size = "1MB"
+start = "30ms"
+"""
+
+SWEEP = """
+[sweep]
+axes = { "workload.0.size" = ["10MB", "20MB"] }
+[[sweep.scheme]]
+name = "held"
+set = {}
+[[sweep.scheme]]
+name = "free"
+set = { "host.nic.backpressure" = "off" }
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, sh.Run]:
+    """By what it does: a run whose card loses, one whose switch does, one with both."""
+    folder = tmp_path_factory.mktemp("places")
+    (folder / "one.toml").write_text(SCENARIO)
+    (folder / "both.toml").write_text(SCENARIO + TWO)
+    off = {"host.nic.backpressure": "off"}
+    return {
+        "cards": sh.run(folder / "one.toml", off, out=folder / "cards"),
+        "switches": sh.run(folder / "both.toml", out=folder / "switches"),
+        "both": sh.run(folder / "both.toml", off, out=folder / "both"),
+    }
+
+
+def rows(table: tables.Table | None) -> dict[str, list[str]]:
+    assert table
+    return {name.strip(): rest for name, *rest in table.rows}
+
+
+def test_every_loss_is_at_one_place_and_tables_say_which(runs: dict[str, sh.Run]) -> None:
+    for name, run in runs.items():
+        packets = run.summary["packets"]
+        cards, switches = packets["dropped_in_cards"], packets["dropped_in_switches"]
+        assert cards + switches == packets["dropped"] > 0
+        kinds = run.summary["ports"]
+        assert (kinds["nic"]["dropped"], kinds["to-host"]["dropped"]) == (cards, switches)
+        # What the ports counted, read from their table.
+        for kind, dropped in (("nic", cards), ("to-host", switches)):
+            assert run.counters.filter(run.counters["kind"] == kind)["dropped"].sum() == dropped
+        network = rows(tables.network(run.summary))
+        assert network["packets dropped in switches"][0].startswith(f"{switches:,} (" if switches else "none")
+        assert network["packets dropped in hosts' cards"][0].startswith(f"{cards:,} (" if cards else "none")
+        assert (cards > 0, switches > 0) == {"cards": (1, 0), "switches": (0, 1), "both": (1, 1)}[name]
+    places = rows(tables.ports(runs["both"].summary))
+    assert places["hosts' cards"][2] == f"{runs['both'].summary['packets']['dropped_in_cards']:,}"
+    assert tables.ports(runs["switches"].summary) is None
+
+
+def test_a_run_whose_cards_lose_most_says_so(runs: dict[str, sh.Run]) -> None:
+    for name, run in runs.items():
+        said = any("own cards dropped more packets than switches" in text for text in run.summary["warnings"])
+        assert said == (name != "switches")
+    assert tables.losses_of_cards(list(runs.values())) == [
+        "2 of 3 runs lost more packets in hosts' own cards than in switches"
+    ]
+
+
+def test_a_sweep_and_its_comparison_and_figure_keep_them_apart(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "places.toml").write_text(SCENARIO + SWEEP)
+    done = shell("sweep", "places.toml", "--out", "sweep")
+    assert "2 of 4 runs lost more packets in hosts' own cards than in switches" in done.stdout + done.stderr
+    compared = json.loads(shell("compare", "sweep", "--json").stdout)
+    found = {row["metric"]: row for row in compared["rows"] if row["point"] == {"workload.0.size": "10MB"}}
+    assert found["loss_rate_in_switches"]["value"] == found["loss_rate_in_switches"]["baseline_value"] == 0
+    assert found["loss_rate_in_cards"]["value"] > found["loss_rate_in_cards"]["baseline_value"] == 0
+    assert "loss_rate" not in found
+
+
+def test_the_figure_draws_losses_of_cards_as_thin_lines_only(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    sweep = [
+        sh.run(
+            tmp_path / "one.toml",
+            {"host.nic.backpressure": "off", "tcp.initial_window": window},
+            out=tmp_path / f"{window}",
+        )
+        for window in (10, 20)
+    ]
+    lost = sh.figures.fct(sweep).axes[-2]
+    network, cards = lost.get_lines()
+    assert np.asarray(network.get_ydata()).tolist() == [0, 0]
+    assert np.asarray(cards.get_ydata()).tolist() == [
+        100 * run.summary["loss_rate_in_cards"] for run in sweep
+    ]
+    assert cards.get_linewidth() < network.get_linewidth()
+    assert lost.get_ylabel() == "packets lost (%)\n(thin: in hosts)"
