@@ -7,6 +7,9 @@ from collections.abc import Sequence
 LONGEST_WORD, MOST_DIGITS = 400, 40
 """Characters of a word, and digits of a number, that a message repeats as they are."""
 
+LONGEST_PATH = 4096
+"""Characters of a word in a remedy, which may be a command with paths."""
+
 
 class ShallowsError(Exception):
     """A mistake or a condition that the user can mend.
@@ -21,7 +24,7 @@ class ShallowsError(Exception):
 
     def __init__(self, message: str, remedy: str = "") -> None:
         self.message = shorten(message)
-        self.remedy = shorten(remedy)
+        self.remedy = shorten(remedy, LONGEST_PATH)
         super().__init__(self.message, self.remedy)
 
     def __str__(self) -> str:
@@ -50,16 +53,19 @@ def listed(words: str, names: Sequence[object]) -> str:
     return f"{words}: {', '.join(map(str, names[:NAMED]))}{more}"
 
 
-def shorten(message: str) -> str:
-    """A message whose words are no longer than paths are; a number of many digits becomes one of few.
+def shorten(message: str, longest: int = LONGEST_WORD) -> str:
+    """A message whose words are not much longer than paths are; a number of many digits becomes one of few.
 
     >>> shorten("a load of 1" + 308 * "0")
     'a load of 1e+308'
     >>> len(shorten("there is no " + 9_000 * "x"))
     413
+    >>> shorten(f"runs/{45 * '1'}-s1 is damaged") == f"runs/{45 * '1'}-s1 is damaged"
+    True
     """
-    message = re.sub(rf"[0-9.]{{{MOST_DIGITS},}}", _rounded, message)
-    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:LONGEST_WORD]}…", message)
+    # Digits in a path are no number.
+    message = re.sub(rf"(?<![\w/.-])[0-9.]{{{MOST_DIGITS},}}(?![\w/-])", _rounded, message)
+    return re.sub(rf"\S{{{longest + 1},}}", lambda word: f"{word[0][:longest]}…", message)
 
 
 def _rounded(digits: "re.Match[str]") -> str:

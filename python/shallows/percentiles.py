@@ -5,11 +5,11 @@ from decimal import Decimal
 
 from shallows.errors import UnknownMetric
 
-NAMED = re.compile(r"p\.?\d[\d.]*")
+NAMED = re.compile(r"p\.?\d[\d.]*", re.ASCII)
 """What is meant as a percentile, be it one or not."""
 
-IN_PERCENT = re.compile(r"\d{1,2}(\.\d+)?|100(\.0+)?")
-NINES = re.compile(r"99\d+")
+IN_PERCENT = re.compile(r"\d{1,2}(\.\d+)?|100(\.0+)?", re.ASCII)
+NINES = re.compile(r"99\d+", re.ASCII)
 """As papers write 99.9 and 99.99 %: without the point."""
 
 

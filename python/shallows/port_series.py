@@ -5,14 +5,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError, listed
+from shallows.pools import pool_of, pool_rows, refuse_shared, traced_pools
 from shallows.results import Run
 from shallows.series import Series
 
 if TYPE_CHECKING:
     import polars as pl
-
-POOL_OF = "pool of "
-"""Before the name of a port: the pool that it uses, as its trace tells."""
 
 IDLE = {"port": "backlog_bytes", "pool": "pool_bytes"}
 """What samples hold, and what is zero until something arrives."""
@@ -22,8 +20,13 @@ def of_port(run: Run, name: str, quantity: str | None = None, queue: int | None 
     """A quantity of a port, one of its queues, or a pool; `Run.series` explains it."""
     import polars as pl
 
-    kind = "pool" if quantity is None and name not in ports_of(run) else "port"
+    kind = "port" if name in ports_of(run) else "pool"
     quantity = quantity or IDLE[kind]
+    if name in pool_of(run).values() and queue is not None:
+        raise ShallowsError(f"a pool such as {name} has no queues", "leave out the queue, or name a port")
+    if quantity == IDLE["pool"]:
+        return _of_pool(run, name)
+    refuse_shared(run, name, quantity)
     known = _traced(run, name)
     mine = known.filter(
         pl.col("quantity") == quantity, pl.col("queue").eq_missing(pl.lit(queue, dtype=pl.Int64))
@@ -34,6 +37,20 @@ def of_port(run: Run, name: str, quantity: str | None = None, queue: int | None 
     if sampled is None:
         raise _unknown(run, name, quantity, queue, known)
     return Series.read(sampled, "bytes", _end(run), 0.0)
+
+
+def _of_pool(run: Run, name: str) -> Series:
+    """What a pool held: of this name, or that of the port of this name."""
+    pool = pool_of(run).get(name, name)
+    rows = pool_rows(run, pool)
+    if rows is not None:
+        return Series.read(rows, "value", _end(run), 0.0)
+    sampled = _sampled(run, pool, IDLE["pool"])
+    if sampled is not None:
+        return Series.read(sampled, "bytes", _end(run), 0.0)
+    if name in ports_of(run) and _traced(run, name).height:
+        refuse_shared(run, name, IDLE["pool"])
+    raise _unknown(run, name, IDLE["pool"], None, _traced(run, name))
 
 
 def _traced(run: Run, name: str) -> "pl.DataFrame":
@@ -95,13 +112,7 @@ def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Series]:
     known = backlog_table(run)["name"].unique(maintain_order=True).to_list()
     if run.queues is not None:
         known = [*ports_of(run), *known]  # a port that was never found with a backlog has no row
-    return {name: _backlog(run, name) for name in choose_ports(run, ports, known)}
-
-
-def _backlog(run: Run, name: str) -> Series:
-    if name.startswith(POOL_OF):
-        return of_port(run, name.removeprefix(POOL_OF), IDLE["pool"])
-    return of_port(run, name)
+    return {name: of_port(run, name) for name in choose_ports(run, ports, known)}
 
 
 def busiest(runs: Sequence[Run], most: int) -> list[str]:
@@ -145,16 +156,17 @@ def backlog_table(run: Run) -> "pl.DataFrame":
             'set measure.sample_queues = "10us" for all ports, '
             'or measure.traces = [{ ports = ["to-host"] }] for some at every change, and run it again',
         )
-    ports = run.traces.filter(
-        pl.col("queue").is_null() & pl.col("quantity").is_in([IDLE["port"], IDLE["pool"]])
-    )
-    is_pool = pl.col("quantity") == IDLE["pool"]
-    return ports.select(
-        "time_us",
-        pl.when(is_pool).then(pl.lit("pool")).otherwise(pl.lit("port")).alias("kind"),
-        pl.when(is_pool).then(POOL_OF + pl.col("port")).otherwise(pl.col("port")).alias("name"),
-        pl.col("value").alias("bytes"),
-    )
+    ports = run.traces.filter(pl.col("queue").is_null() & (pl.col("quantity") == IDLE["port"]))
+    kinds = [("port", ports, pl.col("port"))]
+    for pool in traced_pools(run):
+        rows = pool_rows(run, pool)
+        if rows is not None:
+            kinds.append(("pool", rows, pl.lit(pool)))
+    named = [
+        rows.select("time_us", kind=pl.lit(kind), name=name, bytes=pl.col("value"))
+        for kind, rows, name in kinds
+    ]
+    return pl.concat(named)
 
 
 def _end(run: Run) -> float:

@@ -174,7 +174,8 @@ class Run:
         name
             The port, as in `counters`, or the pool, as in `queues`.
         quantity
-            One of those in `traces`; by default a port's `backlog_bytes`, or a pool's `pool_bytes`.
+            One of those in `traces`; by default a port's `backlog_bytes`, or a pool's `pool_bytes`. What a
+            port tells of its pool changes with other ports: all of them must be traced, or read at intervals.
         queue
             The number of one of the port's queues; by default, the port as a whole.
 

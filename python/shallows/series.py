@@ -21,6 +21,10 @@ FINEST = 2**40
 """Parts of a time axis beyond which changes count as simultaneous."""
 
 
+MOST_WINDOWS = 10_000_000
+"""Rows of a frame that a series makes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Series:
     """A quantity over time: each value holds until the next one.
@@ -187,8 +191,13 @@ class Series:
         import numpy as np
         import polars as pl
 
-        if not every_us > 0:
+        if not 0 < every_us < math.inf:
             raise ShallowsError(f"there is no window of {every_us} µs", "name a time above zero")
+        if self.length_us / every_us > MOST_WINDOWS:
+            raise ShallowsError(
+                f"{self.length_us:g} µs have more than {MOST_WINDOWS:,} windows of {every_us:g} µs",
+                "name a longer one, or cut the series with `between`",
+            )
         count = int(np.ceil(self.length_us / every_us * (1 - 1e-12)))
         edges = np.append(self.times[0] + every_us * np.arange(count), self.times[-1])
         mean, low, high = self._over(edges)

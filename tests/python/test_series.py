@@ -59,8 +59,16 @@ def test_the_mean_of_a_queue_is_that_of_an_md1_queue(tmp_path: Path) -> None:
 def hand_made(**tables: pl.DataFrame) -> sh.Run:
     """A run of 20 µs with a port of two queues."""
     run = object.__new__(sh.Run)
-    counters = pl.DataFrame({"port": ["a->b", "a->b", "a->c"], "kind": "to-host", "queue": [0, 1, 0]})
-    none = {"queues": None, "traces": None, "counters": counters, "summary": {"simulated_s": 2e-5}}
+    counters = pl.DataFrame(
+        {"port": ["a->b", "a->b", "a->c"], "kind": "to-host", "queue": [0, 1, 0], "received": [9, 9, 9]}
+    )
+    # Each port has a pool of its own.
+    scenario = {
+        "switch": {"buffer": {"kind": "static-partition"}},
+        "measure": {"traces": [{"every": "event"}]},
+    }
+    summary = {"simulated_s": 2e-5}
+    none = {"queues": None, "traces": None, "counters": counters, "scenario": scenario, "summary": summary}
     run.__dict__.update({**none, **tables, "path": Path("by-hand")})
     return run
 
@@ -121,6 +129,10 @@ def test_what_cannot_be_asked_of_a_series_is_an_error() -> None:
         series.between(5, 11)
     with pytest.raises(sh.ShallowsError, match="no window of 0 µs"):
         series.resampled(0)
+    with pytest.raises(sh.ShallowsError, match="no window of inf µs"):
+        series.resampled(np.inf)
+    with pytest.raises(sh.ShallowsError, match=r"10 µs have more than 10,000,000 windows of 1e-09 µs"):
+        series.resampled(1e-9)
 
 
 @st.composite

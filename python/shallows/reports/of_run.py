@@ -99,7 +99,7 @@ def again(runs: list[Run], commands: list[str], text: str) -> Section:
 
 
 def _observations(summary: dict[str, Any]) -> list[Block]:
-    """What is as it should be and yet worth knowing; older runs do not say it."""
+    """What is as it should be and yet worth knowing."""
     return [Block("note", text) for text in summary.get("observations", [])]
 
 

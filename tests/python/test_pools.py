@@ -1,0 +1,95 @@
+"""What a trace knows of a pool that its ports share."""
+
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ShallowsError
+from shallows.port_series import fullest_pool
+
+# Four hosts answer host 0 at once, and a trickle to host 1 goes through the same pool.
+SCENARIO = """
+name = "pools"
+stop.at = "4ms"
+[topology]
+kind = "star"
+hosts = 6
+rate = "10Gbps"
+link_delay = "5us"
+[switch]
+buffer = { kind = "dynamic-threshold", alpha = 2, pool = "1MB" }
+[tcp]
+congestion = "reno"
+rto = { initial = "5ms", min = "5ms" }
+[measure]
+sample_queues = "1us"
+traces = [{ ports = ["PORTS"]EVERY }]
+[[workload]]
+kind = "incast"
+senders = "2..6"
+receivers = 0
+size = "300KB"
+[[workload]]
+kind = "udp"
+senders = "2"
+receivers = "1"
+pattern = { kind = "constant", rate = "20Mbps" }
+"""
+
+
+def run(folder: Path, ports: str, every: str = "") -> sh.Run:
+    (folder / "pools.toml").write_text(SCENARIO.replace("PORTS", ports).replace("EVERY", every))
+    return sh.run(folder / "pools.toml", out=folder / f"run{len(list(folder.iterdir()))}")
+
+
+def without_samples(found: sh.Run) -> sh.Run:
+    found.__dict__["queues"] = None
+    return found
+
+
+def test_a_pool_of_which_all_ports_are_traced_is_what_it_held(tmp_path: Path) -> None:
+    found = run(tmp_path, "switch0->*")
+    sampled = sh.Series.read(found.queues.filter(name="switch0.pool0"), "bytes", 4_000.0, 0.0)  # type: ignore[union-attr]
+    of = [
+        found.series("switch0.pool0"),
+        found.series("switch0->host0", "pool_bytes"),
+        found.series("switch0->host1", "pool_bytes"),
+    ]
+    assert len({series.mean() for series in of}) == 1
+    # Samples are a microsecond apart, in which a port of 10 Gb/s sends less than a packet.
+    assert of[0].mean() == pytest.approx(sampled.mean(), rel=0.01)
+    assert of[0].max() == sampled.max() or of[0].max() == pytest.approx(sampled.max(), abs=3_000)
+    assert [*fullest_pool(without_samples(found), above=0)] == ["switch0.pool0"]
+
+
+def test_a_pool_of_which_some_ports_are_traced_is_not_drawn(tmp_path: Path) -> None:
+    found = run(tmp_path, "switch0->host1")
+    # Samples know the pool all the same.
+    assert found.series("switch0->host1", "pool_bytes").mean() == found.series("switch0.pool0").mean()
+    without_samples(found)
+    assert fullest_pool(found, above=0) == {}
+    for quantity in ("pool_bytes", "buffer_threshold_bytes"):
+        with pytest.raises(ShallowsError) as error:
+            found.series("switch0->host1", quantity)
+        assert error.value.message == (
+            f"{quantity} of switch0->host1 changes with its pool, of which its trace tells only when "
+            "switch0->host1 changes"
+        )
+        assert error.value.remedy.startswith("trace all ports of the switch")
+
+
+def test_readings_at_intervals_are_what_the_pool_held_then(tmp_path: Path) -> None:
+    found = without_samples(run(tmp_path, "switch0->host1", ', every = "1us"'))
+    assert found.series("switch0->host1", "buffer_threshold_bytes", queue=0).min() > 0
+    mean = found.series("switch0->host1", "pool_bytes").mean()
+    exact = without_samples(run(tmp_path, "switch0->*")).series("switch0.pool0").mean()
+    assert mean == pytest.approx(exact, rel=0.01)
+
+
+def test_a_pool_has_no_queues(tmp_path: Path) -> None:
+    found = run(tmp_path, "switch0->host0")
+    with pytest.raises(ShallowsError, match=r"a pool such as switch0.pool0 has no queues"):
+        found.series("switch0.pool0", queue=0)
+    with pytest.raises(ShallowsError, match=r"has no port or pool 'switch9'"):
+        found.series("switch9", queue=0)
