@@ -20,7 +20,7 @@ from typing import Self
 from shallows import claims
 from shallows.claims import Claim, Watch
 from shallows.errors import NoSpaceError, ShallowsError
-from shallows.manifest import is_run, is_run_of, unfit
+from shallows.manifest import is_run, is_run_of, others_in, unfit
 from shallows.process import Process, me
 
 LOOK_S = 0.5
@@ -65,7 +65,7 @@ def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, ver
 
 
 def _is_replaceable(folder: Path) -> bool:
-    """Whether nothing but a run of ours can be lost with this folder."""
+    """Whether a run of ours is in this folder, or nothing."""
     return is_run(folder) or (folder.is_dir() and not any(folder.iterdir()))
 
 
@@ -195,7 +195,7 @@ class RunFolder:
         return self.claim.is_lost()
 
     def commit(self) -> None:
-        """Give the folder its name; an older run of that name goes, anything else stays and is an error.
+        """Give the folder its name; an older run of that name goes, but not what users have put beside it.
 
         Raises
         ------
@@ -206,14 +206,16 @@ class RunFolder:
         """
         if problem := unfit(self.path):
             raise problem
-        files = [file for file in self.path.iterdir() if file.name != claims.FILE]
-        with ThreadPoolExecutor() as pool:  # asked together, a disk writes them together
-            list(pool.map(sync, files))
-        sync(self.path)
-        old = self.claim.aside
         if replaces := os.path.lexists(self.final):
             if not _is_replaceable(self.final):
                 raise _foreign(self.final)
+            _copy_others(self.final, self.path)
+        self._sync()
+        # What another process writes now may have the same path.
+        if self.is_lost():
+            raise FileNotFoundError(errno.ENOENT, "another process has taken it over", str(self.path))
+        old = self.claim.aside
+        if replaces:
             self.final.rename(old)
         try:
             self.path.rename(self.final)
@@ -224,6 +226,12 @@ class RunFolder:
         sync(self.final.parent)
         (self.final / claims.FILE).unlink(missing_ok=True)
         _remove(old)
+
+    def _sync(self) -> None:
+        inside = [path for path in self.path.rglob("*") if not path.is_symlink()]
+        with ThreadPoolExecutor() as pool:  # asked together, a disk writes them together
+            list(pool.map(sync, [path for path in inside if path != self.path / claims.FILE]))
+        sync(self.path)
 
 
 def claim_or_wait(final: Path) -> Claim:
@@ -248,6 +256,17 @@ def claim_or_wait(final: Path) -> Claim:
     except OSError as error:
         raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
     return claim
+
+
+def _copy_others(old: Path, new: Path) -> None:
+    """Copy what users have put beside a run: if this is killed, the old folder still has all of it."""
+    for path in others_in(old, new):
+        if path.name == claims.FILE:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, new / path.name, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(path, new / path.name, follow_symlinks=False)
 
 
 def _remove(path: Path) -> None:

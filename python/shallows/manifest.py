@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shlex
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,12 @@ from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 
 MANIFEST = "manifest.json"
+
+PAGE = "report.html"
+"""Of a run, which can be made again and so is in no manifest."""
+
+DOCUMENTS = {MANIFEST, "env.json", "resolved.json", "scenario.toml", "summary.json"}
+"""Files of every run, beside its tables and captures."""
 
 FORMAT = 2
 """Of run folders: grows when readers of this version could not read those of the one before."""
@@ -44,6 +51,23 @@ def holds(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
     return finished_hash(folder) == content_hash and not (verify and unfit(folder, verify=True))
 
 
+def files_of(folder: Path) -> set[str]:
+    """Names of the files that the manifest in this folder lists; none if it cannot be read."""
+    return set(_files(_read(folder / MANIFEST)))
+
+
+def others_in(folder: Path, successor: Path) -> list[Path]:
+    """What users have put into a run's folder, and shall keep when a successor replaces the run.
+
+    That is what neither manifest lists. A run whose manifest cannot be read had the files of its successor
+    if that is the same run; if not, whatever looks like results goes with it.
+    """
+    before, after = files_of(folder), files_of(successor)
+    is_told = before or is_run_of(folder, str(_read(successor / MANIFEST).get("hash")))
+    others = [path for path in folder.iterdir() if path.name not in {MANIFEST, PAGE, *before, *after}]
+    return others if is_told else [path for path in others if not _looks_ours(path)]
+
+
 def stamp(folder: Path) -> object:
     """Something that changes when another run takes this folder's place; nothing if it holds none."""
     try:
@@ -68,9 +92,11 @@ def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
             f"{_again(folder, environment)}, or read it with that version",
         )
     problem = _damage(folder, environment, manifest)
-    if verify and not problem:
-        problem = _difference(folder, manifest)
-    return ShallowsError(f"{folder} is damaged: {problem}", _again(folder, environment)) if problem else None
+    if problem:
+        return ShallowsError(f"{folder} is damaged: {problem}", _again(folder, environment))
+    if verify and (problem := _difference(folder, manifest)):
+        return ShallowsError(f"{folder} is damaged: {problem}", _again(folder, environment, "--verify"))
+    return None
 
 
 def check(folder: Path, *, verify: bool = False) -> None:
@@ -88,8 +114,14 @@ def is_run(folder: Path) -> bool:
     manifest, environment = _read(folder / MANIFEST), _read(folder / "env.json")
     if isinstance(environment.get("hash"), str) or manifest.keys() >= {"hash", "files"}:
         return True
-    # A name that we give has part of a hash in it.
-    return folder.is_dir() and bool(re.search(r"-[0-9a-f]{12}-s[0-9]+\Z", folder.name))
+    # A name that we give has part of a hash in it; others may have put their files where ours were removed.
+    if not re.search(r"-[0-9a-f]{12}-s[0-9]+\Z", folder.name):
+        return False
+    try:
+        inside = list(folder.iterdir())
+    except OSError:
+        return False
+    return not inside or any(map(_looks_ours, inside))
 
 
 def is_run_of(folder: Path, content_hash: str) -> bool:
@@ -99,29 +131,45 @@ def is_run_of(folder: Path, content_hash: str) -> bool:
     return is_run(folder) and f"-{content_hash[:12]}-s" in folder.name
 
 
+def _looks_ours(path: Path) -> bool:
+    return path.name in DOCUMENTS or path.suffix in {".parquet", ".pcapng"}
+
+
+def _files(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a manifest says of each file, by name; nothing if it is none of ours."""
+    files = manifest.get("files")
+    if not (isinstance(manifest.get("hash"), str) and isinstance(files, dict) and "env.json" in files):
+        return {}
+    for name, known in files.items():
+        is_known = isinstance(known, dict) and type(known.get("bytes")) is int and "blake2b" in known
+        if not (is_known and Path(name).name == name):
+            return {}
+    return files
+
+
 def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any]) -> str:
     """What is wrong with the sizes of a run's files, or with what tells them; nothing if all is right."""
     if not (folder / MANIFEST).exists():
         return f"{MANIFEST} is missing"
-    files = manifest.get("files")
-    if not (isinstance(manifest.get("hash"), str) and isinstance(files, dict) and "env.json" in files):
+    files = _files(manifest)
+    if not files:
         return f"{MANIFEST} cannot be read"
     for name, known in files.items():
         try:
-            size, found = known["bytes"], (folder / name).stat().st_size
-        except OSError:
+            found = (folder / name).stat()
+        except (OSError, ValueError):  # a name with a NUL is a ValueError
             return f"{name} is missing"
-        except (TypeError, LookupError):
-            return f"{MANIFEST} cannot be read"
-        if found != size:
-            return f"{name} has {found:,} bytes, and had {size:,}"
+        if not stat.S_ISREG(found.st_mode):
+            return f"{name} cannot be read: it is no regular file"
+        if found.st_size != known["bytes"]:
+            return f"{name} has {found.st_size:,} bytes, and had {known['bytes']:,}"
     return "" if environment.get("format") == FORMAT else "env.json cannot be read"
 
 
 def _difference(folder: Path, manifest: dict[str, Any]) -> str:
     for name, known in manifest["files"].items():
         try:
-            if _hash(folder / name) != known.get("blake2b"):
+            if _hash(folder / name) != known["blake2b"]:
                 return f"the contents of {name} are not what was written"
         except OSError as error:
             return f"{name} cannot be read: {error.strerror or error}"
@@ -134,16 +182,19 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
 
 
-def _again(folder: Path, environment: dict[str, Any]) -> str:
-    """What to type to get a damaged run again."""
+def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
+    """What to type to get a run again that is damaged, or another version's.
+
+    A sweep may need options to see that. A run has `--force`: with the engine its hash may have changed.
+    """
     try:
         if environment["labels"]:
-            command = ["shallows", "sweep", environment["file"], "--out", str(folder.parent)]
+            command = ["shallows", "sweep", environment["file"], "--out", str(folder.parent), *options]
             return f"run it again with `{shlex.join(command)}`, and the --set that it had"
         command = ["shallows", "run", environment["file"]]
         for override in environment["overrides"]:
             command += ["--set", override]
-        command += ["--seed", str(environment["seed"]), "--out", str(folder)]
+        command += ["--seed", str(environment["seed"]), "--out", str(folder), "--force"]
         return f"run it again with `{shlex.join(command)}`"
     except (LookupError, TypeError):
         return "run its scenario again"

@@ -8,9 +8,12 @@ from typing import Any
 from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import RunFolder, check_writable, failure
-from shallows.manifest import MANIFEST, holds, unfit
+from shallows.manifest import files_of, holds, unfit
 from shallows.points import Point
 from shallows.results import describe
+
+NO_RESULTS = {"env.json", "scenario.toml"}
+"""Files in which runs of one hash may differ: what tells of the machine, and remarks in a scenario."""
 
 MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 """What a summary says of the machine, not of the scenario."""
@@ -63,13 +66,7 @@ def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
 
 def different(one: Path, other: Path) -> str | None:
     """Name of a file of results in which two finished runs differ; nothing if they are the same."""
-    names = {
-        path.name
-        for run in (one, other)
-        for path in run.iterdir()
-        if path.suffix in {".parquet", ".json", ".pcapng"}
-    }
-    for name in sorted(names - {"env.json", MANIFEST}):
+    for name in sorted((files_of(one) | files_of(other)) - NO_RESULTS):
         if not ((one / name).is_file() and (other / name).is_file()):
             return name
         if name == "summary.json":

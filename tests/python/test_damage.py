@@ -1,6 +1,11 @@
 """Folders that are damaged are not finished: whatever reads them says which, and how to have them again."""
 
+import json
+import os
+import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +13,7 @@ import pytest
 
 import shallows as sh
 from shallows.about import build
+from shallows.manifest import check
 from shallows.points import plan, runs_in
 from shallows.running import Source
 from shared import SMALL, SWEEP, Shell, contents
@@ -77,7 +83,39 @@ def test_a_flipped_bit_is_seen_by_whoever_reads_all(one: Path, name: str) -> Non
     with pytest.raises(sh.ShallowsError, match=f"the contents of {name} are not what was written") as seen:
         run.verify()
     assert seen.value.remedy.startswith("run it again with `shallows run ")
-    assert seen.value.remedy.endswith(f"--seed 1 --out {one}`")
+    assert seen.value.remedy.endswith(f"--seed 1 --out {one} --force`")
+
+
+@pytest.mark.parametrize("size", [None, "abc", [], 1.5])
+def test_a_manifest_with_odd_sizes_cannot_be_read(one: Path, size: object) -> None:
+    document = json.loads((one / "manifest.json").read_text())
+    document["files"]["flows.parquet"]["bytes"] = size
+    (one / "manifest.json").write_text(json.dumps(document))
+    with pytest.raises(sh.ShallowsError, match=r"one is damaged: manifest\.json cannot be read"):
+        sh.Run(one)
+
+
+def test_a_manifest_that_names_what_no_file_can_be_called_names_what_is_missing(one: Path) -> None:
+    document = json.loads((one / "manifest.json").read_text())
+    document["files"]["flows\0"] = {"bytes": 0, "blake2b": ""}
+    (one / "manifest.json").write_text(json.dumps(document))
+    with pytest.raises(sh.ShallowsError, match="one is damaged: flows\0 is missing"):
+        sh.Run(one)
+
+
+def test_what_is_no_regular_file_is_damage_and_never_opened(one: Path) -> None:
+    document = json.loads((one / "manifest.json").read_text())
+    document["files"]["flows.parquet"]["bytes"] = 0  # a pipe has as many: nothing else tells it apart
+    (one / "manifest.json").write_text(json.dumps(document))
+    (one / "flows.parquet").unlink()
+    os.mkfifo(one / "flows.parquet")
+    # In a process of its own: to open the pipe would hang.
+    script = "import sys; from pathlib import Path; from shallows.manifest import unfit;"
+    script += "print(unfit(Path(sys.argv[1]), verify=True))"
+    said = subprocess.run(
+        [sys.executable, "-c", script, one], capture_output=True, text=True, check=True, timeout=30
+    ).stdout
+    assert "one is damaged: flows.parquet cannot be read: it is no regular file" in said
 
 
 def test_pages_and_notes_beside_results_are_no_damage(one: Path) -> None:
@@ -104,6 +142,67 @@ def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tm
     assert "here is damaged: the contents of flows.parquet are not what was written" in again.stderr
     assert contents(tmp_path) == whole
     assert "already holds" in shell("run", scenario, "--out", "here", "--verify").stderr
+
+
+def test_what_users_put_beside_a_damaged_run_outlives_it(
+    shell: Shell, scenario: Path, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    assert shell("run", scenario, "--out", "here").returncode == 0
+
+    def spoil() -> None:
+        (here / "notes.txt").write_text("mine")
+        (here / "mine.parquet").write_text("mine, too")
+        (here / "figures" / "old").mkdir(parents=True, exist_ok=True)
+        (here / "figures" / "old" / "one.svg").touch()
+        truncate(here / "flows.parquet")
+
+    def verify() -> None:
+        sh.Run(here).verify()
+        assert (here / "notes.txt").read_text() == "mine"
+        assert (here / "mine.parquet").read_text() == "mine, too"
+        assert (here / "figures" / "old" / "one.svg").is_file()
+        assert not list(tmp_path.glob(".here.*"))
+
+    for damage in ([], ["manifest.json"]):
+        spoil()
+        for name in damage:
+            (here / name).unlink()
+        again = shell("run", scenario, "--out", "here")
+        assert again.returncode == 0, again.stderr
+        verify()
+    # Another run takes no results of this one over, even if nothing says any longer which those were.
+    spoil()
+    for name in ("manifest.json", "env.json"):
+        (here / name).write_text("{}")
+    (here / "env.json").write_text('{"hash": "another"}')
+    (here / "ports.pcapng").touch()
+    again = shell("run", scenario, "--out", "here", "--force")
+    assert again.returncode == 0, again.stderr
+    sh.Run(here).verify()
+    assert (here / "notes.txt").read_text() == "mine"
+    assert not (here / "ports.pcapng").exists()
+
+
+def test_the_advice_for_a_run_of_another_version_or_a_damaged_one_works(
+    shell: Shell, scenario: Path, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    assert shell("run", scenario, "--out", "here").returncode == 0
+    environment = json.loads((here / "env.json").read_text())
+    # Its engine was another, so its hash was too; it had no manifest.
+    (here / "manifest.json").unlink()
+    older = {"format": 1, "hash": "0" * 64, "version": "0.0.9"}
+    (here / "env.json").write_text(json.dumps(environment | older))
+    for flipped in ([], ["flows.parquet"]):
+        for name in flipped:
+            flip(here / name)
+        with pytest.raises(sh.ShallowsError) as seen:
+            check(here, verify=True)
+        command = shlex.split(seen.value.remedy.split("`")[1])
+        again = shell(*command[1:])
+        assert again.returncode == 0, again.stderr
+        sh.Run(here).verify()
 
 
 @needs_reuse
@@ -137,7 +236,7 @@ def test_reports_and_comparisons_name_a_damaged_run_of_a_sweep(shell: Shell, fin
         assert refused.returncode == 1
         assert f"{path} is damaged: the contents of flows.parquet are not what" in refused.stderr
         assert "run it again with `shallows sweep " in refused.stderr
-        assert f"sweep.toml --out {finished}`" in refused.stderr
+        assert f"sweep.toml --out {finished} --verify`" in refused.stderr
     assert "11 runs of 12" in (finished / "report.html").read_text()
     truncate(path / "flows.parquet")
     assert f"{path} is damaged: flows.parquet has" in shell("compare", finished).stderr

@@ -45,6 +45,25 @@ def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:
     assert (final / "thesis.tex").exists()
 
 
+def test_a_name_like_that_of_a_run_makes_nobodys_files_ours(tmp_path: Path) -> None:
+    final = tmp_path / "one-0123456789ab-s1"
+    with folder.RunFolder(final) as unfinished:
+        final.mkdir()
+        (final / "thesis.txt").touch()
+        with pytest.raises(ShallowsError, match="no run of ours"):
+            unfinished.commit()
+    assert (final / "thesis.txt").exists()
+    with pytest.raises(ShallowsError, match="no run of ours"):
+        folder.refuse_existing(final, "0123456789abcdef", force=True)
+    # What is left of a run, or nothing at all, may be replaced.
+    for name in ("thesis.txt", "summary.json"):
+        (final / name).rename(final / "summary.json")
+        folder.refuse_existing(final, "0123456789abcdef")
+        if name == "summary.json":
+            (final / name).unlink()
+            folder.refuse_existing(final, "0123456789abcdef")
+
+
 def test_a_commit_gives_no_name_to_what_is_not_whole(scenario: Path, tmp_path: Path) -> None:
     run = sh.run(scenario, out=tmp_path / "one")
     with folder.RunFolder(tmp_path / "two") as unfinished:

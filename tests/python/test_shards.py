@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows import manifest
+from shallows import claims, manifest
 from shallows.errors import ShallowsError
 from shallows.points import Shard, plan
 from shallows.running import Source
@@ -74,6 +74,22 @@ def test_results_that_differ_are_not_merged(shell: Shell, sweep: Path, tmp_path:
     slower.write_text(json.dumps(summary))
     seal(slower.parent)
     assert "7 of 8 points are whole in none" in shell("merge", sweep, "one", "two", "--out", "all").stderr
+
+
+def test_what_no_manifest_names_makes_no_two_runs_differ(shell: Shell, sweep: Path, tmp_path: Path) -> None:
+    assert shell("sweep", sweep, "--shard", "1/8", "--out", "one").returncode == 0
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    (run,) = (tmp_path / "two").glob("small-*")
+    # What a kill leaves just before the end, and what a user puts beside results.
+    for name in (claims.FILE, "notes.json", "means.parquet"):
+        (run / name).write_text("{}")
+    merged = shell("merge", sweep, "one", "two", "--out", "all")
+    assert "7 of 8 points are whole in none of these folders" in merged.stderr
+    assert contents(tmp_path / "all") == contents(tmp_path / "one")
+    # A table that only one of them has, and that is its own, still does.
+    seal(run)
+    refused = shell("merge", sweep, "one", "two", "--out", "all")
+    assert "but their means.parquet differs" in refused.stderr
 
 
 def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, tmp_path: Path) -> None:
