@@ -119,7 +119,7 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
     share = Share(points)
     try:
         tasks = _Tasks(ray, share, jobs or len(points))
-        while not (share.is_over or share.full):
+        while not share.is_over:
             tasks.hand_out()
             tasks.take_in()
             send(("ended", share.news()))
@@ -154,8 +154,8 @@ class _Tasks:
             point = self.share.points[index]
             try:
                 inputs = _pack_inputs(point.source)
-            except (OSError, ScenarioError) as error:  # changed since it was planned
-                self.share.end(index, Ended(str(error)))
+            except (OSError, ScenarioError, ShallowsError) as error:  # changed since it was planned
+                self.share.end(index, Ended.by(error))
                 continue
             named = self.task.options(name=f"point-{index + 1}")
             self.points[named.remote(self.board, index, point.source, point.hash, inputs)] = index

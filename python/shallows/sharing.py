@@ -118,10 +118,10 @@ class Share:
         self.claims.pop(index).release()
         if ended.is_full:
             self._stop(str(ended.error))
-        elif ended.is_lost:
-            self.waiting.append(index)
-        else:
+        elif not ended.is_lost:
             self._ended[index] = ended
+        elif not self.full:
+            self.waiting.append(index)
 
     def news(self) -> dict[int, Ended]:
         """What has ended since this was asked last."""

@@ -5,20 +5,23 @@ What needs no cluster is tested without Ray.
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 import shallows as sh
-from shallows.cluster import SILENT_S, Board, _pack_inputs, run_far, run_on_ray
-from shallows.errors import ShallowsError
+from shallows.cluster import SILENT_S, Board, _pack_inputs, _Tasks, drive, run_far, run_on_ray
+from shallows.errors import NoSpaceError, ShallowsError
 from shallows.points import Point, plan
 from shallows.running import Source, override_texts
+from shallows.sharing import Ended, Share
 from shallows.sweeps import Outcome, choose_engine, run_points
 from shared import contents, results
 
@@ -102,6 +105,70 @@ def test_a_point_whose_worker_was_killed_is_no_longer_among_those_that_run(
     assert board.read() == {0: {"fraction": 0.2}, 1: {"fraction": 0.4}}
     now += 2  # the second goes on, the first notes nothing
     assert board.read() == {1: {"fraction": 0.4}}
+
+
+@pytest.fixture
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+    """Something in Ray's place that does nothing."""
+    ray = MagicMock()
+    ray.exceptions = SimpleNamespace(RaySystemError=OSError, LocalRayletDiedError=OSError)
+    for name in ("ray", "ray.util", "ray.util.scheduling_strategies"):
+        monkeypatch.setitem(sys.modules, name, ray)
+    return ray
+
+
+def test_without_space_points_that_run_on_a_cluster_go_on_to_their_end(
+    points: list[Point], no_ray: MagicMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points[0].folder.parent.mkdir()
+    ends = [
+        (0, Ended.by(NoSpaceError("one could not be written: No space left"))),
+        (1, Ended(is_lost=True)),
+        (2, Ended()),
+    ]
+
+    class Tasks:
+        """Three points begin; each look finds that one has ended."""
+
+        def __init__(self, _ray: object, share: Share, _most: int) -> None:
+            self.share = share
+            self.begun = [share.begin() for _ in ends]
+
+        def hand_out(self) -> None:
+            assert self.begun == [0, 1, 2]
+            if self.share.full:
+                assert self.share.begin() is None
+
+        def take_in(self) -> None:
+            assert not no_ray.shutdown.called
+            self.share.end(*ends.pop(0))
+
+        def running(self) -> dict[int, dict[str, Any]]:
+            return {}
+
+    monkeypatch.setattr("shallows.cluster._Tasks", Tasks)
+    said: list[tuple[str, Any]] = []
+    drive(said.append, dict(enumerate(points)), None, "auto")
+    assert ends == []
+    assert [content for kind, content in said if kind == "ended" and content] == [{2: Ended()}]
+    kind, error = said[-1]
+    assert (kind, type(error)) == ("stopped", NoSpaceError)
+    assert no_ray.shutdown.called
+    assert not list(points[0].folder.parent.iterdir())
+
+
+def test_an_input_that_cannot_be_read_fails_points_and_not_the_sweep(
+    points: list[Point], no_ray: MagicMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points[0].folder.parent.mkdir()
+    share = Share(dict(enumerate(points)))
+    tasks = _Tasks(no_ray, share, len(points))
+    monkeypatch.setattr("shallows.cluster.LARGEST_INPUT", 3)
+    tasks.hand_out()
+    assert share.is_over
+    failed = share.news()
+    assert failed.keys() == set(range(len(points)))
+    assert all("sizes.cdf cannot be read: it is larger" in str(ended.error) for ended in failed.values())
 
 
 @needs_ray

@@ -6,6 +6,7 @@ Processes of other machines are played by claims that nobody renews, and by name
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,6 +209,25 @@ def test_whoever_has_lost_a_claim_commits_nothing(scenario: Path, tmp_path: Path
     assert [path.name for path in tmp_path.glob("*one*")] == [".one.2.partial"]
 
 
+def test_whoever_has_lost_a_claim_does_not_commit_what_has_its_place(scenario: Path, tmp_path: Path) -> None:
+    run = sh.run(scenario, out=tmp_path / "run")
+    final = tmp_path / "one"
+    lost = folder.RunFolder(final)
+    with lost:
+        write_claim(lost.path, replace(me(), number=NO_PROCESS))
+        with folder.RunFolder(final) as second:
+            shutil.copytree(run.path, second.path, dirs_exist_ok=True)
+            second.commit()
+        with folder.RunFolder(final) as third:
+            assert third.path == lost.path
+            (third.path / "flows.parquet").touch()
+            assert lost.is_lost()
+            with pytest.raises(OSError, match="another process has taken it over"):
+                lost.commit()
+            sh.Run(final).verify()
+            assert third.path.is_dir()
+
+
 @pytest.fixture
 def points(sweep: Path, tmp_path: Path) -> list[Point]:
     """Eight points of which none has run."""
@@ -299,8 +319,9 @@ def test_what_another_machine_was_running_when_it_died_is_taken_over(sweep: Path
 
 def test_without_space_no_further_point_begins(points: list[Point]) -> None:
     share = sharing.Share(dict(enumerate(points)))
-    assert (share.begin(), share.begin()) == (0, 1)
+    assert (share.begin(), share.begin(), share.begin()) == (0, 1, 2)
     share.end(0, sharing.Ended.by(NoSpaceError("one could not be written: No space left", "free some")))
+    share.end(2, sharing.Ended("lost", is_lost=True))
     assert share.begin() is None
     # What runs goes on to its end, and is the last.
     assert not share.is_over
