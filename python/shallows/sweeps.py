@@ -45,10 +45,12 @@ def choose_engine(name: str = "local", jobs: int | None = None, address: str | N
     Raises
     ------
     ShallowsError
-        If there is none, or what it needs is not installed.
+        If there is none, what it needs is not installed, or it may run no point at all.
     """
     if name not in ENGINES:
         raise ShallowsError(f"there is no engine {name!r}", f"the engines are: {', '.join(ENGINES)}")
+    if jobs is not None and jobs < 1:
+        raise ShallowsError(f"{jobs} points at the same time are none", "name at least 1 for jobs, or leave it out")
     if name == "ray":
         from shallows.cluster import check_ray, run_on_ray
 

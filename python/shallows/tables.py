@@ -15,9 +15,10 @@ RESULTS = [
     "switch loss",
     "card loss",
     "timeouts",
+    "open",
     "hops/s",
 ]
-"""Columns of a sweep's results."""
+"""Columns of a sweep's results. *open*: flows that were not complete, so that they are in no mean."""
 
 NOTHING = "–"
 
@@ -249,11 +250,13 @@ def points(runs: Iterable[Run]) -> Table:
     columns = [*map(axis_name, axes), *RESULTS]
     empty = {index for index in range(len(columns)) if all(row[index] == NOTHING for row in rows)}
     kept = [index for index in range(len(columns)) if index not in empty]
+    note = "open: flows that were not complete, and are in no mean" if columns.index("open") in kept else ""
     return Table(
         "Results",
         [columns[index] for index in kept],
         [[row[index] for index in kept] for row in rows],
         names=len(axes),
+        note=note,
     )
 
 
@@ -272,7 +275,8 @@ def _label(value: object) -> str:
 
 
 def _main_results(summary: dict[str, Any]) -> list[str]:
-    times = summary["fct_us"]
+    times, flows = summary["fct_us"], summary["flows"]
+    unfinished = flows["started"] - flows["completed"] - flows["endless"]
     return [
         digits(times["all"]["mean"]),
         digits(times["all"]["max"]),
@@ -281,5 +285,6 @@ def _main_results(summary: dict[str, Any]) -> list[str]:
         percent(summary["loss_rate_in_switches"]),
         percent(summary["loss_rate_in_cards"]) if summary["loss_rate_in_cards"] else NOTHING,
         f"{summary['timeouts']:,}",
+        f"{unfinished:,}" if unfinished > 0 else NOTHING,
         count(summary["engine"]["packet_hops_per_s"]),
     ]

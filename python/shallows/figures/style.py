@@ -1,8 +1,9 @@
 """How every figure looks: panels, lines that stay apart in grey, scales, legends, files."""
 
+import contextlib
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ MOST_PANELS = 10
 """More panels than that do not fit on a page."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def panels(
     rows: int, columns: int = 1, height: float = 1.2, **options: Any
 ) -> "Iterator[tuple[Figure, list[Axes]]]":
@@ -203,10 +204,16 @@ def save(figure: "Figure", stem: Path, formats: Iterable[str] = ("pdf", "png")) 
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     with plt.style.context(STYLE):
         for path in paths:
+            # Drawn in memory first: what fails half-way leaves no half of a file.
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=path.suffix.removeprefix("."), metadata=dates.get(path.suffix))
             try:
-                figure.savefig(path, metadata=dates.get(path.suffix))
+                path.write_bytes(drawn.getbuffer())
             except OSError as error:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
                 raise ShallowsError(
-                    f"{path} cannot be written: {error.strerror or error}", "name another folder with --out"
+                    f"{path} cannot be written: {error.strerror or error}",
+                    "free some space, or name another folder with --out",
                 ) from None
     return paths

@@ -141,7 +141,11 @@ impl Report {
             "name": self.experiment.name,
             "seed": self.experiment.seed,
             "simulated_s": seconds,
-            "flows": {"started": counted().count(), "completed": counted().filter(|flow| fct(flow).is_some()).count()},
+            "flows": {
+                "started": counted().count(),
+                "completed": counted().filter(|flow| fct(flow).is_some()).count(),
+                "endless": counted().filter(|flow| flow.size.is_none()).count(),
+            },
             "fct_us": statistics::describe_by_bin(&counted().filter_map(fct).collect::<Vec<_>>(), &edges),
             "slowdown": statistics::describe_by_bin(&counted().filter_map(slowdown).collect::<Vec<_>>(), &edges),
             "goodput_gbps": if seconds > 0.0 { delivered as f64 * 8e-9 / seconds } else { 0.0 },
