@@ -50,7 +50,9 @@ def choose_engine(name: str = "local", jobs: int | None = None, address: str | N
     if name not in ENGINES:
         raise ShallowsError(f"there is no engine {name!r}", f"the engines are: {', '.join(ENGINES)}")
     if jobs is not None and jobs < 1:
-        raise ShallowsError(f"{jobs} points at the same time are none", "name at least 1 for jobs, or leave it out")
+        raise ShallowsError(
+            f"{jobs} points at the same time are none", "name at least 1 for jobs, or leave it out"
+        )
     if name == "ray":
         from shallows.cluster import check_ray, run_on_ray
 

@@ -596,3 +596,14 @@ def test_the_command_draws_what_was_chosen(
     assert "K = 200 KB" in text
     assert cli.main([*line, "--flow", "1"]) == 1
     assert "heat-map has no flows to choose" in capsys.readouterr().err
+
+
+def test_a_figure_that_cannot_be_written_leaves_no_half_of_a_file(tmp_path: Path) -> None:
+    figure = plt.figure()
+    (tmp_path / "full.pdf").symlink_to("/dev/full")
+    with pytest.raises(
+        sh.ShallowsError, match=r"full.pdf cannot be written: No space left on device\n  free some"
+    ):
+        style.save(figure, tmp_path / "full")
+    assert not list(tmp_path.iterdir())
+    plt.close(figure)

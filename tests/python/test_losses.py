@@ -128,3 +128,16 @@ def test_the_figure_draws_losses_of_cards_as_thin_lines_only(tmp_path: Path) -> 
     ]
     assert cards.get_linewidth() < network.get_linewidth()
     assert lost.get_ylabel() == "packets lost (%)\n(thin: in hosts)"
+
+
+def test_a_table_of_a_sweep_counts_flows_that_are_in_no_mean(runs: dict[str, sh.Run], tmp_path: Path) -> None:
+    assert "open" not in tables.points([runs["cards"]]).columns
+    # 20 MB take 16 ms at 10 Gb/s; a flow without end is not missed.
+    (tmp_path / "cut.toml").write_text(
+        f'stop.at = "5ms"\n{SCENARIO}[[workload]]\nkind = "long-lived"\nsenders = "2"\nreceivers = "3"\n'
+    )
+    cut = sh.run(tmp_path / "cut.toml", out=tmp_path / "cut")
+    assert cut.summary["flows"] == {"started": 2, "completed": 0, "endless": 1}
+    table = tables.points([cut])
+    assert table.rows[0][table.columns.index("open")] == "1"
+    assert table.note == "open: flows that were not complete, and are in no mean"

@@ -517,6 +517,9 @@ def test_links_that_lead_out_of_the_folder_are_refused(
         assert ask(port, "/one/")[0] == 403
         # A point of a sweep: by a link, and by what the sweep says of itself.
         assert ask(port, "/sweep/")[0] == 200
+        # What else is there is not shown, wherever it leads.
+        (served / "sweep" / "latest").symlink_to("/")
+        assert ask(port, "/sweep/")[0] == 200
         index = json.loads((served / "sweep" / "sweep.json").read_text())
         index["points"][0]["folder"] = "../../elsewhere/run"
         (served / "sweep" / "sweep.json").write_text(json.dumps(index))

@@ -17,6 +17,7 @@ from shallows.local import run_here
 from shallows.points import plan
 from shallows.running import Source
 from shallows.sweeps import run_points
+from shallows.sweeps import sweep as run_sweep
 from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results
 
 
@@ -28,6 +29,13 @@ def test_points_are_the_product_of_schemes_and_axes(sweep: Path) -> None:
     ]
     assert len({point.folder for point in points}) == 8
     assert {point.folder.name[-3:] for point in points} == {"-s1", "-s2"}
+
+
+@pytest.mark.parametrize("jobs", [0, -3])
+def test_no_worker_at_all_is_refused(sweep: Path, tmp_path: Path, jobs: int) -> None:
+    with pytest.raises(ShallowsError, match=f"^{jobs} points at the same time are none"):
+        run_sweep(sweep, out=tmp_path / "out", jobs=jobs)
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_and_two_workers_give_the_same_bytes(shell: Shell, sweep: Path, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class Site:
         LeadsOutError
             If a link inside it, or a point that its sweep names, is elsewhere.
         """
-        for path in (*_links(folder), *(point for point, _ in points_of(folder))):
+        for path in _shown(folder):
             if self._leads_out(path):
                 raise self._refusal(path)
         return folder
@@ -156,6 +156,18 @@ class Site:
         end = time.monotonic()
         self.drawn[folder] = _Drawn(names, charts, end + PATIENCE * (end - start))
         return charts
+
+
+def _shown(folder: Path) -> Iterator[Path]:
+    """What the page of a folder reads: all of a run's, and of a sweep its list and its points."""
+    if not (folder / INDEX).is_file():
+        yield from _links(folder)
+        return
+    yield folder / INDEX
+    for point, _ in points_of(folder):
+        yield point
+        if point.is_dir():
+            yield from _links(point)
 
 
 def _links(folder: Path) -> Iterator[Path]:
