@@ -14,6 +14,7 @@ from shallows import estimate, reports, tables
 from shallows.cli import EMPTY, FAILED, OK
 from shallows.console import Status, bar, console, print_table, print_warnings
 from shallows.folder import check_writable
+from shallows.manifest import MANIFEST
 from shallows.merging import gather
 from shallows.points import Point, Shard, finished_runs, plan, write_index
 from shallows.quantity import count, duration, size
@@ -132,8 +133,12 @@ def run_sweep(
     mine = points if mine is None else mine
     costs = estimate.from_finished(mine)
     of = f" of {len(points)}" if len(mine) < len(points) else ""
-    line = f"{len(mine)}{of} points, {estimate.add_up(mine, costs, None)}"
+    needs = estimate.add_up(mine, costs, None)
+    line = f"{len(mine)}{of} points, {needs}"
     screen.print(f"[bold]{escape(parent.name)}[/bold]  {escape(line)}", soft_wrap=True)
+    if not needs.finished and (others := _others(parent, points)):
+        of_whom = "of other settings, or of another build of the engine; they stay"
+        screen.print(f"{others} other runs are in {parent}: {of_whom}", soft_wrap=True, highlight=False)
     check_writable(parent)
     for point in mine:
         if point.damage:
@@ -146,6 +151,12 @@ def run_sweep(
             print(f"failed: {describe(outcome.point.source.labels)}: {outcome.error}", file=sys.stderr)
     _say_what_is_empty([outcome.run for outcome in outcomes if outcome.run])
     return outcomes
+
+
+def _others(parent: Path, points: Sequence[Point]) -> int:
+    """How many runs are in a sweep's folder that are none of its points."""
+    ours = {point.folder.name for point in points}
+    return sum(path.parent.name not in ours for path in parent.glob(f"*/{MANIFEST}"))
 
 
 def _say_what_is_empty(runs: Sequence[Run]) -> None:

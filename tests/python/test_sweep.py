@@ -48,6 +48,13 @@ def test_one_and_two_workers_give_the_same_bytes(shell: Shell, sweep: Path, tmp_
     assert results(tmp_path / "with1") == results(tmp_path / "with2")
 
 
+def test_runs_that_are_no_points_are_told_of(shell: Shell, sweep: Path) -> None:
+    said = "8 other runs are in runs/small: of other settings, or of another build of the engine; they stay"
+    assert said not in shell("sweep", sweep, "--jobs", "2").stdout
+    done = shell("sweep", sweep, "--set", "tcp.initial_window=4", "--shard", "1/8")
+    assert said in done.stdout, done.stdout
+
+
 def test_json_lists_every_point_with_its_results(shell: Shell, sweep: Path, tmp_path: Path) -> None:
     done = shell("sweep", sweep, "--json")
     points = json.loads(done.stdout)["points"]
