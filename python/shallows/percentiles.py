@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from shallows.errors import UnknownMetric
 
-NAMED = re.compile(r"p\.?\d[\d.]*", re.ASCII)
+NAMED = re.compile(r"p\.?\d.*", re.ASCII)
 """What is meant as a percentile, be it one or not."""
 
 IN_PERCENT = re.compile(r"\d{1,2}(\.\d+)?|100(\.0+)?", re.ASCII)

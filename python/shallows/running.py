@@ -10,7 +10,7 @@ from typing import Any
 
 from shallows import _core
 from shallows.about import build
-from shallows.bounded import read_text
+from shallows.bounded import MOST_DIGITS, read_text
 from shallows.claims import Claim
 from shallows.errors import ClaimLostError, DefectError, ShallowsError
 from shallows.folder import RunFolder, failure, run_name
@@ -58,6 +58,10 @@ def toml_value(value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
+        case int() if abs(value) >= 10**MOST_DIGITS:
+            raise ShallowsError(
+                f"a whole number of more than {MOST_DIGITS} digits means nothing", "name a smaller one"
+            )
         case int() | float():
             return repr(value)
         case str():

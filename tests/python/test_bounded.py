@@ -396,3 +396,14 @@ def test_a_pandas_frame_names_the_extra_that_it_needs(
     with pytest.raises(ShallowsError, match="pyarrow") as refused:
         run.flows.to_pandas()
     assert "shallows[pandas]" in refused.value.remedy
+
+
+def test_a_number_of_5000_digits_given_in_python_is_refused(scenario: Path) -> None:
+    with pytest.raises(ShallowsError, match="a whole number of more than 40 digits means nothing"):
+        sh.Scenario.load(scenario, {"seed": 10**5_000})
+
+
+def test_a_matrix_of_more_hosts_than_the_engine_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "many.cm").write_text("Nodes 200000\nConnections 1\n0->1 start 0 size 1000\n")
+    with pytest.raises(ShallowsError, match=r"many.cm:1.*Nodes"):
+        import_htsim(tmp_path / "many.cm", None)

@@ -66,7 +66,7 @@ def test_a_percentile_is_in_percent_and_what_is_none_is_refused(tmp_path: Path) 
     assert backlog("p999") == backlog("p99.9")
     assert backlog("p9999") == backlog("p99.99")
     assert backlog("p100") == backlog("max") > backlog("p50")
-    for word in ("p0", "p101", "p100.5", "p625", "p5.", "p.5", "p1000"):
+    for word in ("p0", "p101", "p100.5", "p625", "p5.", "p.5", "p1000", "p9x"):
         with pytest.raises(
             ShallowsError, match=r"there is no metric '.*': 'p.*' is no percentile\n  above 0"
         ):

@@ -108,7 +108,8 @@ def _header(line: Line, header: dict[str, tuple[int, Line]], *, done: bool) -> N
     line.expect(2, f"{name} NUMBER")
     if done or name in header:
         raise line.error(f"{name} stands here too late or twice", "the header comes first, each line once")
-    header[name] = (line.whole(name, line.words[1], 0, 1 << 22), line)
+    most = 1 << (17 if name == "Nodes" else 22)  # as many hosts as the engine has
+    header[name] = (line.whole(name, line.words[1], 0, most), line)
 
 
 def _check_header(path: Path, header: dict[str, tuple[int, Line]], found: dict[str, int]) -> int:
