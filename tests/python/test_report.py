@@ -437,7 +437,8 @@ def test_few_connections_are_open_at_once(tmp_path: Path) -> None:
         # The first three may speak, and do not; the others are sent away.
         for each in slow[3:]:
             assert each.recv(100).startswith(b"HTTP/1.0 503 ")
-        assert threading.active_count() == before + 1 + 3
+        # One that was there before may have ended meanwhile.
+        assert threading.active_count() <= before + 1 + 3
         slow[0].close()
         # As soon as the server has noticed that, there is room.
         for _ in range(1000):
