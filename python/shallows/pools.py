@@ -29,8 +29,8 @@ def pool_of(run: Run) -> dict[str, str]:
     return found
 
 
-def traced_pools(run: Run) -> dict[str, list[str]]:
-    """Pools of which a trace knows every change, with their traced ports.
+def traced_pools(run: Run) -> "pl.DataFrame":
+    """What a trace says of the pools of which it knows every change: `time_us`, `name` and `bytes`, in order.
 
     A port tells of its pool when it changes itself; so all ports of a pool must be traced that had packets,
     unless readings are at intervals.
@@ -38,27 +38,16 @@ def traced_pools(run: Run) -> dict[str, list[str]]:
     import polars as pl
 
     if run.traces is None:
-        return {}
-    traced = {*run.traces.filter(pl.col("quantity") == POOL_BYTES)["port"]}
+        return pl.DataFrame(schema={"time_us": pl.Float64, "name": pl.String, "bytes": pl.Float64})
+    own = pool_of(run)
+    rows = run.traces.filter(pl.col("quantity") == POOL_BYTES)
+    traced = {*rows["port"]}
     busy = {*run.counters.filter(pl.col("received") > 0)["port"]}
-    members: dict[str, list[str]] = {}
-    for port, pool in pool_of(run).items():
-        members.setdefault(pool, []).append(port)
-    return {
-        pool: [port for port in ports if port in traced]
-        for pool, ports in members.items()
-        if traced & {*ports} and (_at_intervals(run) or not (busy - traced) & {*ports})
-    }
-
-
-def pool_rows(run: Run, pool: str) -> "pl.DataFrame | None":
-    """What the trace says of a pool, in order; nothing if it does not know all of it."""
-    import polars as pl
-
-    ports = traced_pools(run).get(pool)
-    if ports is None or run.traces is None:
-        return None
-    return run.traces.filter((pl.col("quantity") == POOL_BYTES) & pl.col("port").is_in(ports))
+    unknown = set() if _at_intervals(run) else {own[port] for port in busy - traced}
+    names = {port: own[port] for port in traced if own[port] not in unknown}
+    known = rows.filter(pl.col("port").is_in(list(names)))
+    name = pl.col("port").replace_strict(names, default=None, return_dtype=pl.String)
+    return known.select("time_us", name=name, bytes=pl.col("value"))
 
 
 def refuse_shared(run: Run, name: str, quantity: str) -> None:

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError, listed
-from shallows.pools import pool_of, pool_rows, refuse_shared, traced_pools
+from shallows.pools import pool_of, refuse_shared, traced_pools
 from shallows.results import Run
 from shallows.series import Series
 
@@ -41,10 +41,12 @@ def of_port(run: Run, name: str, quantity: str | None = None, queue: int | None 
 
 def _of_pool(run: Run, name: str) -> Series:
     """What a pool held: of this name, or that of the port of this name."""
+    import polars as pl
+
     pool = pool_of(run).get(name, name)
-    rows = pool_rows(run, pool)
-    if rows is not None:
-        return Series.read(rows, "value", _end(run), 0.0)
+    rows = traced_pools(run).filter(pl.col("name") == pool)
+    if rows.height:
+        return Series.read(rows, "bytes", _end(run), 0.0)
     sampled = _sampled(run, pool, IDLE["pool"])
     if sampled is not None:
         return Series.read(sampled, "bytes", _end(run), 0.0)
@@ -157,16 +159,12 @@ def backlog_table(run: Run) -> "pl.DataFrame":
             'or measure.traces = [{ ports = ["to-host"] }] for some at every change, and run it again',
         )
     ports = run.traces.filter(pl.col("queue").is_null() & (pl.col("quantity") == IDLE["port"]))
-    kinds = [("port", ports, pl.col("port"))]
-    for pool in traced_pools(run):
-        rows = pool_rows(run, pool)
-        if rows is not None:
-            kinds.append(("pool", rows, pl.lit(pool)))
-    named = [
-        rows.select("time_us", kind=pl.lit(kind), name=name, bytes=pl.col("value"))
-        for kind, rows, name in kinds
-    ]
-    return pl.concat(named)
+    return pl.concat(
+        [
+            ports.select("time_us", kind=pl.lit("port"), name="port", bytes="value"),
+            traced_pools(run).select("time_us", kind=pl.lit("pool"), name="name", bytes="bytes"),
+        ]
+    )
 
 
 def _end(run: Run) -> float:
