@@ -13,7 +13,7 @@ from shallows.cli import EMPTY, FAILED, OK
 from shallows.console import RunStatus, console, print_notes, print_problems, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.folder import check_writable, refuse_existing, write_whole
-from shallows.manifest import holds, unfit
+from shallows.manifest import PAGE, holds, unfit
 from shallows.points import INDEX, inside_sweep, missing_in, readable_in, runs_in
 from shallows.results import Run
 from shallows.running import Source, default_folder, execute
@@ -39,7 +39,7 @@ def run(
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
     screen = console(stderr=as_json)
     is_there = not force and holds(folder, experiment.hash, verify=verify)
-    if is_there and not (folder / reports.FILE).is_file():
+    if is_there and not (folder / PAGE).is_file():
         screen.print(f"{folder} holds this run, but not its report", soft_wrap=True)
         finished = Run(folder)
     else:

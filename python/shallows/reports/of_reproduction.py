@@ -8,10 +8,10 @@ from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.folder import write_whole
 from shallows.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
+from shallows.manifest import PAGE
 from shallows.quantity import digits
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Line
-from shallows.reports.of_run import FILE
 from shallows.reports.page import Block, Cell, Section, chart, render
 
 CLAIMS = "claims*.json"
@@ -28,7 +28,7 @@ def write_reproduction(folder: Path) -> Path:
     ShallowsError
         If a file of claims cannot be read.
     """
-    return write_whole(folder / FILE, page(folder))
+    return write_whole(folder / PAGE, page(folder))
 
 
 def page(folder: Path) -> str:
@@ -184,9 +184,9 @@ def _called(figure: str) -> str:
 
 def _links(folder: Path, experiments: list[str]) -> list[Block]:
     """Reports of the sweeps behind the figures, where they are written."""
-    there = [(name, f"{name}/{FILE}") for name in experiments if (folder / name / FILE).is_file()]
+    there = [(name, f"{name}/{PAGE}") for name in experiments if (folder / name / PAGE).is_file()]
     missing = [
-        name for name in experiments if (folder / name).is_dir() and not (folder / name / FILE).is_file()
+        name for name in experiments if (folder / name).is_dir() and not (folder / name / PAGE).is_file()
     ]
     blocks = [Block("links", there)] if there else []
     if missing:

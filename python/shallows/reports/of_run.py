@@ -12,6 +12,7 @@ from shallows.bounded import read_text
 from shallows.errors import ShallowsError
 from shallows.figures.style import size_unit, time_unit
 from shallows.folder import write_whole
+from shallows.manifest import PAGE
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports import setup, topology
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shallows.series import Series
-
-FILE = "report.html"
 
 Share = Callable[["Sequence[Series]"], charts.OverTime]
 """What lines over time get of a page."""
@@ -51,7 +50,7 @@ TOO_FEW = (
 
 def write_run(run: Run, folder: Path | None = None) -> Path:
     """Write `report.html` of one run, by default into its folder."""
-    return write_whole((folder or run.path) / FILE, page(run))
+    return write_whole((folder or run.path) / PAGE, page(run))
 
 
 def page(run: Run) -> str:

@@ -10,10 +10,11 @@ from shallows.bounded import read_text
 from shallows.comparison_tables import changes, verdict_cells
 from shallows.errors import ShallowsError
 from shallows.folder import write_whole
+from shallows.manifest import PAGE
 from shallows.points import points_of
 from shallows.quantity import percent
 from shallows.reports import setup
-from shallows.reports.of_run import FILE, TOO_FEW, again, few_samples, set_up
+from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
 from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
 from shallows.results import DAMAGED, Run, describe
@@ -44,7 +45,7 @@ def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequ
     missing
         Points that are not finished.
     """
-    return write_whole(folder / FILE, page(runs, folder, text, missing))
+    return write_whole(folder / PAGE, page(runs, folder, text, missing))
 
 
 def page(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> str:
@@ -173,7 +174,7 @@ def _change(row: "Row | None", reasons: Sequence[str]) -> Cell:
 
 
 def _results(runs: Sequence[Run]) -> list[Block]:
-    links = [f"{run.path.name}/{FILE}" if (run.path / FILE).is_file() else "" for run in runs]
+    links = [f"{run.path.name}/{PAGE}" if (run.path / PAGE).is_file() else "" for run in runs]
     whole = table(tables.points(runs), links)
     if len(runs) <= MOST_OPEN:
         return [whole]
