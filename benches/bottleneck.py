@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ sys.path.insert(0, str(HERE / "peers"))
 import flows  # noqa: E402
 import ns2  # noqa: E402
 from ns2 import Passage  # noqa: E402
-from pinned import MissingToolError  # noqa: E402
+from pinned import status  # noqa: E402
 
 FOLDER = HERE.parent / "target" / "bench"
 SCENARIO = HERE / "scenarios" / "bottleneck.toml"
@@ -118,17 +117,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.flows < 1:
         parser.error("--flows must be at least 1")
-    try:
-        found = bench(arguments.flows, arguments.json)
-    except MissingToolError as missing:
-        found = [str(missing)]
-    except subprocess.CalledProcessError as failed:
-        found = [
-            f"{' '.join(map(str, failed.cmd))} failed with status {failed.returncode}: {failed.stderr or ''}"
-        ]
-    for line in found:
-        print(f"bench: {line}", file=sys.stderr)
-    return 1 if found else 0
+    return status(lambda: bench(arguments.flows, arguments.json))
 
 
 if __name__ == "__main__":

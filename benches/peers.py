@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ import measure  # noqa: E402
 import ns3  # noqa: E402
 import ours  # noqa: E402
 from measure import Run  # noqa: E402
-from pinned import MissingToolError  # noqa: E402
+from pinned import status  # noqa: E402
 
 FOLDER = HERE.parent / "target" / "bench"
 STAR_SECONDS = 0.5
@@ -174,17 +173,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.repeats < 1:
         parser.error("--repeats must be at least 1")
-    try:
-        found = bench(arguments.repeats, arguments.json, arguments.quick)
-    except MissingToolError as missing:
-        found = [str(missing)]
-    except subprocess.CalledProcessError as failed:
-        found = [
-            f"{' '.join(map(str, failed.cmd))} failed with status {failed.returncode}: {failed.stderr or ''}"
-        ]
-    for line in found:
-        print(f"bench: {line}", file=sys.stderr)
-    return 1 if found else 0
+    return status(lambda: bench(arguments.repeats, arguments.json, arguments.quick))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 //! Where packets were lost and marked: in the cards of hosts or in switches, and in which tier of them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use shallows_core::Bytes;
@@ -56,10 +56,9 @@ impl Report {
 
     /// By kind of port, from hosts on: what its ports have done together.
     pub(super) fn describe_ports(&self) -> Value {
-        let kinds: BTreeMap<PortKind, ()> =
-            self.experiment.network.links.iter().map(|link| (link.kind, ())).collect();
+        let kinds: BTreeSet<PortKind> = self.experiment.network.links.iter().map(|link| link.kind).collect();
         let described = kinds
-            .into_keys()
+            .into_iter()
             .map(|kind| (kind.name().to_owned(), self.totals(|link| link.kind == kind).describe()));
         Value::Object(described.collect())
     }
