@@ -1,13 +1,44 @@
-//! Connections: a sender at one host, a receiver at another, and the flow they carry.
+//! Connections: a sender at one host, a receiver at another, and the flow that each of them knows of.
 //!
-//! The two sides are kept apart because they sit on different hosts and meet only through packets; they share
-//! a slot number, which is what packets name.
+//! The two sides meet only through packets. A connection is opened by its sender; its receiver is there from the first
+//! packet that reaches it until it has acknowledged what there is to receive.
 
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
-use shallows_transport::{Config, Receiver, Sender};
+use shallows_transport::{Receiver, Sender};
 
 use crate::gap::Gap;
+
+/// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) host: HostId,
+    pub(crate) slot: u32,
+}
+
+const SLOT_BITS: u32 = 32;
+
+impl Place {
+    /// As an index of an event.
+    #[inline]
+    pub(crate) fn index(self) -> u64 {
+        u64::from(self.host.0) << SLOT_BITS | u64::from(self.slot)
+    }
+
+    #[inline]
+    pub(crate) fn from_index(index: u64) -> Self {
+        Self { host: HostId((index >> SLOT_BITS) as u32), slot: index as u32 }
+    }
+}
+
+/// What packets call their connection, in both directions, beside the host of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    /// Of the sender, at its host.
+    pub(crate) slot: u32,
+    /// Tells a closed connection from its successor in the same slot.
+    pub(crate) generation: u32,
+}
 
 /// The sending side.
 #[derive(Debug)]
@@ -17,8 +48,11 @@ pub(crate) struct SenderSide {
     pub(crate) generation: u32,
     /// The flow being carried, by number of its record.
     pub(crate) flow: Option<u32>,
-    /// Sequence number after the last byte of that flow.
+    /// Sequence numbers of the first byte of that flow and after its last.
+    pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
+    /// When that flow was handed over.
+    pub(crate) started: Instant,
     /// The earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
     /// Timeouts and retransmissions before that flow.
@@ -31,21 +65,31 @@ pub(crate) struct SenderSide {
     pub(crate) traced: bool,
     /// Bytes of data packets that wait in its host's card; counted where that holds connections back.
     pub(crate) queued: Bytes,
+    /// How it behaves, by number of its transport.
+    pub(crate) transport: u16,
 }
 
 /// The receiving side.
 #[derive(Debug)]
 pub(crate) struct ReceiverSide {
     pub(crate) receiver: Receiver,
-    pub(crate) generation: u32,
-    /// Sequence numbers of the first byte of the flow and after its last, which the application knows from its framing.
+    pub(crate) address: Address,
+    pub(crate) name: Name,
+    /// The newest flow that data has told of.
+    pub(crate) newest: Option<u32>,
+    /// That flow as long as it is not complete.
+    pub(crate) flow: Option<u32>,
+    /// Sequence numbers of the first byte of the newest flow and after its last, which the application knows from its framing.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
-    /// The flow being received; `None` once it is complete.
-    pub(crate) flow: Option<u32>,
+    /// Timeouts of the sender during that flow, of which data has told.
+    pub(crate) timeouts: u32,
     pub(crate) timer_at: Instant,
     /// Between arrivals of data, in order or not.
     pub(crate) gap: Gap,
+    /// Nothing more will come: it closes once it has acknowledged everything.
+    pub(crate) is_done: bool,
+    pub(crate) transport: u16,
 }
 
 /// Who talks to whom.
@@ -59,6 +103,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// That of the connection to which data with this header belongs.
+    pub(crate) fn of_data(header: &Header) -> Self {
+        let (source_port, destination_port) = header.ports();
+        let (source, destination) = (header.source, header.destination);
+        Self { source, destination, source_port, destination_port, class: header.class() }
+    }
+
     /// The header of a packet to the receiver.
     #[inline]
     pub(crate) fn forward(&self, wire_size: u16, ecn: Ecn, kind: PacketKind) -> Header {
@@ -79,62 +130,5 @@ impl Address {
             .with_ecn(ecn)
             .with_class(self.class)
             .with_kind(PacketKind::PureAck)
-    }
-}
-
-/// All connections that are open, in slots that are used again.
-#[derive(Debug, Default)]
-pub(crate) struct Connections {
-    pub(crate) senders: Vec<SenderSide>,
-    pub(crate) receivers: Vec<ReceiverSide>,
-    free: Vec<u32>,
-}
-
-impl Connections {
-    /// Open a connection; returns its slot.
-    pub(crate) fn open(&mut self, config: &Config, address: Address, persistent: bool) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            let side = &mut self.senders[slot as usize];
-            // A timer of the predecessor may still be pending: `timer_at` stays, so that it is used, not doubled.
-            side.sender = Sender::new(config);
-            side.address = address;
-            side.persistent = persistent;
-            side.queued = Bytes(0);
-            let generation = side.generation;
-            let side = &mut self.receivers[slot as usize];
-            side.receiver = Receiver::new(config);
-            side.generation = generation;
-            return slot;
-        }
-        self.senders.push(SenderSide {
-            sender: Sender::new(config),
-            address,
-            generation: 0,
-            flow: None,
-            flow_end: 0,
-            timer_at: Instant::MAX,
-            before: (0, 0),
-            gap: Gap::default(),
-            persistent,
-            traced: false,
-            queued: Bytes(0),
-        });
-        self.receivers.push(ReceiverSide {
-            receiver: Receiver::new(config),
-            generation: 0,
-            flow_start: 0,
-            flow_end: 0,
-            flow: None,
-            timer_at: Instant::MAX,
-            gap: Gap::default(),
-        });
-        u32::try_from(self.senders.len() - 1).expect("fewer than 2^32 connections")
-    }
-
-    /// Close a connection: packets of it that are still under way will find its slot changed.
-    pub(crate) fn close(&mut self, slot: u32) {
-        self.senders[slot as usize].generation += 1;
-        self.receivers[slot as usize].generation += 1;
-        self.free.push(slot);
     }
 }

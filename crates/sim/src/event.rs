@@ -15,9 +15,9 @@ pub(crate) enum Class {
     Transmit,
     /// A packet reaches the far end: index of a link.
     Deliver,
-    /// A sender's timer: index of a connection.
+    /// A sender's timer: its place.
     SenderTimer,
-    /// A receiver's timer: index of a connection.
+    /// A receiver's timer: its place.
     ReceiverTimer,
     /// A connection says its first word: index in the list of warm-ups.
     WarmUp,
@@ -55,26 +55,27 @@ const CLASSES: [Class; 16] = [
     Class::FlowTrace,
 ];
 
-const INDEX_BITS: u32 = 30;
+/// A place of a connection takes all of them: 24 for a host, 32 for a slot there.
+const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
 impl Event {
-    /// The most entities of one class.
-    pub(crate) const MAX_ENTITIES: usize = 1 << INDEX_BITS;
+    /// The most hosts whose connections have places among the indices.
+    pub(crate) const MAX_HOSTS: u32 = 1 << 24;
 
     /// What the class concerns, at the entity with this index.
     ///
     /// Entities of a class fire in the order of their index under a permutation that `Ranks` draws from the seed.
     #[inline]
-    pub(crate) fn new(class: Class, index: u32, ranks: Ranks) -> Self {
-        debug_assert!(u64::from(index) <= INDEX_MASK);
-        Self((class as u64) << INDEX_BITS | (u64::from(index) ^ ranks.0))
+    pub(crate) fn new(class: Class, index: u64, ranks: Ranks) -> Self {
+        debug_assert!(index <= INDEX_MASK);
+        Self((class as u64) << INDEX_BITS | (index ^ ranks.0))
     }
 
     /// Its class and the index of its entity.
     #[inline]
-    pub(crate) fn parts(self, ranks: Ranks) -> (Class, u32) {
-        (CLASSES[(self.0 >> INDEX_BITS) as usize & 15], ((self.0 & INDEX_MASK) ^ ranks.0) as u32)
+    pub(crate) fn parts(self, ranks: Ranks) -> (Class, u64) {
+        (CLASSES[(self.0 >> INDEX_BITS) as usize & 15], (self.0 & INDEX_MASK) ^ ranks.0)
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
         for seed in 0..20 {
             let ranks = Ranks::new(seed);
             for class in CLASSES {
-                for index in [0, 1, 77_777, INDEX_MASK as u32] {
+                for index in [0, 1, 77_777, INDEX_MASK] {
                     assert_eq!(Event::new(class, index, ranks).parts(ranks), (class, index));
                 }
             }
@@ -119,9 +120,9 @@ mod tests {
     #[test]
     fn classes_come_before_entities_and_seeds_permute_entities() {
         let event = |class, index, seed| Event::new(class, index, Ranks::new(seed)).key();
-        assert!(event(Class::Transmit, u32::MAX >> 2, 1) < event(Class::Deliver, 0, 1));
+        assert!(event(Class::Transmit, INDEX_MASK, 1) < event(Class::Deliver, 0, 1));
         let first_of = |seed| (0..64).min_by_key(|&index| event(Class::Deliver, index, seed)).unwrap();
-        let firsts: std::collections::BTreeSet<u32> = (0..50).map(first_of).collect();
+        let firsts: std::collections::BTreeSet<u64> = (0..50).map(first_of).collect();
         assert!(firsts.len() > 20, "another seed, another first: {firsts:?}");
     }
 }

@@ -6,6 +6,15 @@ use shallows_scenario::Leg;
 
 use crate::connection::Address;
 
+/// All flows that have arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    /// In order of arrival.
+    pub(crate) records: Vec<FlowRecord>,
+    /// By workload: whether its connections outlive their flows.
+    pub(crate) persistent: Vec<bool>,
+}
+
 /// A flow that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowRecord {
@@ -20,31 +29,37 @@ pub(crate) struct FlowRecord {
     pub(crate) leg: Option<Leg>,
     /// Its place in a list of flows that wait for one another.
     pub(crate) listed: Option<u32>,
-    /// When the last byte reached the receiver.
-    pub(crate) received_at: Option<Instant>,
-    /// When the sender had every acknowledgement.
-    pub(crate) acked_at: Option<Instant>,
-    /// Its connection's address, once it has one.
-    pub(crate) address: Option<Address>,
-    /// Bytes that reached the receiver in order; final when the flow or the run ends.
-    pub(crate) delivered: Bytes,
-    pub(crate) timeouts: u32,
-    /// Of a part of a query: those that came before the receiver had all of it. One that follows, for a lost
-    /// acknowledgement, holds nobody up.
-    pub(crate) timeouts_felt: u32,
-    pub(crate) retransmits: u32,
-    /// None if it was never sent.
-    pub(crate) starved: Option<Starved>,
+    /// What its sender saw, once it has a connection.
+    pub(crate) sent: Option<Sent>,
+    /// What its receiver saw, from the first of its data on.
+    pub(crate) received: Option<Received>,
 }
 
-/// How long a flow went without progress, from when it was handed to its connection on. What waits at the end of the run
-/// counts up to there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Starved {
-    /// Longest time between acknowledgements of new data at the sender (HCF's Fig. 4).
-    pub(crate) ack: Duration,
-    /// Longest time between arrivals of data at the receiver (HCF's Fig. 7 to 9).
-    pub(crate) arrival: Duration,
+/// A flow as its sender sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Its connection's.
+    pub(crate) address: Address,
+    /// When every byte was acknowledged.
+    pub(crate) acked_at: Option<Instant>,
+    pub(crate) timeouts: u32,
+    pub(crate) retransmits: u32,
+    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4). What waits at the end of the
+    /// run counts up to there, here and of the receiver.
+    pub(crate) longest_gap: Duration,
+}
+
+/// A flow as its receiver sees it. Final when the flow or the run ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    /// When its last byte came.
+    pub(crate) at: Option<Instant>,
+    /// Bytes that came in order.
+    pub(crate) delivered: Bytes,
+    /// Timeouts of its sender of which its data told: the others held nobody up here.
+    pub(crate) timeouts_felt: u32,
+    /// Longest time between arrivals of data, likewise (HCF's Fig. 7 to 9).
+    pub(crate) longest_gap: Duration,
 }
 
 /// Where a flow's completion time ends.
@@ -54,12 +69,44 @@ pub(crate) enum End {
     Acked,
 }
 
+impl Flows {
+    /// Whether the connection of a flow outlives it.
+    pub(crate) fn is_persistent(&self, flow: u32) -> bool {
+        self.persistent[usize::from(self.records[flow as usize].workload)]
+    }
+}
+
 impl FlowRecord {
+    /// When the last byte reached the receiver.
+    pub(crate) fn received_at(&self) -> Option<Instant> {
+        self.received.and_then(|received| received.at)
+    }
+
+    /// When the sender had every acknowledgement.
+    pub(crate) fn acked_at(&self) -> Option<Instant> {
+        self.sent.and_then(|sent| sent.acked_at)
+    }
+
+    /// Bytes that reached the receiver in order.
+    pub(crate) fn delivered(&self) -> Bytes {
+        self.received.map_or(Bytes(0), |received| received.delivered)
+    }
+
+    /// Timeouts of its sender.
+    pub(crate) fn timeouts(&self) -> u32 {
+        self.sent.map_or(0, |sent| sent.timeouts)
+    }
+
+    /// Segments sent again.
+    pub(crate) fn retransmits(&self) -> u32 {
+        self.sent.map_or(0, |sent| sent.retransmits)
+    }
+
     /// Completion time, if the flow is complete.
     pub(crate) fn completion_time(&self, end: End) -> Option<Duration> {
         let ended = match end {
-            End::Received => self.received_at,
-            End::Acked => self.acked_at,
+            End::Received => self.received_at(),
+            End::Acked => self.acked_at(),
         };
         ended.map(|at| at - self.arrival)
     }

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shallows_core::event::EventQueue;
+use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, FlowChoice};
 use shallows_transport::{Phase, Sender};
 
-use crate::event::{Class, Event};
-use crate::world::World;
+use crate::connection::Place;
+use crate::hosts::Hosts;
 
 /// What is told of a sender, in this order.
 pub(crate) const QUANTITIES: [&str; 7] =
@@ -43,7 +43,7 @@ struct Trace {
 #[derive(Debug)]
 pub(crate) struct Traced {
     pub(crate) trace: usize,
-    slot: u32,
+    place: Place,
     /// What its connection had written before.
     before: u64,
     last: [f64; QUANTITIES.len()],
@@ -58,6 +58,9 @@ pub(crate) struct FlowRow {
     pub(crate) quantity: usize,
     pub(crate) value: f64,
 }
+
+/// Of a flow that is not being sent yet.
+const NOWHERE: Place = Place { host: HostId(u32::MAX), slot: u32::MAX };
 
 impl FlowTracer {
     /// The traces that `experiment` asks for.
@@ -92,16 +95,20 @@ impl FlowTracer {
             }
             if chosen {
                 let last = [f64::NAN; QUANTITIES.len()];
-                self.flows.insert(flow, Traced { trace: number, slot: 0, before: 0, last, rows: Vec::new() });
+                self.flows.insert(
+                    flow,
+                    Traced { trace: number, place: NOWHERE, before: 0, last, rows: Vec::new() },
+                );
                 return;
             }
         }
     }
 
-    /// A flow begins to be sent on the connection in `slot`. Says whether every change of its sender is to be recorded.
-    pub(crate) fn on_start(&mut self, flow: u32, slot: u32, sender: &Sender) -> bool {
+    /// A flow begins to be sent at this place, after `before` bytes of its connection. Says whether every change of its
+    /// sender is to be recorded.
+    pub(crate) fn on_start(&mut self, flow: u32, place: Place, before: u64) -> bool {
         let Some(traced) = self.flows.get_mut(&flow) else { return false };
-        (traced.slot, traced.before) = (slot, sender.written());
+        (traced.place, traced.before) = (place, before);
         let trace = &mut self.traces[traced.trace];
         if trace.every.is_some() {
             trace.active.insert(flow);
@@ -114,6 +121,16 @@ impl FlowTracer {
         if let Some(traced) = self.flows.get(&flow) {
             self.traces[traced.trace].active.remove(&flow);
         }
+    }
+
+    /// Read the senders of a trace that is taken at intervals; returns when to come again.
+    pub(crate) fn sample(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
+        let trace = &self.traces[number as usize];
+        let every = trace.every.expect("only traces with an interval are scheduled");
+        for flow in trace.active.iter().copied().collect::<Vec<_>>() {
+            self.record(now, flow, &hosts.sender(self.flows[&flow].place).sender);
+        }
+        now + every
     }
 
     /// Read the sender of a flow.
@@ -171,20 +188,6 @@ fn readings(sender: &Sender, before: u64) -> [Option<f64>; QUANTITIES.len()] {
         }),
         Some(sender.acked().saturating_sub(before) as f64),
     ]
-}
-
-impl World {
-    /// Read the senders of a trace that is taken at intervals.
-    pub(crate) fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
-        let trace = &self.flow_tracer.traces[number as usize];
-        let every = trace.every.expect("only traces with an interval are scheduled");
-        for flow in trace.active.iter().copied().collect::<Vec<_>>() {
-            let slot = self.flow_tracer.flows[&flow].slot;
-            let sender = &self.connections.senders[slot as usize].sender;
-            self.flow_tracer.record(queue.now(), flow, sender);
-        }
-        self.schedule(queue.now() + every, Class::FlowTrace, number, queue);
-    }
 }
 
 #[cfg(test)]

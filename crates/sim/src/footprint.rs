@@ -109,25 +109,25 @@ impl Simulation {
     /// What grows with the run: how many bytes its records take so far, largest first.
     pub fn held(&self) -> Vec<Need> {
         let world = self.world();
-        let traffic = &world.traffic;
+        let traffic = &world.generators.traffic;
         let queries: usize = traffic.sources.iter().map(|source| source.workload.queries().len()).sum();
-        let changes: usize = world.flow_tracer.flows.values().map(|flow| flow.rows.len()).sum();
+        let changes: usize = world.observers.flows.flows.values().map(|flow| flow.rows.len()).sum();
         let fewer = "fewer flows, or an earlier stop.at";
         let mut held = vec![
-            need::<FlowRecord>(traffic.records.len() as f64, "flows", fewer),
+            need::<FlowRecord>(traffic.flows.records.len() as f64, "flows", fewer),
             need::<QueryRecord>(queries as f64, "queries", fewer),
             need::<Echo>(
-                world.probes.echoes.len() as f64,
+                world.generators.probes.echoes.len() as f64,
                 "echo requests",
                 "a longer interval between pings",
             ),
             need::<Row>(
-                world.sampler.rows.len() as f64,
+                world.observers.queues.rows.len() as f64,
                 "samples",
                 "a longer interval of measure.sample_queues, or an earlier stop.at",
             ),
             need::<TraceRow>(
-                world.tracer.rows.len() as f64,
+                world.observers.ports.rows.len() as f64,
                 "changes of traced ports",
                 "fewer ports in measure.traces, or an interval",
             ),

@@ -1,13 +1,11 @@
 //! Echo requests between hosts, and the round-trip times that they measure.
 
-use shallows_core::event::EventQueue;
 use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Probe;
 
-use crate::event::{Class, Event};
-use crate::packet::{Packet, PacketRef};
-use crate::world::World;
+use crate::connection::Name;
+use crate::packet::Packet;
 
 /// All pairs that measure, and what they have measured.
 #[derive(Debug)]
@@ -39,7 +37,7 @@ impl Probes {
     }
 
     /// Header and body of the request that pair `index` sends now, and when it asks again; nothing once it has stopped.
-    fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, Packet, Instant)> {
+    pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, Packet, Instant)> {
         let probe = &self.sources[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
@@ -49,40 +47,38 @@ impl Probes {
         let header = Header::new(probe.source, probe.destination)
             .with_ports(index as u16, 0)
             .with_size(size)
-            .with_ecn(if probe.ecn { Ecn::Ect } else { Ecn::NotEct })
+            .with_ecn(ecn(probe))
             .with_class(probe.class)
             .with_kind(PacketKind::Probe);
         let segment = Segment { seq: self.echoes.len() as u64, timestamp: now, ..Segment::default() };
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
-        Some((header, Packet { segment, connection: index, generation: 0 }, now + probe.interval))
-    }
-}
-
-impl World {
-    #[inline(never)]
-    pub(crate) fn send_probe(&mut self, index: u32, queue: &mut EventQueue<Event>) {
-        let Some((header, packet, next)) = self.probes.ask(index, queue.now()) else { return };
-        self.send(header, packet, queue);
-        self.schedule(next, Class::Probe, index, queue);
+        Some((header, Packet { segment, name: Name { slot: index, generation: 0 } }, now + probe.interval))
     }
 
-    /// A request or a reply reaches its host.
-    #[inline(never)]
-    pub(crate) fn receive_probe(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.packets.remove(packet);
+    /// A request or a reply reaches its host: what that answers to a request.
+    pub(crate) fn answer(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        packet: &Packet,
+    ) -> Option<(Header, Packet)> {
         if packet.segment.flags.contains(Flags::ACK) {
-            let echo = &mut self.probes.echoes[packet.segment.seq as usize];
-            echo.rtt = Some(queue.now() - packet.segment.timestamp);
-            return;
+            let echo = &mut self.echoes[packet.segment.seq as usize];
+            echo.rtt = Some(now - packet.segment.timestamp);
+            return None;
         }
-        let probe = &self.probes.sources[packet.connection as usize];
+        let index = packet.name.slot;
         let reply = Header::new(header.destination, header.source)
-            .with_ports(0, packet.connection as u16)
+            .with_ports(0, index as u16)
             .with_size(header.size().0 as u16)
-            .with_ecn(if probe.ecn { Ecn::Ect } else { Ecn::NotEct })
+            .with_ecn(ecn(&self.sources[index as usize]))
             .with_class(header.class())
             .with_kind(PacketKind::Probe);
         let segment = Segment { flags: Flags::ACK, ..packet.segment };
-        self.send(reply, Packet { segment, ..packet }, queue);
+        Some((reply, Packet { segment, ..*packet }))
     }
+}
+
+fn ecn(probe: &Probe) -> Ecn {
+    if probe.ecn { Ecn::Ect } else { Ecn::NotEct }
 }

@@ -12,17 +12,20 @@ use shallows_transport::header_bytes;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::capture::{Captures, Sink};
-use crate::connection::Connections;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
 use crate::flow_tracer::FlowTracer;
+use crate::generators::Generators;
+use crate::host::Host;
+use crate::hosts::{Hosts, Transport};
 use crate::link::{InFlight, Link, Target};
+use crate::observers::Observers;
 use crate::packet::Packets;
 use crate::probe::Probes;
 use crate::report::Report;
 use crate::sampler::Sampler;
 use crate::tracer::Tracer;
-use crate::traffic::traffic;
+use crate::traffic::Traffic;
 use crate::world::{Switch, Tally, World};
 
 /// A run of one experiment.
@@ -71,19 +74,12 @@ impl Simulation {
     pub fn capturing(experiment: Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<Self> {
         let mut queue = EventQueue::new(horizon(&experiment));
         let mut world = build(&experiment, open)?;
-        world.open_warm_connections(&experiment);
-        world.start_traffic(&mut queue);
-        for (source, start) in world.datagrams.starts().enumerate().collect::<Vec<_>>() {
-            world.schedule(start, Class::Datagram, source as u32, &mut queue);
+        world.generators.start(&experiment, &mut world.hosts, world.ranks, &mut queue);
+        for number in world.observers.ports.at_intervals() {
+            world.schedule(Instant::ZERO, Class::Trace, number.into(), &mut queue);
         }
-        for (index, start) in world.probes.starts().enumerate().collect::<Vec<_>>() {
-            world.schedule(start, Class::Probe, index as u32, &mut queue);
-        }
-        for number in world.tracer.at_intervals() {
-            world.schedule(Instant::ZERO, Class::Trace, number, &mut queue);
-        }
-        for number in world.flow_tracer.at_intervals() {
-            world.schedule(Instant::ZERO, Class::FlowTrace, number, &mut queue);
+        for number in world.observers.flows.at_intervals() {
+            world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
         }
         if experiment.sample_queues.is_some() {
             world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
@@ -102,12 +98,12 @@ impl Simulation {
 
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
-        let traffic = &self.world.traffic;
+        let traffic = &self.world.generators.traffic;
         Progress {
             done: self.done,
             now: self.queue.now(),
             fraction: self.fraction(),
-            flows_started: traffic.records.len() as u64,
+            flows_started: traffic.flows.records.len() as u64,
             flows_completed: traffic.completed,
             packet_hops: self.world.tally.packet_hops,
             events: self.queue.handled(),
@@ -125,7 +121,7 @@ impl Simulation {
     ///
     /// The first one since the run began; nothing was captured after it.
     pub fn flush_captures(&mut self) -> io::Result<()> {
-        self.world.captures.flush()
+        self.world.observers.captures.flush()
     }
 
     fn fraction(&self) -> f64 {
@@ -137,7 +133,7 @@ impl Simulation {
         let by_flows = self
             .experiment
             .expected_flows()
-            .map(|flows| of(self.world.traffic.completed as f64, flows as f64));
+            .map(|flows| of(self.world.generators.traffic.completed as f64, flows as f64));
         by_time.unwrap_or(0.0).max(by_flows.unwrap_or(0.0))
     }
 
@@ -153,28 +149,27 @@ impl Simulation {
             Some(at) if !self.world.finished => at,
             _ => self.queue.now(),
         };
-        self.world.settle_open_flows(end);
-        let sources = &self.world.traffic.sources;
+        let World { hosts, generators, observers, links, tally, data_dropped, .. } = &mut self.world;
+        hosts.settle(&mut generators.traffic.flows, end);
+        let sources = &generators.traffic.sources;
         let queries = sources.iter().map(|source| source.workload.queries().to_vec()).collect();
         Report {
-            flows: self.world.traffic.records,
+            flows: std::mem::take(&mut generators.traffic.flows.records),
             queries,
-            ports: self.world.links.iter().map(|link| link.port.counters()).collect(),
-            queues: self.world.links.iter().map(|link| link.port.queue_counters().to_vec()).collect(),
-            markers: self
-                .world
-                .links
+            ports: links.iter().map(|link| link.port.counters()).collect(),
+            queues: links.iter().map(|link| link.port.queue_counters().to_vec()).collect(),
+            markers: links
                 .iter()
                 .map(|link| link.port.markers().iter().map(|m| (m.name(), m.counts())).collect())
                 .collect(),
-            echoes: self.world.probes.echoes,
-            trace: self.world.tracer.rows,
-            flow_traces: self.world.flow_tracer.flows,
-            samples: self.world.sampler.rows,
-            captured: self.world.captures.packets(),
-            tally: self.world.tally,
-            data_dropped: self.world.data_dropped,
-            datagram_bytes: self.world.datagrams.received_bytes,
+            echoes: std::mem::take(&mut generators.probes.echoes),
+            trace: std::mem::take(&mut observers.ports.rows),
+            flow_traces: std::mem::take(&mut observers.flows.flows),
+            samples: std::mem::take(&mut observers.queues.rows),
+            captured: observers.captures.packets(),
+            tally: *tally,
+            data_dropped: std::mem::take(data_dropped),
+            datagram_bytes: generators.datagrams.received_bytes,
             end,
             events: self.queue.handled(),
             experiment: self.experiment,
@@ -193,7 +188,8 @@ fn horizon(experiment: &Experiment) -> Duration {
 fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<World> {
     let network = &experiment.network;
     let seed = experiment.seed;
-    assert!(network.links.len() <= Event::MAX_ENTITIES, "fewer than 2^30 links");
+    assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
+    let ranks = Ranks::new(seed);
     let mut buffers: Vec<SharedBuffer> =
         network.nodes.iter().map(|node| SharedBuffer::new(&node.buffer)).collect();
     let mut nics = vec![0; network.hosts as usize];
@@ -220,42 +216,52 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         .iter()
         .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() })
         .collect();
-    let header_bytes = u16::try_from((header_bytes(experiment.tcp.timestamps) + network.framing).0)
-        .expect("headers are small");
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
-    let ictcp = match &experiment.tcp.receive_control {
-        Control::Fixed => Vec::new(),
-        Control::Ictcp(config) => {
-            let rate = |&link: &u32| network.links[link as usize].rate;
-            nics.iter().map(|link| Ictcp::new(config, experiment.tcp.mss, rate(link))).collect()
-        }
+    let observers = Observers {
+        ports: Tracer::new(experiment, &mut links),
+        flows: FlowTracer::new(experiment),
+        queues: Sampler::new(experiment.sample_queues),
+        captures: Captures::new(experiment, &mut links, open)?,
     };
-    let tracer = Tracer::new(experiment, &mut links);
-    let captures = Captures::new(experiment, &mut links, open)?;
     Ok(World {
+        data_dropped: vec![0; links.len()],
         links,
         in_flight: InFlight::default(),
         buffers,
         switches,
-        nics,
         packets: Packets::default(),
-        connections: Connections::default(),
-        traffic: traffic(experiment),
-        datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
-        probes: Probes::new(&experiment.probes, udp_overhead),
-        tracer,
-        flow_tracer: FlowTracer::new(experiment),
-        captures,
-        sampler: Sampler::new(experiment.sample_queues),
-        tcp: experiment.tcp.clone(),
-        backpressure: experiment.backpressure,
-        ictcp,
-        header_bytes,
-        ranks: Ranks::new(seed),
+        hosts: hosts(experiment, &nics),
+        generators: Generators {
+            traffic: Traffic::new(experiment, ranks),
+            datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
+            probes: Probes::new(&experiment.probes, udp_overhead),
+        },
+        observers,
+        ranks,
         tally: Tally::default(),
-        data_dropped: vec![0; network.links.len()],
         finished: false,
         ends_on_completion: experiment.stop.on_completion,
         dropped: Vec::new(),
     })
+}
+
+/// The hosts, by the links of their ports.
+fn hosts(experiment: &Experiment, nics: &[u32]) -> Hosts {
+    let network = &experiment.network;
+    let config = &experiment.tcp;
+    let header_bytes = u16::try_from((header_bytes(config.timestamps) + network.framing).0);
+    let transport =
+        Transport { config: config.clone(), header_bytes: header_bytes.expect("headers are small") };
+    let host = |&nic: &u32| {
+        let ictcp = match &config.receive_control {
+            Control::Fixed => None,
+            Control::Ictcp(ictcp) => Some(Ictcp::new(ictcp, config.mss, network.links[nic as usize].rate)),
+        };
+        Host::new(nic, 0, ictcp)
+    };
+    Hosts {
+        hosts: nics.iter().map(host).collect(),
+        transports: vec![transport],
+        backpressure: experiment.backpressure,
+    }
 }

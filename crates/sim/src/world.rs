@@ -1,30 +1,25 @@
-//! The simulated network: links, switches, hosts, connections, and how events change them.
+//! The simulated network: links, switches, hosts, and how events change them.
 //!
 //! A packet walks through this file top-down: a connection sends it ([`World::pump`]), its host's port and each
 //! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
-//! ([`World::forward`]) or to a host ([`World::arrive`]).
+//! ([`World::forward`]) or to a host ([`World::arrive`]). What hosts do with it is in [`crate::hosts`].
 
+use shallows_core::Instant;
 use shallows_core::event::EventQueue;
-use shallows_core::packet::{Flags, Header, PacketKind, Segment};
-use shallows_core::{Bytes, Instant};
+use shallows_core::packet::{Header, HostId, PacketKind, Segment};
 use shallows_scenario::Routes;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 use shallows_switch::routing::Ecmp;
-use shallows_transport::receive_window::ictcp::Ictcp;
-use shallows_transport::{Config, Marks, SmallQueue, Transmit};
 
-use crate::capture::Captures;
-use crate::connection::Connections;
-use crate::datagram::Datagrams;
+use crate::connection::Place;
 use crate::event::{Class, Event, Ranks};
-use crate::flow_tracer::FlowTracer;
+use crate::generators::Generators;
+use crate::hosts::{Hearing, Hosts, Next, Reception};
 use crate::link::{InFlight, Link, Target};
+use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::probe::Probes;
-use crate::sampler::Sampler;
-use crate::tracer::Tracer;
-use crate::traffic::Traffic;
+use crate::traffic::WarmUp;
 
 /// Everything that changes state when an event fires.
 #[derive(Debug)]
@@ -34,24 +29,10 @@ pub(crate) struct World {
     /// By node: hosts first, then switches.
     pub(crate) buffers: Vec<SharedBuffer>,
     pub(crate) switches: Vec<Switch>,
-    /// By host: the link of its port.
-    pub(crate) nics: Vec<u32>,
     pub(crate) packets: Packets,
-    pub(crate) connections: Connections,
-    pub(crate) traffic: Traffic,
-    pub(crate) datagrams: Datagrams,
-    pub(crate) probes: Probes,
-    pub(crate) tracer: Tracer,
-    pub(crate) flow_tracer: FlowTracer,
-    pub(crate) captures: Captures,
-    pub(crate) sampler: Sampler,
-    pub(crate) tcp: Config,
-    /// What holds connections back whose data waits in their host, if something does.
-    pub(crate) backpressure: Option<SmallQueue>,
-    /// By host, where something controls the windows of receivers; else none at all.
-    pub(crate) ictcp: Vec<Ictcp>,
-    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every TCP packet.
-    pub(crate) header_bytes: u16,
+    pub(crate) hosts: Hosts,
+    pub(crate) generators: Generators,
+    pub(crate) observers: Observers,
     pub(crate) ranks: Ranks,
     pub(crate) tally: Tally,
     /// By link: segments with data that its port dropped.
@@ -94,17 +75,17 @@ impl shallows_core::event::World for World {
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         let (class, index) = event.parts(self.ranks);
         match class {
-            Class::Transmit => self.transmit(index, queue),
-            Class::Deliver => self.deliver(index, queue),
-            Class::SenderTimer => self.sender_timer(index, queue),
-            Class::ReceiverTimer => self.receiver_timer(index, queue),
+            Class::Transmit => self.transmit(index as u32, queue),
+            Class::Deliver => self.deliver(index as u32, queue),
+            Class::SenderTimer => self.sender_timer(Place::from_index(index), queue),
+            Class::ReceiverTimer => self.receiver_timer(Place::from_index(index), queue),
             Class::WarmUp => self.warm_up(queue),
-            Class::Arrival => self.flow_arrival(index, queue),
-            Class::Datagram => self.send_datagram(index, queue),
-            Class::Probe => self.send_probe(index, queue),
-            Class::Sample => self.sample(queue),
-            Class::Trace => self.trace(index, queue),
-            Class::FlowTrace => self.trace_flows(index, queue),
+            Class::Arrival => self.flow_arrival(index as usize, queue),
+            Class::Datagram => self.send_datagram(index as u32, queue),
+            Class::Probe => self.send_probe(index as u32, queue),
+            Class::Sample => self.sample_queues(queue),
+            Class::Trace => self.trace_ports(index as u32, queue),
+            Class::FlowTrace => self.trace_flows(index as u32, queue),
         }
     }
 
@@ -114,7 +95,8 @@ impl shallows_core::event::World for World {
 }
 
 impl World {
-    pub(crate) fn schedule(&self, at: Instant, class: Class, index: u32, queue: &mut EventQueue<Event>) {
+    #[inline]
+    pub(crate) fn schedule(&self, at: Instant, class: Class, index: u64, queue: &mut EventQueue<Event>) {
         queue.schedule(at, Event::new(class, index, self.ranks));
     }
 
@@ -126,12 +108,12 @@ impl World {
         let departure = link.port.transmit_next(queue.now(), buffer, &mut self.dropped);
         link.waking = link.port.has_backlog();
         if link.waking {
-            queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index, self.ranks));
+            queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index.into(), self.ranks));
         }
         if let Some(departure) = departure {
             self.tally.packet_hops += 1;
             if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
-                queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
+                queue.schedule(arrival, Event::new(Class::Deliver, index.into(), self.ranks));
             }
         }
         if link.watch.is_on() {
@@ -148,7 +130,7 @@ impl World {
         let link = &mut self.links[index as usize];
         let (header, packet, next) = link.land(&mut self.in_flight);
         if let Some(next) = next {
-            queue.schedule(next, Event::new(Class::Deliver, index, self.ranks));
+            queue.schedule(next, Event::new(Class::Deliver, index.into(), self.ranks));
         }
         match link.target {
             Target::Switch(node) => self.forward(node, header, packet, queue),
@@ -159,7 +141,7 @@ impl World {
     /// A switch passes a packet on to one of its ports.
     #[inline]
     fn forward(&mut self, node: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let switch = &self.switches[node as usize - self.nics.len()];
+        let switch = &self.switches[node as usize - self.hosts.hosts.len()];
         let link = switch.ecmp.select(&header, switch.routes.next_hops(header.destination));
         self.enqueue(link, header, packet, queue);
     }
@@ -180,13 +162,16 @@ impl World {
             Arrival::Sent(departure) => {
                 self.tally.packet_hops += 1;
                 if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
-                    queue.schedule(arrival, Event::new(Class::Deliver, index, self.ranks));
+                    queue.schedule(arrival, Event::new(Class::Deliver, index.into(), self.ranks));
                 }
             }
             Arrival::Queued => {
                 if !link.waking {
                     link.waking = true;
-                    queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index, self.ranks));
+                    queue.schedule(
+                        link.port.busy_until(),
+                        Event::new(Class::Transmit, index.into(), self.ranks),
+                    );
                 }
             }
             Arrival::Dropped => {}
@@ -205,55 +190,36 @@ impl World {
     fn tell(&mut self, index: u32, departure: Option<Departure<PacketRef>>, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         let link = &mut self.links[index as usize];
-        let watch = link.watch;
-        if watch.traced {
-            self.tracer.record(now, index, link, &self.buffers[link.node as usize]);
-        }
+        self.observers.port_changed(now, index, link, &self.buffers[link.node as usize]);
         let Some(Departure { header, payload, .. }) = departure else { return };
-        if watch.captured {
-            self.captures.record(now, index, &header, self.packets.get(payload));
-        }
-        if watch.holds_back && header.kind() == PacketKind::Data {
-            self.leave_card(payload, queue);
-        }
-    }
-
-    /// Data that waited in its host's card has left: its connection goes on if the card held it back.
-    #[inline]
-    fn leave_card(&mut self, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        if let Some(slot) = self.settle_with_card(packet)
-            && self.connections.senders[slot as usize].sender.is_held()
+        self.observers.port_sends(now, index, link, &header, self.packets.get(payload));
+        if link.watch.holds_back
+            && header.kind() == PacketKind::Data
+            && let Some(place) = self.leave_card(header.source, payload)
         {
-            self.pump(slot, queue);
+            self.pump(place, queue);
         }
     }
 
-    /// Data no longer waits in its host's card; returns its connection, if that is still open.
+    /// A packet no longer waits in its host's card. Returns the connection that this held back.
     #[inline]
-    fn settle_with_card(&mut self, packet: PacketRef) -> Option<u32> {
-        let &Packet { segment, connection, generation } = self.packets.get(packet)?;
-        if segment.len == 0 {
-            return None; // no data: what it names may be no connection but a probe
-        }
-        let side = &mut self.connections.senders[connection as usize];
-        if side.generation != generation {
-            return None;
-        }
-        side.queued -= Bytes(u64::from(self.header_bytes + segment.len));
-        Some(connection)
+    fn leave_card(&mut self, host: HostId, packet: PacketRef) -> Option<Place> {
+        let packet = self.packets.get(packet)?;
+        // Without data what it names may be no connection but a probe.
+        if packet.segment.len == 0 { None } else { self.hosts.leave_card(host, packet) }
     }
 
     /// A packet reaches its host.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         self.tally.packets_arrived += 1;
-        if !self.ictcp.is_empty() {
-            self.ictcp[header.destination.0 as usize].on_packet(queue.now(), header.size());
+        if let Some(card) = &mut self.hosts.host(header.destination).ictcp {
+            card.on_packet(queue.now(), header.size());
         }
         match header.kind() {
             PacketKind::Data => self.receive_data(header, packet, queue),
-            PacketKind::PureAck => self.receive_ack(packet, queue),
-            PacketKind::Datagram => self.datagrams.receive(&header),
+            PacketKind::PureAck => self.receive_ack(header, packet, queue),
+            PacketKind::Datagram => self.generators.datagrams.receive(&header),
             PacketKind::Probe => self.receive_probe(header, packet, queue),
         }
     }
@@ -261,196 +227,201 @@ impl World {
     #[inline]
     fn receive_data(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let packet = self.packets.remove(packet);
-        let side = &mut self.connections.receivers[packet.connection as usize];
-        if side.generation != packet.generation {
-            self.tally.packets_stale += 1;
-            return;
-        }
-        if packet.segment.len > 0 {
-            side.gap.end(queue.now());
-            if let Some(card) = self.ictcp.get_mut(header.destination.0 as usize) {
-                let (bytes, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.echo());
-                side.receiver.resize_window(card.on_data(queue.now(), packet.connection, bytes, echo));
+        let flows = &mut self.generators.traffic.flows;
+        match self.hosts.on_data(queue.now(), &header, &packet, flows) {
+            Reception::Stale => self.tally.packets_stale += 1,
+            Reception::Again(acks) => {
+                for ack in acks {
+                    let (header, packet) = self.hosts.acknowledge_again(&header, packet.name, ack);
+                    self.send(header, packet, queue);
+                }
+            }
+            Reception::At { slot, acks, complete } => {
+                if let Some(flow) = complete {
+                    self.generators.traffic.on_received(flow, queue);
+                }
+                let place = Place { host: header.destination, slot };
+                for ack in acks {
+                    self.send_ack(place, ack, queue);
+                }
+                self.rest_receiver(place, queue);
             }
         }
-        let acks = side.receiver.on_data(&self.tcp, queue.now(), &packet.segment, Marks::of(&header));
-        if side.flow.is_some() && side.receiver.received() >= side.flow_end {
-            self.flow_received(packet.connection, queue);
-        }
-        for ack in acks {
-            self.send_ack(packet.connection, ack, queue);
-        }
-        self.arm_receiver(packet.connection, queue);
     }
 
     #[inline]
-    fn receive_ack(&mut self, packet: PacketRef, queue: &mut EventQueue<Event>) {
+    fn receive_ack(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let packet = self.packets.remove(packet);
-        let slot = packet.connection;
-        let side = &mut self.connections.senders[slot as usize];
-        if side.generation != packet.generation {
-            self.tally.packets_stale += 1;
-            return;
+        let place = Place { host: header.destination, slot: packet.name.slot };
+        match self.hosts.on_ack(queue.now(), place, &packet) {
+            Hearing::Stale => self.tally.packets_stale += 1,
+            Hearing::Open => self.pump(place, queue),
+            Hearing::Complete(flow) => self.flow_acked(place, flow, queue),
         }
-        let before = side.sender.acked();
-        side.sender.on_ack(&self.tcp, queue.now(), &packet.segment);
-        if side.sender.acked() > before {
-            side.gap.end(queue.now());
-        }
-        if side.flow.is_some() && side.sender.acked() >= side.flow_end {
-            return self.flow_acked(slot, queue);
-        }
-        self.pump(slot, queue);
     }
 
     /// Send whatever a connection may send now, and see to its timer.
     #[inline]
-    pub(crate) fn pump(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
-        let mut held = self.is_held_back(slot);
-        while !held
-            && let Some(transmit) =
-                self.connections.senders[slot as usize].sender.poll_transmit(&self.tcp, queue.now())
-        {
-            self.send_segment(slot, transmit, queue);
-            held = self.is_held_back(slot);
+    fn pump(&mut self, place: Place, queue: &mut EventQueue<Event>) {
+        while let Some((header, packet)) = self.hosts.poll(place, queue.now()) {
+            self.send(header, packet, queue);
         }
-        if self.backpressure.is_some() {
-            self.connections.senders[slot as usize].sender.hold(&self.tcp, held);
+        let (deadline, traced) = self.hosts.rest(place);
+        if let Some(deadline) = deadline {
+            self.schedule(deadline, Class::SenderTimer, place.index(), queue);
         }
-        self.arm_sender(slot, queue);
-        let side = &self.connections.senders[slot as usize];
-        if side.traced
-            && let Some(flow) = side.flow
-        {
-            self.flow_tracer.record(queue.now(), flow, &side.sender);
+        if traced {
+            self.observers.sender_changed(queue.now(), &self.hosts, place);
         }
     }
 
-    /// Whether too much of a connection waits in its host's card.
     #[inline]
-    fn is_held_back(&self, slot: u32) -> bool {
-        let side = &self.connections.senders[slot as usize];
-        self.backpressure.as_ref().is_some_and(|queue| queue.is_full(&side.sender, side.queued))
-    }
-
-    #[inline]
-    fn send_segment(&mut self, slot: u32, transmit: Transmit, queue: &mut EventQueue<Event>) {
-        let Transmit { segment, ecn, .. } = transmit;
-        let side = &mut self.connections.senders[slot as usize];
-        let header = side.address.forward(self.header_bytes + segment.len, ecn, PacketKind::Data);
-        if self.backpressure.is_some() && segment.len > 0 {
-            side.queued += header.size();
-        }
-        let packet = Packet { segment, connection: slot, generation: side.generation };
+    fn send_ack(&mut self, place: Place, ack: Segment, queue: &mut EventQueue<Event>) {
+        let (header, packet) = self.hosts.acknowledge(place, ack);
         self.send(header, packet, queue);
     }
 
+    /// A host sends a packet.
     #[inline]
-    fn send_ack(&mut self, slot: u32, segment: Segment, queue: &mut EventQueue<Event>) {
-        debug_assert!(segment.flags.contains(Flags::ACK));
-        let side = &self.connections.receivers[slot as usize];
-        let packet = Packet { segment, connection: slot, generation: side.generation };
-        let wire_size = self.header_bytes + sack_option_bytes(segment.sack_count);
-        let header = self.connections.senders[slot as usize].address.backward(wire_size, self.tcp.ack_ecn());
-        self.send(header, packet, queue);
-    }
-
-    #[inline]
-    pub(crate) fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
+    fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
         self.tally.packets_sent += 1;
         self.tally.data_sent += u64::from(packet.segment.len > 0);
         let packet = self.packets.insert(packet);
-        self.enqueue(self.nics[header.source.0 as usize], header, packet, queue);
+        self.put_out(header, packet, queue);
     }
 
-    /// See that an event is pending no later than the sender's deadline. A later deadline waits for the event.
+    /// A packet joins the port of its host.
     #[inline]
-    fn arm_sender(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
-        let side = &mut self.connections.senders[slot as usize];
-        if let Some(deadline) = side.sender.deadline()
-            && deadline < side.timer_at
-        {
-            side.timer_at = deadline;
-            queue.schedule(deadline, Event::new(Class::SenderTimer, slot, self.ranks));
-        }
+    fn put_out(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let card = self.hosts.host(header.source).nic;
+        self.enqueue(card, header, packet, queue);
     }
 
     #[inline]
-    fn arm_receiver(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
-        let side = &mut self.connections.receivers[slot as usize];
-        if let Some(deadline) = side.receiver.deadline()
-            && deadline < side.timer_at
-        {
-            side.timer_at = deadline;
-            queue.schedule(deadline, Event::new(Class::ReceiverTimer, slot, self.ranks));
+    fn rest_receiver(&mut self, place: Place, queue: &mut EventQueue<Event>) {
+        if let Some(deadline) = self.hosts.rest_receiver(place) {
+            self.schedule(deadline, Class::ReceiverTimer, place.index(), queue);
         }
     }
 
     #[inline(never)]
-    fn sender_timer(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
-        let side = &mut self.connections.senders[slot as usize];
-        if side.timer_at != queue.now() {
-            return; // overtaken by an earlier one
+    fn sender_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
+        if self.hosts.on_sender_timer(place, queue.now()) {
+            return self.pump(place, queue);
         }
-        side.timer_at = Instant::MAX;
-        if side.sender.deadline().is_some_and(|deadline| deadline <= queue.now()) {
-            side.sender.on_timer(&self.tcp, queue.now());
-            self.pump(slot, queue);
-        } else {
-            self.arm_sender(slot, queue);
+        if let Some(deadline) = self.hosts.arm_sender(place) {
+            self.schedule(deadline, Class::SenderTimer, place.index(), queue);
         }
     }
 
     #[inline(never)]
-    fn receiver_timer(&mut self, slot: u32, queue: &mut EventQueue<Event>) {
-        let side = &mut self.connections.receivers[slot as usize];
-        if side.timer_at != queue.now() {
-            return; // overtaken by an earlier one
+    fn receiver_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
+        if let Some((header, packet)) = self.hosts.on_receiver_timer(place, queue.now()) {
+            self.send(header, packet, queue);
         }
-        side.timer_at = Instant::MAX;
-        if side.receiver.deadline().is_some_and(|deadline| deadline <= queue.now())
-            && let Some(ack) = side.receiver.on_timer(&self.tcp, queue.now())
-        {
-            self.send_ack(slot, ack, queue);
+        self.rest_receiver(place, queue);
+    }
+
+    /// A workload is to be asked, or its next flow arrives: it gets a connection, or waits for one.
+    #[inline(never)]
+    fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
+        let traffic = &mut self.generators.traffic;
+        let Some((flow, number)) = traffic.arrive(workload, queue) else { return };
+        self.observers.flows.on_arrival(number, flow.workload);
+        if let Some(place) = self.hosts.connect(&flow, number, traffic.policy(&flow)) {
+            self.start_flow(place, number, queue);
         }
-        self.arm_receiver(slot, queue);
+    }
+
+    fn start_flow(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
+        let flows = &mut self.generators.traffic.flows;
+        let side = self.hosts.start(place, flow, flows, queue.now());
+        side.traced = self.observers.flows.on_start(flow, place, side.flow_start);
+        self.pump(place, queue);
+    }
+
+    /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
+    #[inline(never)]
+    fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
+        let traffic = &mut self.generators.traffic;
+        let next = self.hosts.end(place, &mut traffic.flows, queue.now());
+        traffic.on_acked(flow, queue);
+        self.observers.flows.on_end(flow);
+        self.finished = self.ends_on_completion && traffic.is_complete();
+        match next {
+            Next::Flow(waiting) => self.start_flow(place, waiting, queue),
+            Next::Idle => self.pump(place, queue),
+            Next::Closed => {}
+        }
+    }
+
+    #[inline(never)]
+    fn warm_up(&mut self, queue: &mut EventQueue<Event>) {
+        while let Some(WarmUp { place, bytes, .. }) = self.generators.traffic.next_warm_up(queue) {
+            self.hosts.prime(place, bytes, queue.now());
+            self.pump(place, queue);
+        }
     }
 
     #[inline(never)]
     fn send_datagram(&mut self, source: u32, queue: &mut EventQueue<Event>) {
-        let (header, next) = self.datagrams.send(source, queue.now());
+        let (header, next) = self.generators.datagrams.send(source, queue.now());
         if let Some(header) = header {
             self.tally.packets_sent += 1;
-            self.enqueue(self.nics[header.source.0 as usize], header, PacketRef::NONE, queue);
+            self.put_out(header, PacketRef::NONE, queue);
         }
         if let Some(next) = next {
-            self.schedule(next, Class::Datagram, source, queue);
+            self.schedule(next, Class::Datagram, source.into(), queue);
         }
     }
 
     #[inline(never)]
-    fn sample(&mut self, queue: &mut EventQueue<Event>) {
-        let next = self.sampler.sample(queue.now(), &self.links, &self.buffers);
+    fn send_probe(&mut self, index: u32, queue: &mut EventQueue<Event>) {
+        let Some((header, packet, next)) = self.generators.probes.ask(index, queue.now()) else { return };
+        self.send(header, packet, queue);
+        self.schedule(next, Class::Probe, index.into(), queue);
+    }
+
+    #[inline(never)]
+    fn receive_probe(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let packet = self.packets.remove(packet);
+        if let Some((header, packet)) = self.generators.probes.answer(queue.now(), &header, &packet) {
+            self.send(header, packet, queue);
+        }
+    }
+
+    #[inline(never)]
+    fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
+        let next = self.observers.queues.sample(queue.now(), &self.links, &self.buffers);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
     /// Read the ports of a trace that is taken at intervals.
     #[inline(never)]
-    fn trace(&mut self, index: u32, queue: &mut EventQueue<Event>) {
-        let next = self.tracer.sample(index, queue.now(), &mut self.links, &self.buffers);
-        self.schedule(next, Class::Trace, index, queue);
+    fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
+        let next = self.observers.ports.sample(index, queue.now(), &mut self.links, &self.buffers);
+        self.schedule(next, Class::Trace, index.into(), queue);
+    }
+
+    /// Read the senders of a trace that is taken at intervals.
+    #[inline(never)]
+    fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
+        let next = self.observers.flows.sample(number, queue.now(), &self.hosts);
+        self.schedule(next, Class::FlowTrace, number.into(), queue);
     }
 
     /// Forget what the port of `link` has dropped.
     #[cold]
     fn reclaim(&mut self, index: u32) {
         self.tally.packets_dropped += self.dropped.len() as u64;
-        let holds_back = self.links[index as usize].watch.holds_back;
+        let link = &self.links[index as usize];
+        // The node of a card is its host.
+        let card = link.watch.holds_back.then_some(HostId(link.node));
         let mut dropped = std::mem::take(&mut self.dropped);
         for packet in dropped.drain(..) {
-            if holds_back {
+            if let Some(host) = card {
                 // Its connection is not woken: what it has lost is for its acknowledgements and its timer.
-                self.settle_with_card(packet);
+                self.leave_card(host, packet);
             }
             self.data_dropped[index as usize] += u64::from(self.packets.discard(packet));
         }
@@ -480,9 +451,4 @@ impl World {
         );
         assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
     }
-}
-
-/// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
-fn sack_option_bytes(blocks: u8) -> u16 {
-    if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
 }

@@ -88,6 +88,11 @@ impl Receiver {
         }
     }
 
+    /// A connection of which nothing is remembered but that everything before `next` has come.
+    pub fn resuming(config: &Config, next: u64) -> Self {
+        Self { next, last_ack_sent: next, ..Self::new(config) }
+    }
+
     /// A segment arrived, with these marks. Returns the acknowledgements to send now; none if it has neither data nor FIN.
     #[inline]
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, marks: Marks) -> Acks {

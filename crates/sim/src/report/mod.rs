@@ -94,12 +94,12 @@ impl Report {
             source: flow.source,
             destination: flow.destination,
             size: flow.size,
-            delivered: flow.delivered,
+            delivered: flow.delivered(),
             completion_time: flow.completion_time(self.end_of_flows()),
-            timeouts: flow.timeouts,
-            retransmits: flow.retransmits,
-            longest_ack_gap: flow.starved.map(|starved| starved.ack),
-            longest_arrival_gap: flow.starved.map(|starved| starved.arrival),
+            timeouts: flow.timeouts(),
+            retransmits: flow.retransmits(),
+            longest_ack_gap: flow.sent.map(|sent| sent.longest_gap),
+            longest_arrival_gap: flow.received.map(|received| received.longest_gap),
             class: flow.class,
             query: flow.leg.map(|leg| leg.query),
         })
@@ -131,7 +131,7 @@ impl Report {
         };
         let slowdown =
             |flow: &FlowRecord| fct(flow).map(|(size, us)| (size, us / self.ideal(flow).as_micros_f64()));
-        let delivered: u64 = self.flows.iter().map(|flow| flow.delivered.0).sum();
+        let delivered: u64 = self.flows.iter().map(|flow| flow.delivered().0).sum();
         let seconds = self.end.as_secs_f64();
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
         let tally = &self.tally;
@@ -172,8 +172,8 @@ impl Report {
             "ping_rtt_us": self.describe_echoes(),
             "ports": self.describe_ports(),
             "markers": self.describe_markers(),
-            "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>(),
-            "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits)).sum::<u64>(),
+            "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts())).sum::<u64>(),
+            "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits())).sum::<u64>(),
             "problems": self.describe_problems(),
             "engine": {"events": self.events, "packet_hops": tally.packet_hops},
         })
@@ -290,7 +290,7 @@ impl Report {
 
     /// Completion time of a complete flow's bytes on its path, alone and without slow start.
     fn ideal(&self, flow: &FlowRecord) -> Duration {
-        let address = flow.address.expect("a complete flow had a connection");
+        let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");
         ideal::completion(&self.experiment, &address, size, self.end_of_flows())
     }

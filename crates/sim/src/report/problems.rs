@@ -94,7 +94,7 @@ impl Report {
         for flow in self.flows.iter().filter(|flow| !asks[usize::from(flow.workload)]) {
             let (counts, through) = match flow.size {
                 Some(_) => (self.counts(flow), flow.completion_time(end).is_some()),
-                None => (true, flow.delivered.0 > 0),
+                None => (true, flow.delivered().0 > 0),
             };
             reached[usize::from(flow.workload)].add(counts, through);
         }

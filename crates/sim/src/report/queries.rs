@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::flow::Received;
 use serde_json::{Value, json};
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
@@ -56,8 +57,11 @@ impl Report {
         for flow in &self.flows {
             if let Some(leg) = flow.leg {
                 let (timeouts, retransmits) = &mut losses[usize::from(flow.workload)][leg.query as usize];
-                *timeouts += if flow.received_at.is_some() { flow.timeouts_felt } else { flow.timeouts };
-                *retransmits += flow.retransmits;
+                *timeouts += match flow.received {
+                    Some(Received { at: Some(_), timeouts_felt, .. }) => timeouts_felt,
+                    _ => flow.timeouts(),
+                };
+                *retransmits += flow.retransmits();
             }
         }
         self.queries.iter().zip(losses).enumerate().flat_map(|(workload, (queries, losses))| {

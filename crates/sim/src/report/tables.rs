@@ -10,7 +10,7 @@ use shallows_switch::port::{Counters, DropReason};
 use super::Report;
 use super::parquet::{self, Column};
 use crate::connection::Address;
-use crate::flow::{End, FlowRecord, Starved};
+use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::QUANTITIES;
 use crate::probe::Echo;
 use crate::sampler::{Entity, Row};
@@ -60,14 +60,13 @@ impl Report {
         };
         let fct =
             |flow: &FlowRecord| flow.completion_time(self.end_of_flows()).map(|time| time.as_micros_f64());
-        let starved = |gap: fn(&Starved) -> Duration| {
-            let gap = |flow: &FlowRecord| flow.starved.as_ref().map(|starved| gap(starved).as_micros_f64());
-            Column::OptionalFloats(flows.iter().map(gap).collect())
+        let gaps = |gap: fn(&FlowRecord) -> Option<Duration>| {
+            Column::OptionalFloats(flows.iter().map(|flow| gap(flow).map(Duration::as_micros_f64)).collect())
         };
         let ideal = |flow: &FlowRecord| fct(flow).map(|_| self.ideal(flow).as_micros_f64());
         let slowdown = |flow: &FlowRecord| fct(flow).map(|us| us / self.ideal(flow).as_micros_f64());
         let port = |port: fn(&Address) -> u16| {
-            let port = |flow: &FlowRecord| flow.address.as_ref().map(|address| i64::from(port(address)));
+            let port = |flow: &FlowRecord| flow.sent.map(|sent| i64::from(port(&sent.address)));
             Column::OptionalIntegers(flows.iter().map(port).collect())
         };
         let columns = [
@@ -88,7 +87,7 @@ impl Report {
                 "size_bytes",
                 Column::OptionalIntegers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)).collect()),
             ),
-            ("delivered_bytes", integers(|flow| flow.delivered.0 as i64)),
+            ("delivered_bytes", integers(|flow| flow.delivered().0 as i64)),
             (
                 "arrival_us",
                 Column::Floats(flows.iter().map(|flow| flow.arrival.as_secs_f64() * 1e6).collect()),
@@ -98,10 +97,10 @@ impl Report {
             ("fct_sender_us", times(End::Acked)),
             ("ideal_us", Column::OptionalFloats(flows.iter().map(ideal).collect())),
             ("slowdown", Column::OptionalFloats(flows.iter().map(slowdown).collect())),
-            ("timeouts", integers(|flow| i64::from(flow.timeouts))),
-            ("retransmits", integers(|flow| i64::from(flow.retransmits))),
-            ("longest_ack_gap_us", starved(|starved| starved.ack)),
-            ("longest_arrival_gap_us", starved(|starved| starved.arrival)),
+            ("timeouts", integers(|flow| i64::from(flow.timeouts()))),
+            ("retransmits", integers(|flow| i64::from(flow.retransmits()))),
+            ("longest_ack_gap_us", gaps(|flow| flow.sent.map(|sent| sent.longest_gap))),
+            ("longest_arrival_gap_us", gaps(|flow| flow.received.map(|received| received.longest_gap))),
             ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
         ];
         parquet::write(&columns, out)

@@ -1,0 +1,205 @@
+//! A host: its card, its connections, and nothing that another host could see.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Bytes, Instant};
+use shallows_scenario::FIRST_PORT;
+use shallows_transport::receive_window::ictcp::Ictcp;
+use shallows_transport::{Config, Receiver, Sender};
+
+use crate::connection::{Address, Name, ReceiverSide, SenderSide};
+use crate::gap::Gap;
+
+/// What one host knows. Its sides of connections have slots that are used again, warm ones first.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The link of its port.
+    pub(crate) nic: u32,
+    /// How its connections behave, by number.
+    pub(crate) transport: u16,
+    pub(crate) senders: Vec<SenderSide>,
+    free_senders: Vec<u32>,
+    pub(crate) receivers: Vec<ReceiverSide>,
+    free_receivers: Vec<u32>,
+    names: Names,
+    /// Its persistent connections, by workload and receiver.
+    pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
+    /// Next port number.
+    next_port: u16,
+    /// What controls the windows of its receivers, if something does.
+    pub(crate) ictcp: Option<Box<Ictcp>>,
+}
+
+/// The persistent connections of a workload to one receiver.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    /// Slots of all of them, in the order in which they were opened; a flow takes the first that is idle.
+    pub(crate) connections: Vec<u32>,
+    /// Flows that wait because all are busy.
+    pub(crate) waiting: VecDeque<u32>,
+}
+
+/// Slots of receivers, by host and slot of their sender. It is never iterated over, and hashes alike everywhere.
+#[expect(clippy::disallowed_types, reason = "see there")]
+type Names = std::collections::HashMap<u64, u32, BuildHasherDefault<Mixed>>;
+
+/// Hashes one word.
+#[derive(Debug, Default)]
+pub(crate) struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("keys are words");
+    }
+
+    /// Both halves of a product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3, §6.4), folded.
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+}
+
+#[inline]
+fn key(sender: HostId, name: Name) -> u64 {
+    u64::from(sender.0) << 32 | u64::from(name.slot)
+}
+
+/// What a host has for data that arrives.
+pub(crate) enum Found {
+    /// The receiver in this slot.
+    Slot(u32),
+    /// A newer connection of the same sender: the data belongs to one that has closed.
+    Stale,
+    Nothing,
+}
+
+impl Host {
+    pub(crate) fn new(nic: u32, transport: u16, ictcp: Option<Ictcp>) -> Self {
+        Self {
+            nic,
+            transport,
+            senders: Vec::new(),
+            free_senders: Vec::new(),
+            receivers: Vec::new(),
+            free_receivers: Vec::new(),
+            names: Names::default(),
+            pools: BTreeMap::new(),
+            next_port: FIRST_PORT,
+            ictcp: ictcp.map(Box::new),
+        }
+    }
+
+    /// A port number for a connection to be opened.
+    pub(crate) fn take_port(&mut self) -> u16 {
+        let port = self.next_port;
+        self.next_port = port.checked_add(1).unwrap_or(FIRST_PORT);
+        port
+    }
+
+    /// Open a connection from this host; returns its slot.
+    pub(crate) fn open(&mut self, config: &Config, address: Address, persistent: bool) -> u32 {
+        if let Some(slot) = self.free_senders.pop() {
+            let side = &mut self.senders[slot as usize];
+            // A timer of the predecessor may still be pending: `timer_at` stays, so that it is used, not doubled.
+            side.sender = Sender::new(config);
+            side.address = address;
+            side.persistent = persistent;
+            side.queued = Bytes(0);
+            side.transport = self.transport;
+            return slot;
+        }
+        self.senders.push(SenderSide {
+            sender: Sender::new(config),
+            address,
+            generation: 0,
+            flow: None,
+            flow_start: 0,
+            flow_end: 0,
+            started: Instant::ZERO,
+            timer_at: Instant::MAX,
+            before: (0, 0),
+            gap: Gap::default(),
+            persistent,
+            traced: false,
+            queued: Bytes(0),
+            transport: self.transport,
+        });
+        slot_of_last(&self.senders)
+    }
+
+    /// Close a connection from this host: acknowledgements that are still under way will find its slot changed.
+    pub(crate) fn close(&mut self, slot: u32) {
+        self.senders[slot as usize].generation += 1;
+        self.free_senders.push(slot);
+    }
+
+    /// The receiver of the connection that a packet from its sender names.
+    #[inline]
+    pub(crate) fn find(&self, header: &Header, name: Name) -> Found {
+        let Some(&slot) = self.names.get(&key(header.source, name)) else { return Found::Nothing };
+        match self.receivers[slot as usize].name.generation {
+            known if known == name.generation => Found::Slot(slot),
+            known if known > name.generation => Found::Stale,
+            _ => Found::Nothing,
+        }
+    }
+
+    /// The other side of a connection to this host is here from now on; returns its slot.
+    #[cold]
+    pub(crate) fn admit(&mut self, config: &Config, header: &Header, name: Name) -> u32 {
+        let key = key(header.source, name);
+        if let Some(&slot) = self.names.get(&key) {
+            // Of its predecessor at the sender, which is closed there.
+            self.dismiss(slot);
+        }
+        let mut side = ReceiverSide {
+            receiver: Receiver::new(config),
+            address: Address::of_data(header),
+            name,
+            newest: None,
+            flow: None,
+            flow_start: 0,
+            flow_end: 0,
+            timeouts: 0,
+            timer_at: Instant::MAX,
+            gap: Gap::default(),
+            is_done: false,
+            transport: self.transport,
+        };
+        let slot = if let Some(slot) = self.free_receivers.pop() {
+            let place = &mut self.receivers[slot as usize];
+            // As in `open`.
+            side.timer_at = place.timer_at;
+            *place = side;
+            slot
+        } else {
+            self.receivers.push(side);
+            slot_of_last(&self.receivers)
+        };
+        self.names.insert(key, slot);
+        slot
+    }
+
+    /// The receiver in `slot` is no longer needed.
+    pub(crate) fn dismiss(&mut self, slot: u32) {
+        let side = &mut self.receivers[slot as usize];
+        // Its timer may still be pending: nothing is to follow from that.
+        side.is_done = false;
+        self.names.remove(&key(side.address.source, side.name));
+        if let Some(card) = &mut self.ictcp {
+            card.close(slot);
+        }
+        self.free_receivers.push(slot);
+    }
+}
+
+fn slot_of_last<T>(sides: &[T]) -> u32 {
+    u32::try_from(sides.len() - 1).expect("fewer than 2^32 connections of a host")
+}

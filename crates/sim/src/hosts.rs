@@ -1,0 +1,489 @@
+//! What hosts do with their connections: each decides from what it knows and from the packets that it is handed. The world
+//! carries what they say.
+
+use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{Connections as Policy, Flow, WhenBusy};
+use shallows_transport::{Acks, Config, Marks, Receiver, SmallQueue};
+
+use crate::connection::{Address, Name, Place, ReceiverSide, SenderSide};
+use crate::flow::{Flows, Received, Sent};
+use crate::gap::Gap;
+use crate::host::{Found, Host};
+use crate::packet::{Framing, NO_FLOW, Packet};
+
+/// All hosts, and how their connections behave.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    pub(crate) hosts: Vec<Host>,
+    /// What connections name by number.
+    pub(crate) transports: Vec<Transport>,
+    /// What holds connections back whose data waits in their host, if something does.
+    pub(crate) backpressure: Option<SmallQueue>,
+}
+
+/// How a connection behaves, shared by all that behave alike.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    pub(crate) config: Config,
+    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
+    pub(crate) header_bytes: u16,
+}
+
+/// What became of data that arrived.
+pub(crate) enum Reception {
+    /// It belongs to a connection that has closed.
+    Stale,
+    /// Its receiver has forgotten the connection, all of which it had, and says so.
+    Again(Acks),
+    /// It is at its receiver.
+    At {
+        /// The receiver's.
+        slot: u32,
+        acks: Acks,
+        /// The flow that is complete with it.
+        complete: Option<u32>,
+    },
+}
+
+/// What became of an acknowledgement.
+pub(crate) enum Hearing {
+    /// It belongs to a connection that has closed.
+    Stale,
+    /// Its sender may send more.
+    Open,
+    /// The flow is complete.
+    Complete(u32),
+}
+
+/// What a connection does after its flow.
+pub(crate) enum Next {
+    /// It takes the flow that has waited for it.
+    Flow(u32),
+    Idle,
+    Closed,
+}
+
+impl Hosts {
+    #[inline]
+    pub(crate) fn host(&mut self, host: HostId) -> &mut Host {
+        &mut self.hosts[host.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn sender(&self, place: Place) -> &SenderSide {
+        &self.hosts[place.host.0 as usize].senders[place.slot as usize]
+    }
+
+    #[inline]
+    fn sender_mut(&mut self, place: Place) -> (&mut SenderSide, &Transport) {
+        let side = &mut self.hosts[place.host.0 as usize].senders[place.slot as usize];
+        let transport = &self.transports[usize::from(side.transport)];
+        (side, transport)
+    }
+
+    #[inline]
+    fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
+        let side = &mut self.hosts[place.host.0 as usize].receivers[place.slot as usize];
+        let transport = &self.transports[usize::from(side.transport)];
+        (side, transport)
+    }
+
+    /// The connection that a flow takes as it arrives; none if it waits until one is idle.
+    pub(crate) fn connect(&mut self, flow: &Flow, number: u32, policy: Policy) -> Option<Place> {
+        let Policy::Persistent { per_pair, when_busy, .. } = policy else {
+            let port = flow.port.unwrap_or(SERVICE_PORT);
+            return Some(self.open(flow.source, flow.destination, port, flow.class, false));
+        };
+        let host = self.host(flow.source);
+        let pool = host.pools.entry((flow.workload, flow.destination)).or_default();
+        let is_idle = |slot: &u32| host.senders[*slot as usize].flow.is_none();
+        if let Some(slot) = pool.connections.iter().copied().find(is_idle) {
+            return Some(Place { host: flow.source, slot });
+        }
+        if pool.connections.len() < per_pair as usize || when_busy == WhenBusy::OpenAnother {
+            return Some(self.open_persistent(flow.workload, flow.source, flow.destination, flow.class));
+        }
+        pool.waiting.push_back(number);
+        None
+    }
+
+    /// Open one more persistent connection of a workload and a pair.
+    pub(crate) fn open_persistent(
+        &mut self,
+        workload: u16,
+        source: HostId,
+        destination: HostId,
+        class: u8,
+    ) -> Place {
+        let place = self.open(source, destination, SERVICE_PORT, class, true);
+        let pool = self.host(source).pools.entry((workload, destination)).or_default();
+        pool.connections.push(place.slot);
+        place
+    }
+
+    fn open(
+        &mut self,
+        source: HostId,
+        destination: HostId,
+        destination_port: u16,
+        class: u8,
+        persistent: bool,
+    ) -> Place {
+        let host = &mut self.hosts[source.0 as usize];
+        let config = &self.transports[usize::from(host.transport)].config;
+        let source_port = host.take_port();
+        let address = Address { source, destination, source_port, destination_port, class };
+        Place { host: source, slot: host.open(config, address, persistent) }
+    }
+
+    /// Hand a flow to an idle connection.
+    pub(crate) fn start(
+        &mut self,
+        place: Place,
+        flow: u32,
+        flows: &mut Flows,
+        now: Instant,
+    ) -> &mut SenderSide {
+        let (side, transport) = self.sender_mut(place);
+        let record = &mut flows.records[flow as usize];
+        // A persistent connection takes the class of each flow that it carries.
+        side.address.class = record.class;
+        let stats = side.sender.stats();
+        (side.flow, side.before, side.started) = (Some(flow), (stats.timeouts, stats.retransmits), now);
+        side.gap = Gap::from(now);
+        side.flow_start = side.sender.written();
+        side.sender.write(&transport.config, now, record.size.map_or(FOREVER, |size| size.0));
+        side.flow_end = if record.size.is_some() { side.sender.written() } else { u64::MAX };
+        if !side.persistent {
+            side.sender.close(&transport.config);
+        }
+        record.sent = Some(Sent {
+            address: side.address,
+            acked_at: None,
+            timeouts: 0,
+            retransmits: 0,
+            longest_gap: Duration::ZERO,
+        });
+        side
+    }
+
+    /// Bytes that belong to no flow.
+    pub(crate) fn prime(&mut self, place: Place, bytes: Bytes, now: Instant) {
+        let (side, transport) = self.sender_mut(place);
+        side.sender.write(&transport.config, now, bytes.0);
+    }
+
+    /// The packet that a connection sends now, if it sends one.
+    #[inline]
+    pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
+        let side = &mut self.hosts[place.host.0 as usize].senders[place.slot as usize];
+        if is_held_back(self.backpressure.as_ref(), side) {
+            return None;
+        }
+        let transport = &self.transports[usize::from(side.transport)];
+        let transmit = side.sender.poll_transmit(&transport.config, now)?;
+        let segment = transmit.segment;
+        let header =
+            side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
+        if self.backpressure.is_some() && segment.len > 0 {
+            side.queued += header.size();
+        }
+        let framing = Framing {
+            flow: side.flow.unwrap_or(NO_FLOW),
+            start: side.flow_start,
+            started: side.started,
+            timeouts: side.sender.stats().timeouts - side.before.0,
+        };
+        let name = Name { slot: place.slot, generation: side.generation };
+        Some((header, Packet::data(segment, framing, name)))
+    }
+
+    /// A connection has sent what it may. Returns when its timer is to fire, if nothing will before, and whether its
+    /// changes are recorded.
+    #[inline]
+    pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
+        let side = &mut self.hosts[place.host.0 as usize].senders[place.slot as usize];
+        if let Some(queue) = &self.backpressure {
+            let held = queue.is_full(&side.sender, side.queued);
+            side.sender.hold(&self.transports[usize::from(side.transport)].config, held);
+        }
+        (arm(side.sender.deadline(), &mut side.timer_at), side.traced)
+    }
+
+    /// The timer of a sender fires. Returns whether it has done something, so that more may be sent.
+    pub(crate) fn on_sender_timer(&mut self, place: Place, now: Instant) -> bool {
+        let (side, transport) = self.sender_mut(place);
+        if side.timer_at != now {
+            return false; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        let is_due = side.sender.deadline().is_some_and(|deadline| deadline <= now);
+        if is_due {
+            side.sender.on_timer(&transport.config, now);
+        }
+        is_due
+    }
+
+    /// When the timer of a sender is to fire, if nothing will before.
+    pub(crate) fn arm_sender(&mut self, place: Place) -> Option<Instant> {
+        let (side, _) = self.sender_mut(place);
+        arm(side.sender.deadline(), &mut side.timer_at)
+    }
+
+    /// An acknowledgement arrives at a host.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Instant, place: Place, packet: &Packet) -> Hearing {
+        let (side, transport) = self.sender_mut(place);
+        if side.generation != packet.name.generation {
+            return Hearing::Stale;
+        }
+        let before = side.sender.acked();
+        side.sender.on_ack(&transport.config, now, &packet.segment);
+        if side.sender.acked() > before {
+            side.gap.end(now);
+        }
+        match side.flow {
+            Some(flow) if side.sender.acked() >= side.flow_end => Hearing::Complete(flow),
+            _ => Hearing::Open,
+        }
+    }
+
+    /// Every byte of the flow of a connection is acknowledged.
+    pub(crate) fn end(&mut self, place: Place, flows: &mut Flows, now: Instant) -> Next {
+        let (side, _) = self.sender_mut(place);
+        let flow = side.flow.take().expect("called while a flow is being sent");
+        side.traced = false;
+        book(side, flow, flows, side.gap.longest(), Some(now));
+        let (persistent, destination) = (side.persistent, side.address.destination);
+        let workload = flows.records[flow as usize].workload;
+        let host = self.host(place.host);
+        if !persistent {
+            host.close(place.slot);
+            return Next::Closed;
+        }
+        let pool =
+            host.pools.get_mut(&(workload, destination)).expect("persistent connections are in a pool");
+        pool.waiting.pop_front().map_or(Next::Idle, Next::Flow)
+    }
+
+    /// Data no longer waits in its host's card. Returns the connection if that was held back.
+    #[inline]
+    pub(crate) fn leave_card(&mut self, host: HostId, packet: &Packet) -> Option<Place> {
+        let place = Place { host, slot: packet.name.slot };
+        let (side, transport) = self.sender_mut(place);
+        if side.generation != packet.name.generation {
+            return None;
+        }
+        side.queued -= Bytes(u64::from(transport.header_bytes + packet.segment.len));
+        side.sender.is_held().then_some(place)
+    }
+
+    /// Data, or what opens or ends a connection, arrives at a host.
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        packet: &Packet,
+        flows: &mut Flows,
+    ) -> Reception {
+        let framing = packet.framing();
+        let host = &mut self.hosts[header.destination.0 as usize];
+        let slot = match host.find(header, packet.name) {
+            Found::Slot(slot) => slot,
+            Found::Stale => return Reception::Stale,
+            Found::Nothing => {
+                let config = &self.transports[usize::from(host.transport)].config;
+                if let Some(end) = end_of_forgotten(&framing, flows) {
+                    let mut receiver = Receiver::resuming(config, end);
+                    return Reception::Again(receiver.on_data(
+                        config,
+                        now,
+                        &packet.segment,
+                        Marks::of(header),
+                    ));
+                }
+                host.admit(config, header, packet.name)
+            }
+        };
+        let side = &mut host.receivers[slot as usize];
+        let config = &self.transports[usize::from(side.transport)].config;
+        side.listen(&framing, flows);
+        side.address.class = header.class();
+        if packet.segment.len > 0 {
+            side.gap.end(now);
+            if let Some(card) = &mut host.ictcp {
+                let (bytes, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.echo());
+                side.receiver.resize_window(card.on_data(now, slot, bytes, echo));
+            }
+        }
+        let acks = side.receiver.on_data(config, now, &packet.segment, Marks::of(header));
+        let complete = side.flow.filter(|_| side.receiver.received() >= side.flow_end);
+        if let Some(flow) = complete {
+            side.complete(flow, flows, now);
+        }
+        Reception::At { slot, acks, complete }
+    }
+
+    /// An acknowledgement of the receiver at this place, as it leaves.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, place: Place, segment: Segment) -> (Header, Packet) {
+        let (side, transport) = self.receiver_mut(place);
+        acknowledgement(side.address, side.name, transport, segment)
+    }
+
+    /// Likewise of one that the host has forgotten, in answer to data with this header.
+    pub(crate) fn acknowledge_again(
+        &self,
+        header: &Header,
+        name: Name,
+        segment: Segment,
+    ) -> (Header, Packet) {
+        let transport = self.hosts[header.destination.0 as usize].transport;
+        acknowledgement(Address::of_data(header), name, &self.transports[usize::from(transport)], segment)
+    }
+
+    /// A receiver has sent what it must. Returns when its timer is to fire, if nothing will before; one that is done and
+    /// waits for nothing is forgotten.
+    #[inline]
+    pub(crate) fn rest_receiver(&mut self, place: Place) -> Option<Instant> {
+        let (side, _) = self.receiver_mut(place);
+        let deadline = side.receiver.deadline();
+        if side.is_done && deadline.is_none() {
+            self.host(place.host).dismiss(place.slot);
+            return None;
+        }
+        arm(deadline, &mut side.timer_at)
+    }
+
+    /// The timer of a receiver fires. Returns what it sends.
+    pub(crate) fn on_receiver_timer(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
+        let (side, transport) = self.receiver_mut(place);
+        if side.timer_at != now {
+            return None; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        let is_due = side.receiver.deadline().is_some_and(|deadline| deadline <= now);
+        let ack = if is_due { side.receiver.on_timer(&transport.config, now) } else { None };
+        ack.map(|ack| acknowledgement(side.address, side.name, transport, ack))
+    }
+
+    /// Book what the flows that are still open have done so far.
+    pub(crate) fn settle(&mut self, flows: &mut Flows, end: Instant) {
+        for host in &self.hosts {
+            for side in &host.senders {
+                let Some(flow) = side.flow else { continue };
+                book(side, flow, flows, side.gap.until(end), None);
+                let record = &mut flows.records[flow as usize];
+                record.received.get_or_insert(Received {
+                    at: None,
+                    delivered: Bytes(0),
+                    timeouts_felt: 0,
+                    longest_gap: end - side.started,
+                });
+            }
+            for side in &host.receivers {
+                let Some(flow) = side.flow else { continue };
+                flows.records[flow as usize].received = Some(Received {
+                    at: None,
+                    // Bytes that were written before the flow may still be on their way.
+                    delivered: Bytes(side.receiver.received()).saturating_sub(Bytes(side.flow_start)),
+                    timeouts_felt: side.timeouts,
+                    longest_gap: side.gap.until(end),
+                });
+            }
+        }
+    }
+}
+
+impl ReceiverSide {
+    /// Hear of the flow to which data belongs.
+    #[inline]
+    fn listen(&mut self, framing: &Framing, flows: &Flows) {
+        if self.newest == Some(framing.flow) {
+            self.timeouts = self.timeouts.max(framing.timeouts);
+        } else if framing.flow != NO_FLOW && (self.newest.is_none() || framing.start > self.flow_start) {
+            self.begin(framing, flows);
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, framing: &Framing, flows: &Flows) {
+        let size = flows.records[framing.flow as usize].size;
+        (self.newest, self.flow) = (Some(framing.flow), Some(framing.flow));
+        self.flow_start = framing.start;
+        self.flow_end = size.map_or(u64::MAX, |size| framing.start + size.0);
+        self.timeouts = framing.timeouts;
+        self.gap = Gap::from(framing.started);
+    }
+
+    /// The last byte of a flow has come.
+    #[cold]
+    fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
+        self.flow = None;
+        self.is_done = !flows.is_persistent(flow);
+        let record = &mut flows.records[flow as usize];
+        record.received = Some(Received {
+            at: Some(now),
+            delivered: record.size.expect("a flow without end is never complete"),
+            timeouts_felt: self.timeouts,
+            longest_gap: self.gap.longest(),
+        });
+    }
+}
+
+/// Sequence number after the last byte of a flow that its receiver has had, and forgotten with its connection.
+fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
+    let record = flows.records.get(framing.flow as usize)?;
+    record.received_at()?;
+    record.size.filter(|_| !flows.is_persistent(framing.flow)).map(|size| framing.start + size.0)
+}
+
+/// Book what a sender has done for its flow.
+fn book(side: &SenderSide, flow: u32, flows: &mut Flows, longest_gap: Duration, acked_at: Option<Instant>) {
+    let stats = side.sender.stats();
+    let sent = flows.records[flow as usize].sent.as_mut().expect("it has been handed over");
+    sent.acked_at = acked_at;
+    sent.timeouts = stats.timeouts - side.before.0;
+    sent.retransmits = stats.retransmits - side.before.1;
+    sent.longest_gap = longest_gap;
+}
+
+#[inline]
+fn acknowledgement(
+    address: Address,
+    name: Name,
+    transport: &Transport,
+    segment: Segment,
+) -> (Header, Packet) {
+    debug_assert!(segment.flags.contains(Flags::ACK));
+    let size = transport.header_bytes + sack_option_bytes(segment.sack_count);
+    (address.backward(size, transport.config.ack_ecn()), Packet { segment, name })
+}
+
+/// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
+fn sack_option_bytes(blocks: u8) -> u16 {
+    if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
+}
+
+/// Whether too much of a connection waits in its host's card.
+#[inline]
+fn is_held_back(backpressure: Option<&SmallQueue>, side: &SenderSide) -> bool {
+    backpressure.is_some_and(|queue| queue.is_full(&side.sender, side.queued))
+}
+
+/// See that an event is pending no later than `deadline`; returns when, if one is to be scheduled. A later deadline waits for
+/// the event.
+#[inline]
+fn arm(deadline: Option<Instant>, timer_at: &mut Instant) -> Option<Instant> {
+    let deadline = deadline.filter(|deadline| deadline < timer_at)?;
+    *timer_at = deadline;
+    Some(deadline)
+}
+
+/// Port on which receivers listen, but for flows that say another.
+const SERVICE_PORT: u16 = 5_001;
+
+/// What a long-lived flow writes: more than any run sends, and far from overflow.
+const FOREVER: u64 = 1 << 60;

@@ -1,0 +1,55 @@
+//! Who watches a run: nothing that they do changes it.
+
+use shallows_core::Instant;
+use shallows_core::packet::Header;
+use shallows_switch::buffer::SharedBuffer;
+
+use crate::capture::Captures;
+use crate::connection::Place;
+use crate::flow_tracer::FlowTracer;
+use crate::hosts::Hosts;
+use crate::link::Link;
+use crate::packet::Packet;
+use crate::sampler::Sampler;
+use crate::tracer::Tracer;
+
+/// Traces, samples and captures.
+#[derive(Debug)]
+pub(crate) struct Observers {
+    pub(crate) ports: Tracer,
+    pub(crate) flows: FlowTracer,
+    pub(crate) queues: Sampler,
+    pub(crate) captures: Captures,
+}
+
+impl Observers {
+    /// The port of link `index` has changed.
+    pub(crate) fn port_changed(&mut self, now: Instant, index: u32, link: &mut Link, buffer: &SharedBuffer) {
+        if link.watch.traced {
+            self.ports.record(now, index, link, buffer);
+        }
+    }
+
+    /// A packet starts to leave the port of link `index`.
+    pub(crate) fn port_sends(
+        &mut self,
+        now: Instant,
+        index: u32,
+        link: &Link,
+        header: &Header,
+        packet: Option<&Packet>,
+    ) {
+        if link.watch.captured {
+            self.captures.record(now, index, header, packet);
+        }
+    }
+
+    /// A sender whose changes are recorded may have changed.
+    #[cold]
+    pub(crate) fn sender_changed(&mut self, now: Instant, hosts: &Hosts, place: Place) {
+        let side = hosts.sender(place);
+        if let Some(flow) = side.flow {
+            self.flows.record(now, flow, &side.sender);
+        }
+    }
+}
