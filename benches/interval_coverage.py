@@ -15,8 +15,8 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import intervals
-from shallows.intervals import Interval
+from shallows.comparison import intervals
+from shallows.comparison.intervals import Interval
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ from matplotlib.text import Text
 import shallows as sh
 from shallows import cli, figures
 from shallows.figures import distributions, inputs, style, traces
-from shallows.points import plan
-from shallows.running import Source, execute
-from shallows.series import Series
+from shallows.runs.running import Source, execute
+from shallows.runs.steps import Series
+from shallows.sweeps.points import plan
 
 GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
 

@@ -25,16 +25,18 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows import process, progress, reports
+from shallows import reports
 from shallows.figures import style
-from shallows.folder import RunFolder
-from shallows.points import plan, runs_in, write_index
 from shallows.reports import chart, of_sweep, page, topology
 from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
-from shallows.running import Source
-from shallows.series import Series
-from shallows.serve import open_server, serve
+from shallows.reports.serve import open_server, serve
+from shallows.runs import process
+from shallows.runs.folder import RunFolder
+from shallows.runs.running import Source
+from shallows.runs.steps import Series
+from shallows.sweeps import progress
+from shallows.sweeps.points import plan, runs_in, write_index
 from shared import HOSTILE, Shell, seal, write_run
 
 

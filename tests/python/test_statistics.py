@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interval_coverage import CHANGE, FASTER, MEAN, P99, Floats, draw, holds, sojourn_times
-from shallows import intervals
+from shallows.comparison import intervals
 
 REPEATS = 500
 

@@ -5,13 +5,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
-from shallows import tables
 from shallows.errors import ShallowsError
 from shallows.figures.inputs import Runs, as_list, groups, table
-from shallows.port_series import backlogs, busiest
 from shallows.quantity import parse_size, size
-from shallows.results import Run
-from shallows.series import Series
+from shallows.runs import tables
+from shallows.runs.results import Run
+from shallows.runs.steps import Series
+from shallows.series.port_series import backlogs, busiest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -358,7 +358,7 @@ def shares(runs: Runs) -> "Figure":
     """
     import numpy as np
 
-    from shallows.flow_measures import acked_packets
+    from shallows.series.flow_measures import acked_packets
 
     runs = as_list(runs)
     every = {trace["every"] for run in runs for trace in run.scenario["measure"]["flow_traces"]}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import parse_toml
 from shallows.errors import ShallowsError, listed
-from shallows.results import Run, describe, on_axis
+from shallows.runs.results import Run, describe, on_axis
 
 if TYPE_CHECKING:
     import polars as pl

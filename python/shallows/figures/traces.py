@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
 from shallows.figures.inputs import Runs, as_list, choose_flows, groups, table
-from shallows.port_series import backlogs, busiest, fullest_pool, ports_of
-from shallows.results import Run
-from shallows.series import Series
+from shallows.runs.results import Run
+from shallows.runs.steps import Series
+from shallows.series.port_series import backlogs, busiest, fullest_pool, ports_of
 
 if TYPE_CHECKING:
     import polars as pl
