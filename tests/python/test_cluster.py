@@ -20,9 +20,9 @@ import shallows as sh
 from shallows.errors import NoSpaceError, ShallowsError
 from shallows.runs.running import Source, override_texts
 from shallows.sweeps.cluster import SILENT_S, Board, _pack_inputs, _Tasks, drive, run_far, run_on_ray
-from shallows.sweeps.points import Point, plan
+from shallows.sweeps.points import Outcome, Point, plan
 from shallows.sweeps.sharing import Ended, Share
-from shallows.sweeps.sweeps import Outcome, choose_engine, run_points
+from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import contents, results
 
 try:

@@ -26,11 +26,12 @@ import pytest
 
 import shallows as sh
 from shallows import reports
+from shallows.cli.serve import serve
 from shallows.figures import style
 from shallows.reports import chart, of_sweep, page, topology
 from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
-from shallows.reports.serve import open_server, serve
+from shallows.reports.serve import open_server
 from shallows.runs import process
 from shallows.runs.folder import RunFolder
 from shallows.runs.running import Source

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.figures.beside import beside, draw
+from shallows.figures.beside import draw
+from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Claim, Experiment, Paper, read
 from shallows.reproduction.judging import Check, Measured, judge, spread, worst
 from shared import SMALL, Shell

@@ -26,8 +26,8 @@ from shallows.runs.process import Process, me
 from shallows.runs.running import Source, execute
 from shallows.sweeps import sharing
 from shallows.sweeps.local import run_point
-from shallows.sweeps.points import Point, plan
-from shallows.sweeps.sweeps import Outcome, choose_engine, run_points
+from shallows.sweeps.points import Outcome, Point, plan
+from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import Shell, contents, results, wait_until
 
 NO_PROCESS = 2**31 - 1

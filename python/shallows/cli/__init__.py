@@ -11,10 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from shallows.cli.codes import FAILED, INTERRUPTED, OK
 from shallows.errors import DefectError, ScenarioError, ShallowsError
-
-OK, FAILED, USAGE, EMPTY, INTERRUPTED = 0, 1, 2, 3, 130
-"""Exit codes. 3: all went well and a run measured nothing; 130 is what shells use for Ctrl-C."""
+from shallows.figures.names import FIGURES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -255,28 +254,9 @@ def _port(text: str) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from shallows.reports.serve import serve
+    from shallows.cli.serve import serve
 
     return serve(Path(options.folder), options.port)
-
-
-FIGURES = {
-    "fct": "completion times by size of flow, losses and timeouts, against load",
-    "fct-cdf": "distribution of completion times by size of flow",
-    "slowdown": "slowdown against size of flow: median and 99th percentile",
-    "slowdown-cdf": "distribution of slowdowns by size of flow",
-    "incast": "goodput and time of queries against the number of servers",
-    "query-cdf": "distribution of the times that queries take",
-    "queue": "backlog of ports and pools over time",
-    "queue-cdf": "distribution of backlogs",
-    "heat-map": "backlog of all ports over time",
-    "cwnd": "congestion windows over time",
-    "goodput": "goodput of flows or classes over time",
-    "starvation": "histogram of the longest times without acknowledgement",
-    "shares": "histogram of what each flow got in its last interval",
-    "ping": "distribution of the round-trip times of pings",
-}
-"""Names of figures, each that of a function of `shallows.figures`, and what they show."""
 
 
 def _add_plot(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -382,7 +362,7 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from shallows.reproduction.reproduction import reproduce
+    from shallows.cli.reproduce import reproduce
 
     return reproduce(options)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from shallows import reports
-from shallows.cli import EMPTY, FAILED, OK
+from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import RunStatus, console, print_notes, print_problems, print_table, print_warnings
 from shallows.errors import ShallowsError
 from shallows.runs import tables
@@ -152,7 +152,7 @@ def plot(
     from inspect import signature
 
     from shallows import figures
-    from shallows.figures.inputs import choose_runs
+    from shallows.series.inputs import choose_runs
 
     draw = getattr(figures, name.replace("-", "_"))
     for option in choices:

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from shallows import figures, reports
-from shallows.cli import FAILED, OK
+from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.sweep_commands import run_sweep
 from shallows.errors import ShallowsError

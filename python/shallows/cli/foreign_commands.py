@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from shallows.cli import OK
+from shallows.cli.codes import OK
 from shallows.cli.console import console, print_notes
 from shallows.errors import ShallowsError
 from shallows.foreign import export

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from shallows import reports
-from shallows.cli import EMPTY, FAILED, OK
+from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import Status, bar, console, print_table, print_warnings
 from shallows.quantity import count, duration, size
 from shallows.runs import tables
@@ -21,8 +21,8 @@ from shallows.runs.results import Run, axis_name, describe
 from shallows.runs.running import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.merging import gather
-from shallows.sweeps.points import Point, Shard, finished_runs, plan, write_index
-from shallows.sweeps.sweeps import Engine, Outcome, choose_engine, run_points
+from shallows.sweeps.points import Outcome, Point, Shard, finished_runs, plan, write_index
+from shallows.sweeps.sweeps import Engine, choose_engine, run_points
 
 if TYPE_CHECKING:
     from rich.console import Console

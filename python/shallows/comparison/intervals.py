@@ -7,15 +7,16 @@ flows. docs/statistics.md explains the formulas and shows how often the interval
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from shallows.series.percentiles import nearest_rank
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Groups = Sequence[NDArray[np.float64]]
+    from shallows.series.percentiles import Groups
 
 
 @dataclass(frozen=True)
@@ -179,16 +180,6 @@ def _change(log_ratio: float, down: float, up: float) -> Interval:
     # Beyond e^700 a double holds nothing.
     high = math.expm1(log_ratio + up) if log_ratio + up < 700 else math.inf
     return Interval(math.expm1(log_ratio), math.expm1(log_ratio - down), high)
-
-
-def nearest_rank(groups: "Groups", rank: float) -> float:
-    """The smallest value of all groups together that a share `rank` of them does not exceed."""
-    import numpy as np
-
-    together = np.concatenate(groups)
-    # Rounded first: 0.99 * 100 is a little above 99.
-    place = math.ceil(round(rank * together.size, 9)) - 1
-    return float(np.partition(together, place)[place])
 
 
 def means(groups: "Groups") -> "NDArray[np.float64]":

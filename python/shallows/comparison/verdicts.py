@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 from shallows.comparison import intervals
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import TOTALS, Sample
+from shallows.series.percentiles import nearest_rank
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from shallows.comparison.intervals import Groups
+    from shallows.series.percentiles import Groups
 
 FEWEST_SEEDS = 3
 """With fewer, chance and difference look alike."""
@@ -152,11 +153,7 @@ def _incomplete(metric: Metric, sample: Sample) -> int:
 
 
 def _estimate(metric: Metric, groups: "Groups") -> float:
-    return (
-        intervals.nearest_rank(groups, RANK)
-        if metric.is_percentile
-        else float(intervals.means(groups).mean())
-    )
+    return nearest_rank(groups, RANK) if metric.is_percentile else float(intervals.means(groups).mean())
 
 
 def _plain_change(metric: Metric, theirs: float, mine: float) -> float | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
 from shallows.errors import ShallowsError
-from shallows.figures.inputs import Runs, as_list, groups, labels, table
 from shallows.runs import tables
 from shallows.runs.results import Run, axis_name
+from shallows.series.inputs import Runs, as_list, groups, labels, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shallows.cli.console import console
 from shallows.errors import ShallowsError
 from shallows.reports.of_folder import LeadsOutError, Site
 
@@ -23,22 +22,6 @@ MOST_CONNECTIONS = 32
 
 TIMEOUT_S = 10.0
 """So long a client may take to say what it wants, and again to take the answer."""
-
-
-def serve(folder: Path, port: int) -> int:
-    """Serve a folder until Ctrl-C."""
-    if not folder.is_dir():
-        raise ShallowsError(f"{folder} is no folder", "name one that `run` or `sweep` writes")
-    with open_server(folder, port) as server:
-        screen = console()
-        screen.print(
-            f"{folder} is at http://{ADDRESS}:{server.server_port}/ (Ctrl-C ends this)", soft_wrap=True
-        )
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            screen.print()
-    return 0
 
 
 def open_server(

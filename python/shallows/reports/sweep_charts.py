@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.comparison.verdicts import FEWEST_SEEDS
 from shallows.errors import ShallowsError
-from shallows.figures.inputs import labels
 from shallows.figures.style import Unit, size_unit, time_unit
 from shallows.quantity import percent
 from shallows.reports import chart as charts
@@ -17,6 +16,7 @@ from shallows.reports.of_run import CLOSE, has_queues, levels
 from shallows.reproduction.judging import order, spread
 from shallows.runs import tables
 from shallows.runs.results import Run, axis_name
+from shallows.series.inputs import labels
 
 if TYPE_CHECKING:
     from shallows.runs.steps import Series
@@ -228,7 +228,7 @@ def _seeds_note(most: int) -> str:
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
     """Completion times by size of flows, seeds together; the point is chosen."""
-    from shallows.figures.distributions import completed, size_bins, within
+    from shallows.series.completions import completed, size_bins, within
 
     groups: dict[tuple[str, At], list[Run]] = {}
     for run in layout.runs:
@@ -338,7 +338,7 @@ class _Longest:
 
 def _busiest(run: Run) -> _Longest | None:
     """Found in tables that do not stay in memory: those of a sweep together may be too large."""
-    from shallows.series.port_series import backlogs, busiest
+    from shallows.series.backlogs import backlogs, busiest
 
     fresh = Run(run.path)
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from shallows.bounded import parse_toml, quoted, read_text
-from shallows.cli import FIGURES
 from shallows.errors import ShallowsError
+from shallows.figures.names import FIGURES
 from shallows.reproduction import claim_types
 from shallows.reproduction.claim_types import Rule
 from shallows.series.measures import check

@@ -1,9 +1,9 @@
 """Which ports share a pool, and of which pools a trace knows all that happened."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shallows.errors import ShallowsError
-from shallows.runs.results import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,7 +14,29 @@ SHARED = {POOL_BYTES, "buffer_threshold_bytes"}
 """What a port tells of its pool: it changes also when another port of the pool does."""
 
 
-def pool_of(run: Run) -> dict[str, str]:
+class Recorded(Protocol):
+    """What is read of a `Run` here; its `series` in turn are read here."""
+
+    @property
+    def path(self) -> Path: ...  # noqa: D102
+
+    @property
+    def summary(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def scenario(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def counters(self) -> "pl.DataFrame": ...  # noqa: D102
+
+    @property
+    def queues(self) -> "pl.DataFrame | None": ...  # noqa: D102
+
+    @property
+    def traces(self) -> "pl.DataFrame | None": ...  # noqa: D102
+
+
+def pool_of(run: Recorded) -> dict[str, str]:
     """The pool of each port, called as in `queues.parquet`."""
     buffer = run.scenario["switch"]["buffer"]
     per_pool = 1 if buffer["kind"] == "static-partition" else buffer.get("ports_per_pool")
@@ -29,7 +51,7 @@ def pool_of(run: Run) -> dict[str, str]:
     return found
 
 
-def traced_pools(run: Run) -> "pl.DataFrame":
+def traced_pools(run: Recorded) -> "pl.DataFrame":
     """What a trace says of the pools of which it knows every change: `time_us`, `name` and `bytes`, in order.
 
     A port tells of its pool when it changes itself; so all ports of a pool must be traced that had packets,
@@ -50,7 +72,7 @@ def traced_pools(run: Run) -> "pl.DataFrame":
     return known.select("time_us", name=name, bytes=pl.col("value"))
 
 
-def refuse_shared(run: Run, name: str, quantity: str) -> None:
+def refuse_shared(run: Recorded, name: str, quantity: str) -> None:
     """Raise if a port's trace does not know all changes of what it tells of its pool."""
     own = pool_of(run)
     alone = list(own.values()).count(own.get(name, "")) == 1
@@ -62,5 +84,5 @@ def refuse_shared(run: Run, name: str, quantity: str) -> None:
         )
 
 
-def _at_intervals(run: Run) -> bool:
+def _at_intervals(run: Recorded) -> bool:
     return all(trace["every"] != "event" for trace in run.scenario["measure"]["traces"])

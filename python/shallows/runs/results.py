@@ -199,7 +199,7 @@ class Run:
         >>> backlog.resampled(every_us=1000.0).columns
         ['time_us', 'mean', 'min', 'max']
         """
-        from shallows.series.port_series import of_port
+        from shallows.runs.recorded import of_port
 
         return of_port(self, name, quantity, queue)
 

@@ -6,11 +6,12 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from shallows.comparison.intervals import nearest_rank
 from shallows.errors import ShallowsError, UnknownMetric
 from shallows.quantity import parse_size, parse_time
 from shallows.runs.results import Run
+from shallows.runs.steps import Series
 from shallows.series import ideal, percentiles
+from shallows.series.inputs import table
 from shallows.series.port_measures import payload, refuse
 
 if TYPE_CHECKING:
@@ -61,9 +62,6 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
     """How long after its first flow a class first has its share, to a tenth."""
     import numpy as np
     import polars as pl
-
-    from shallows.figures.inputs import table
-    from shallows.runs.steps import Series
 
     refuse(what)
     mine = run.flows.filter(pl.concat_str(pl.lit("class"), pl.col("class")) == where)
@@ -157,7 +155,7 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
             last - int(run.flows.filter(pl.col("counted") == 1)["arrival_us"].to_numpy().min() // length) + 1
         )
         counts = np.append(counts, np.zeros(everybody * spans - counts.size))
-    return nearest_rank([counts], percentiles.parse(percentile))
+    return percentiles.nearest_rank([counts], percentiles.parse(percentile))
 
 
 def _flows(run: Run, workloads: str, *, counted: bool = False) -> "pl.DataFrame":
@@ -188,9 +186,6 @@ def _index(shares: "Numbers") -> float:
 def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
     """Of each flow that is traced, the bytes acknowledged at these times."""
     import polars as pl
-
-    from shallows.figures.inputs import table
-    from shallows.runs.steps import Series
 
     end = float(run.summary["simulated_s"]) * 1e6
     traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
@@ -229,8 +224,6 @@ def window(run: Run, what: str, flow: str) -> float:
     """Of a traced flow: the least from a time on (`min_5120`, in µs), or that at a time (`at_5120`)."""
     import polars as pl
 
-    from shallows.figures.inputs import table
-
     mine = (pl.col("flow").cast(pl.String) == flow) & (pl.col("quantity") == "cwnd_bytes")
     rows = table(run, "flow_traces").filter(mine).sort("time_us", maintain_order=True)
     kind, _, number = what.partition("_")
@@ -263,7 +256,7 @@ def ideal_fct_us_of_bin(run: Run, what: str) -> float:
     bin_name, _, percentile = what.partition(".")
     share = percentiles.parse(percentile)
     flows, _, kept = _complete(run, bin_name)
-    return nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
+    return percentiles.nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":

@@ -12,8 +12,8 @@ from typing import Any
 from shallows.errors import ShallowsError, UnknownMetric
 from shallows.quantity import parse_rate, parse_size
 from shallows.runs.results import Run
+from shallows.runs.running import Source
 from shallows.series import flow_measures, percentiles, port_measures
-from shallows.sweeps.points import Point
 
 LARGE = flow_measures.LARGE
 
@@ -112,13 +112,13 @@ def _placed(kind: str) -> Callable[[Run, str, str], float]:
     return PLACED[kind]
 
 
-def compute(point: Point, name: str) -> float:
+def compute(source: Source, name: str) -> float:
     """A number of a scenario that needs no run: of its `curves`, its `scenario` as resolved, its `buffer`."""
-    experiment = point.source.load()
+    experiment = source.load()
     scenario = json.loads(experiment.resolved())
     curves = json.loads(experiment.marking_curves())
     document = {"scenario": scenario, "curves": curves, "buffer": _buffer(scenario, curves)}
-    return _number(_follow(document, name), name, point.source.file)
+    return _number(_follow(document, name), name, source.file)
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:

@@ -14,7 +14,7 @@ def backlog(run: Run, what: str, where: str) -> float:
     `mean`, `std`, `max`; percentiles (`p99`); the share of time above (`above_720000`); `peak_us`,
     when it was highest for the last time.
     """
-    from shallows.series.port_series import backlogs
+    from shallows.series.backlogs import backlogs
 
     port, _, begin = where.partition("@")
     (series,) = backlogs(run, [port]).values()

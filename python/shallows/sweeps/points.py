@@ -52,6 +52,16 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What became of a point: its run, or why there is none."""
+
+    point: Point
+    run: Run | None
+    error: str | None
+    reused: bool = False
+
+
+@dataclass(frozen=True)
 class Shard:
     """Every `count`-th point of a sweep, beginning with number `index`, counted from 1."""
 

@@ -11,17 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.runs.folder import remove_left, write_note
 from shallows.runs.manifest import finished_hash
 from shallows.runs.process import Process, me
-from shallows.sweeps.points import Point, points_of
-
-if TYPE_CHECKING:
-    from shallows.sweeps.sweeps import Outcome
+from shallows.sweeps.points import Outcome, Point, points_of
 
 EVERY_S = 1.0
 """Between two writes of the file."""
@@ -63,7 +60,7 @@ class Recorder:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
 
-    def update(self, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]") -> None:
+    def update(self, running: Mapping[int, dict[str, Any]], outcomes: Sequence[Outcome]) -> None:
         """Take in what runs and what has ended; written from time to time."""
         self.running, self.outcomes = running, outcomes
         if time.monotonic() - self.written >= EVERY_S:

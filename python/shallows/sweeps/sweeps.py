@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
 from shallows.runs.running import Source, override_texts
 from shallows.sweeps.local import State, run_here
-from shallows.sweeps.points import Point, plan, write_index
+from shallows.sweeps.points import Outcome, Point, plan, write_index
 from shallows.sweeps.progress import Recorder
 from shallows.sweeps.sharing import remove_left
 
@@ -23,16 +22,6 @@ ENGINES = ("local", "ray")
 
 Engine = Callable[[Mapping[int, Point]], Generator[State, None, None]]
 """Runs points; raises `ConnectionError` when what it runs on is gone, `NoSpaceError` without space."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a point: its run, or why there is none."""
-
-    point: Point
-    run: Run | None
-    error: str | None
-    reused: bool = False
 
 
 OnUpdate = Callable[[dict[int, dict[str, Any]], list[Outcome]], None]

@@ -1,4 +1,4 @@
-"""What figures draw: runs by what distinguishes them, their tables and flows."""
+"""What is asked of several runs: them by what distinguishes them, their tables and flows."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any

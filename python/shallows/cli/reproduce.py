@@ -2,10 +2,9 @@
 
 import argparse
 import json
-import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,51 +13,27 @@ from rich.text import Text
 
 from shallows import figures
 from shallows.about import build
-from shallows.cli import FAILED, OK
+from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.sweep_commands import run_sweep
 from shallows.errors import ShallowsError
-from shallows.figures import beside
-from shallows.quantity import digits, signed, size
+from shallows.figures.beside import draw as draw_beside
 from shallows.reports import write_reproduction
 from shallows.reproduction import expected, judging
-from shallows.reproduction.expected import Claim, Experiment, Paper
-from shallows.reproduction.judging import HOLDS, Check, Measured
+from shallows.reproduction.beside import beside
+from shallows.reproduction.expected import Experiment, Paper
+from shallows.reproduction.findings import Finding, check_selections, document_of, markdown, number, points_of
+from shallows.reproduction.judging import HOLDS, Measured
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.results import Run, place_on
-from shallows.runs.running import Source, override_texts
 from shallows.runs.tables import Table
 from shallows.series.measures import compute, measure
-from shallows.sweeps.points import Point, plan
+from shallows.sweeps.points import Point
 from shallows.sweeps.sweeps import choose_engine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What became of a claim."""
-
-    claim: Claim
-    checks: Sequence[Check]
-
-    @property
-    def verdict(self) -> str:
-        """The worst of all places."""
-        return judging.worst(self.checks)
-
-    def describe(self) -> dict[str, Any]:
-        """For `--json`."""
-        claim = self.claim
-        described = {"id": claim.id, "source": claim.source, "kind": claim.kind, "metric": claim.metric}
-        described |= {"experiment": claim.experiment, "cause": claim.cause, "verdict": self.verdict}
-        checks = [
-            check.describe() | {"shown": {"ours": _number(claim, check), "interval": _span(claim, check)}}
-            for check in self.checks
-        ]
-        return described | {"checks": checks}
 
 
 def reproduce(options: argparse.Namespace) -> int:
@@ -69,7 +44,7 @@ def reproduce(options: argparse.Namespace) -> int:
     check_writable(parent)
     planned = {each.name: points_of(each, parent, quick=options.quick) for each in chosen}
     for each in chosen:
-        _check_selections(paper, each, planned[each.name], quick=options.quick)
+        check_selections(paper, each, planned[each.name], quick=options.quick)
     screen = console(stderr=options.json)
     findings: list[Finding] = []
     drawings: dict[str, Any] = {}
@@ -81,45 +56,29 @@ def reproduce(options: argparse.Namespace) -> int:
             complete = False
             continue
         measured = [Measured(run.labels, cache(partial(measure, run))) for run in runs] or [
-            Measured(point.source.labels, cache(partial(compute, point))) for point in points
+            Measured(point.source.labels, cache(partial(compute, point.source))) for point in points
         ]
         claims = paper.claims_of(each, quick=options.quick)
         findings += [Finding(c, judging.judge(c, each, measured, quick=options.quick)) for c in claims]
         drawn = _draw(each, runs, quick=options.quick)
-        if found := beside.beside(each, [c for c in paper.claims if c.experiment == each.name], measured):
-            drawn[each.name] = beside.draw(found)
+        if found := beside(each, [c for c in paper.claims if c.experiment == each.name], measured):
+            drawn[each.name] = draw_beside(found)
             drawings[each.name] = asdict(found)
         for name, figure in drawn.items():
             for path in figures.save(figure, parent / name):
                 screen.print(str(path), soft_wrap=True)
-    document = _describe(paper, findings, quick=options.quick)
+    document = document_of(paper, findings, quick=options.quick)
     document |= {"command": _command(options), "figures": {each.name: [*each.figures] for each in chosen}}
     document |= {"drawings": drawings, "build": build()}
     name = f"claims-{options.figure}" if options.figure else "claims"
     write_whole(parent / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    screen.print(str(write_whole(parent / f"{name}.md", _markdown(findings))), soft_wrap=True)
+    screen.print(str(write_whole(parent / f"{name}.md", markdown(findings))), soft_wrap=True)
     screen.print(f"report: {write_reproduction(parent)}", soft_wrap=True)
     if options.json:
         print(json.dumps(document, ensure_ascii=False))
     else:
         _show(paper, findings, screen)
     return OK if complete and all(finding.verdict == HOLDS for finding in findings) else FAILED
-
-
-def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
-    """The points of its sweep; of the reduced one, if it is quick."""
-    changes = {**experiment.set, **(experiment.quick.set if quick else {})}
-    source = Source.read(experiment.scenario, override_texts(changes))
-    _, points = plan(source, parent / experiment.name)
-    only = [*experiment.only.items(), *(experiment.quick.only.items() if quick else ())]
-    return [p for p in points if all(place_on(p.source.labels, axis) in values for axis, values in only)]
-
-
-def _check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:
-    """Refuse claims about runs that there will not be, before any of them takes its time."""
-    labelled = [Measured(point.source.labels, lambda _: 1.0) for point in points]
-    for claim in paper.claims_of(experiment, quick=quick):
-        judging.judge(claim, experiment, labelled, quick=quick)
 
 
 def _run(folder: Path, points: list[Point], jobs: int | None, screen: "Console") -> list[Run] | None:
@@ -132,7 +91,7 @@ def _run(folder: Path, points: list[Point], jobs: int | None, screen: "Console")
 def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[str, "Figure"]:
     """Its figures of docs/figures.md by name of their file; of a reduced run, those of runs that it has."""
     found: dict[str, Figure] = {}
-    for number, drawing in enumerate(experiment.draw, 1):
+    for place, drawing in enumerate(experiment.draw, 1):
         kept = [run for run in runs if all(place_on(run.labels, a) == v for a, v in drawing.where.items())]
         if not kept:
             if quick:
@@ -142,14 +101,8 @@ def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[s
             )
         name = f"{experiment.name}-{drawing.figure}"
         function = getattr(figures, drawing.figure.replace("-", "_"))
-        found[f"{name}-{number}" if name in found else name] = function(kept, **drawing.options)
+        found[f"{name}-{place}" if name in found else name] = function(kept, **drawing.options)
     return found
-
-
-def _describe(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> dict[str, Any]:
-    holding = sum(finding.verdict == HOLDS for finding in findings)
-    described = [finding.describe() for finding in findings]
-    return {"paper": paper.title, "quick": quick, "holding": holding, "claims": described}
 
 
 def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
@@ -159,7 +112,7 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
         bad = [check for check in finding.checks if check.verdict == finding.verdict]
         shown = bad[0]
         count = f"{sum(check.verdict == HOLDS for check in finding.checks)}/{len(finding.checks)}"
-        ours = _number(finding.claim, shown)
+        ours = number(finding.claim, shown)
         rows.append(
             [
                 finding.claim.id,
@@ -180,34 +133,6 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
             screen.print(Text.assemble((f"{finding.claim.id}: ", "bold"), cause))
     holding = sum(finding.verdict == HOLDS for finding in findings)
     screen.print(f"{holding} of {len(findings)} claims hold")
-
-
-def _number(claim: Claim, check: Check) -> str:
-    if not math.isfinite(check.ours):
-        return "never" if claim.kind == "crossing" else "∞"
-    if isinstance(claim.expected, str) and claim.expected.endswith("B"):
-        return size(check.ours)
-    if claim.in_percent:
-        return f"{signed(100 * check.ours)} %"
-    by_sign = claim.kind == "ordering" or claim.change == "difference"
-    return signed(check.ours) if by_sign else digits(check.ours)
-
-
-def _markdown(findings: Sequence[Finding]) -> str:
-    """Every claim at every place, as a table for documents."""
-    lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
-    for finding in findings:
-        for check in finding.checks:
-            cells = [finding.claim.id, finding.claim.source, judging.name(check.place), check.paper]
-            cells += [_number(finding.claim, check), _span(finding.claim, check)]
-            lines.append(f"| {' | '.join(cells)} | {check.verdict} |")
-    return "\n".join(lines) + "\n"
-
-
-def _span(claim: Claim, check: Check) -> str:
-    """Both ends of what was measured; nothing if they are the same."""
-    ends = [_number(claim, replace(check, ours=end)) for end in (check.low, check.high)]
-    return "" if check.low == check.high else " – ".join(ends)
 
 
 def _command(options: argparse.Namespace) -> str:

@@ -1,0 +1,23 @@
+"""`shallows serve`."""
+
+from pathlib import Path
+
+from shallows.cli.console import console
+from shallows.errors import ShallowsError
+from shallows.reports.serve import ADDRESS, open_server
+
+
+def serve(folder: Path, port: int) -> int:
+    """Serve a folder until Ctrl-C."""
+    if not folder.is_dir():
+        raise ShallowsError(f"{folder} is no folder", "name one that `run` or `sweep` writes")
+    with open_server(folder, port) as server:
+        screen = console()
+        screen.print(
+            f"{folder} is at http://{ADDRESS}:{server.server_port}/ (Ctrl-C ends this)", soft_wrap=True
+        )
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            screen.print()
+    return 0
