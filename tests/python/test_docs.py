@@ -9,7 +9,7 @@ import pytest
 
 import shallows
 from pages import ROOT, blocks
-from shallows.figures.names import FIGURES
+from shallows.figure_names import FIGURES
 from shallows.runs.running import Source
 from shallows.sweeps.points import plan
 

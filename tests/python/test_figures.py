@@ -18,8 +18,8 @@ from matplotlib.text import Text
 import shallows as sh
 from shallows import figures
 from shallows.cli import main
+from shallows.figure_names import FIGURES
 from shallows.figures import distributions, style, traces
-from shallows.figures.names import FIGURES
 from shallows.runs.running import Source, execute
 from shallows.runs.steps import Series
 from shallows.series import inputs

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows.cli.sweep_commands import describe_sweep
+from shallows.cli.sweeping import describe_sweep
 from shallows.errors import ShallowsError
 from shallows.runs import memory
 from shallows.runs.running import Source

@@ -26,7 +26,7 @@ import pytest
 
 import shallows as sh
 from shallows import reports
-from shallows.cli.serve import serve
+from shallows.cli import main
 from shallows.figures import style
 from shallows.reports import chart, of_sweep, page, topology
 from shallows.reports.of_folder import Site
@@ -530,7 +530,9 @@ def test_links_that_lead_out_of_the_folder_are_refused(
         assert ask(port, "/sweep/")[0] == 403
 
 
-def test_a_port_in_use_is_an_error_with_a_remedy(shell: Shell, tmp_path: Path) -> None:
+def test_a_port_in_use_is_an_error_with_a_remedy(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serving(tmp_path) as port:
         refused = shell("serve", ".", "--port", str(port))
     assert refused.returncode == 1
@@ -538,8 +540,8 @@ def test_a_port_in_use_is_an_error_with_a_remedy(shell: Shell, tmp_path: Path) -
         f"shallows: port {port} cannot be used: Address already in use\n"
         "  name another with --port N, or --port 0 for any that is free\n"
     )
-    with pytest.raises(sh.ShallowsError, match="nowhere is no folder"):
-        serve(tmp_path / "nowhere", 0)
+    assert main(["serve", str(tmp_path / "nowhere")]) == 1
+    assert "nowhere is no folder" in capsys.readouterr().err
 
 
 def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished: Path) -> None:

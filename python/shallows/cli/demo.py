@@ -1,5 +1,6 @@
 """`shallows demo`: a question, its sweep, and the answer in a table, a figure and a paragraph."""
 
+import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from rich.markup import escape
 from shallows import figures, reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
-from shallows.cli.sweep_commands import run_sweep
+from shallows.cli.sweeping import run_sweep
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, duration, percent
 from shallows.runs import tables
@@ -33,10 +34,10 @@ class Demo:
     has_figure: bool
 
 
-def demo(*, full: bool, out: str) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run a demo and print what it shows; returns the exit code."""
-    chosen = _bcc() if full else _incast()
-    parent = Path(out) / chosen.scenario.stem
+    chosen = _bcc() if options.full else _incast()
+    parent = Path(options.out) / chosen.scenario.stem
     check_writable(parent)
     screen = console()
     screen.print(chosen.question)

@@ -1,5 +1,7 @@
 """`shallows doctor`: what this machine can do, and what is missing."""
 
+import argparse
+import json
 import os
 import platform
 import shutil
@@ -17,7 +19,7 @@ SELF_TEST_S = 1.0
 NS3_HEADERS = ["/usr/include/ns3.37/ns3/core-module.h", "/usr/include/ns3/core-module.h"]
 
 
-def doctor() -> int:
+def run(_options: argparse.Namespace) -> int:
     """Print one line for each thing that matters; returns the exit code."""
     checks = [_installation(), _machine(), _folder(), *_optional_tools(), _self_test()]
     for is_fine, name, finding in checks:
@@ -61,8 +63,6 @@ def _optional_tools() -> list[tuple[bool, str, str]]:
 
 def _self_test() -> tuple[bool, str, str]:
     """Run an example for about a second."""
-    import json
-
     experiment = Source.read(example("incast")).load()
     hops, start = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SELF_TEST_S:

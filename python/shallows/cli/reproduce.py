@@ -15,7 +15,7 @@ from shallows import figures
 from shallows.about import build
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
-from shallows.cli.sweep_commands import run_sweep
+from shallows.cli.sweeping import run_sweep
 from shallows.errors import ShallowsError
 from shallows.figures.beside import draw as draw_beside
 from shallows.reports import write_reproduction
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def reproduce(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """`shallows reproduce`."""
     paper = expected.find(options.paper, Path(options.experiments) if options.experiments else None)
     chosen = paper.choose(options.figure)

@@ -10,7 +10,7 @@ from typing import Any
 
 from shallows.bounded import parse_toml, quoted, read_text
 from shallows.errors import ShallowsError
-from shallows.figures.names import FIGURES
+from shallows.figure_names import FIGURES
 from shallows.reproduction import claim_types
 from shallows.reproduction.claim_types import Rule
 from shallows.series.measures import check
