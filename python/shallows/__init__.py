@@ -55,11 +55,18 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
-    if name not in _HOMES:
-        raise AttributeError(f"module 'shallows' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # types know what is imported above, and nothing else
 
-    home = import_module(_HOMES[name])
-    return home if home.__name__.endswith(f".{name}") else getattr(home, name)
+    def __getattr__(name: str) -> Any:
+        # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
+        if name not in _HOMES:
+            raise AttributeError(f"module 'shallows' has no attribute {name!r}")
+        from importlib import import_module
+
+        home = import_module(_HOMES[name])
+        return home if home.__name__.endswith(f".{name}") else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    # What a prompt completes.
+    return sorted({*globals(), *__all__})
