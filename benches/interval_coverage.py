@@ -15,8 +15,9 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import intervals
-from shallows.intervals import Interval
+from shallows.comparison import intervals
+from shallows.comparison.intervals import Interval
+from shallows.series import percentiles
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +88,7 @@ def _alone(runs: int, customers: int, blocks: int, repeats: int) -> str:
     held = []
     for _ in range(repeats):
         groups = list(sojourn_times(*draw(random, runs, customers)).reshape(runs * blocks, -1))
-        tails = np.array([intervals.nearest_rank([group], 0.99) for group in groups])
+        tails = np.array([percentiles.nearest_rank([group], 0.99) for group in groups])
         held.append(
             [
                 holds(intervals.mean(groups), MEAN),

@@ -36,11 +36,11 @@ PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that no file of docs/ is."""
     from shallows import _core
-    from shallows.cli import _parser
+    from shallows.cli.parser import command_line as parser
 
     made = {
         "keys.md": scenario_keys.page(json.loads(_core.schema())),
-        "commands.md": command_line.page(_parser()),
+        "commands.md": command_line.page(parser()),
     }
     for source, name in ELSEWHERE.items():
         if name != "index.md":

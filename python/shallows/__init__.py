@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shallows import figures
-    from shallows.comparison import Comparison, compare
+    from shallows.comparison.comparison import Comparison, compare
     from shallows.errors import DefectError, ScenarioError, ShallowsError
-    from shallows.results import Run
-    from shallows.running import example, run
-    from shallows.scenario import Scenario
-    from shallows.series import Series
-    from shallows.sweeps import Sweep, sweep
+    from shallows.runs.results import Run
+    from shallows.runs.running import example, run
+    from shallows.runs.scenario import Scenario
+    from shallows.runs.steps import Series
+    from shallows.sweeps.sweeps import Sweep, sweep
 
 __all__ = [
     "Comparison",
@@ -39,27 +39,34 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Comparison": "shallows.comparison",
+    "Comparison": "shallows.comparison.comparison",
     "DefectError": "shallows.errors",
-    "Run": "shallows.results",
-    "Scenario": "shallows.scenario",
+    "Run": "shallows.runs.results",
+    "Scenario": "shallows.runs.scenario",
     "ScenarioError": "shallows.errors",
-    "Series": "shallows.series",
+    "Series": "shallows.runs.steps",
     "ShallowsError": "shallows.errors",
-    "Sweep": "shallows.sweeps",
-    "compare": "shallows.comparison",
-    "example": "shallows.running",
+    "Sweep": "shallows.sweeps.sweeps",
+    "compare": "shallows.comparison.comparison",
+    "example": "shallows.runs.running",
     "figures": "shallows.figures",
-    "run": "shallows.running",
-    "sweep": "shallows.sweeps",
+    "run": "shallows.runs.running",
+    "sweep": "shallows.sweeps.sweeps",
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
-    if name not in _HOMES:
-        raise AttributeError(f"module 'shallows' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # types know what is imported above, and nothing else
 
-    home = import_module(_HOMES[name])
-    return home if home.__name__.endswith(f".{name}") else getattr(home, name)
+    def __getattr__(name: str) -> Any:
+        # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
+        if name not in _HOMES:
+            raise AttributeError(f"module 'shallows' has no attribute {name!r}")
+        from importlib import import_module
+
+        home = import_module(_HOMES[name])
+        return home if home.__name__.endswith(f".{name}") else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    # What a prompt completes.
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shallows import manifest
+from shallows.runs import manifest
 
 SHALLOWS = str(Path(sys.executable).with_name("shallows"))
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows import bounded, memory
+from shallows import bounded
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.expected import read as read_claims
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
-from shallows.running import Source, execute
+from shallows.reproduction.expected import read as read_claims
+from shallows.runs import memory
+from shallows.runs.running import Source, execute
 from shared import SMALL, Shell
 
 QUIET = """
@@ -292,7 +293,7 @@ def test_a_run_whose_records_use_up_the_memory_ends_with_what_they_are(
     experiment = source.load()
     monkeypatch.setattr(memory, "refuse_too_large", lambda _: None)
     monkeypatch.setattr(memory, "available_mb", lambda: 0.001)
-    monkeypatch.setattr("shallows.running.refuse_too_large", lambda _: None)
+    monkeypatch.setattr("shallows.runs.running.refuse_too_large", lambda _: None)
     with pytest.raises(ShallowsError, match=r"of memory are left after .* of simulated time") as refused:
         execute(source, experiment, endless.parent / "run")
     assert "nothing of this run is kept" in refused.value.remedy
@@ -320,7 +321,7 @@ receivers = "1"
 
 INTERRUPTED = """
 import signal, sys, time
-from shallows.running import Source
+from shallows.runs.running import Source
 
 def stop(*_):
     raise KeyboardInterrupt

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from shallows import reports
-from shallows.points import runs_in
-from shallows.series import Series
-from shallows.serve import open_server
+from shallows.reports.serve import open_server
+from shallows.runs.steps import Series
+from shallows.sweeps.points import runs_in
 from shared import HOSTILE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

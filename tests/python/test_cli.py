@@ -206,17 +206,38 @@ def test_a_reader_that_leaves_early_causes_no_noise(tmp_path: Path) -> None:
     process.wait(timeout=30)
 
 
-def test_help_starts_fast_and_imports_no_library() -> None:
-    heavy = "{'polars', 'matplotlib', 'numpy', 'rich', 'jinja2', 'shallows._core'}"
+@pytest.mark.parametrize(
+    ("arguments", "ours"),
+    [
+        (["--help"], {"cli", "cli.codes", "cli.parser", "errors", "figure_names"}),
+        (["plot", "--help"], {"cli", "cli.codes", "cli.parser", "errors", "figure_names"}),
+        (["--version"], {"about", "_core", "cli", "cli.codes", "cli.parser", "errors", "figure_names"}),
+    ],
+)
+def test_help_and_version_import_no_library_and_little_of_ours(arguments: list[str], ours: set[str]) -> None:
     code = (
-        "import sys, contextlib, io\nfrom shallows.cli import main\n"
-        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main(['--help'])\n"
-        f"print(sorted({heavy} & set(sys.modules)))"
+        "import sys, contextlib, io\nfrom shallows.cli import main\nsilence = contextlib.redirect_stdout\n"
+        f"with contextlib.suppress(SystemExit), silence(io.StringIO()): main({arguments})\n"
+        "print(*sys.modules)"
     )
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "[]\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"polars", "matplotlib", "numpy", "rich", "jinja2"}
+    assert {name.removeprefix("shallows.") for name in loaded if name.startswith("shallows.")} == ours
+
+
+def test_a_prompt_completes_what_is_public() -> None:
+    code = (
+        "import sys, shallows\nprint(*dir(shallows))\nprint(*shallows.__all__)\n"
+        "print('shallows._core' in sys.modules)"
     )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    listed, public, engine = done.stdout.splitlines()
+    assert set(public.split()) <= set(listed.split())
+    assert engine == "False"
+
+
+def test_help_starts_fast() -> None:
 
     def cost(*command: str) -> float:
         def once() -> float:

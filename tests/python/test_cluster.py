@@ -17,12 +17,12 @@ from unittest.mock import MagicMock
 import pytest
 
 import shallows as sh
-from shallows.cluster import SILENT_S, Board, _pack_inputs, _Tasks, drive, run_far, run_on_ray
 from shallows.errors import NoSpaceError, ShallowsError
-from shallows.points import Point, plan
-from shallows.running import Source, override_texts
-from shallows.sharing import Ended, Share
-from shallows.sweeps import Outcome, choose_engine, run_points
+from shallows.runs.running import Source, override_texts
+from shallows.sweeps.cluster import SILENT_S, Board, _pack_inputs, _Tasks, drive, run_far, run_on_ray
+from shallows.sweeps.points import Outcome, Point, plan
+from shallows.sweeps.sharing import Ended, Share
+from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import contents, results
 
 try:
@@ -146,7 +146,7 @@ def test_without_space_points_that_run_on_a_cluster_go_on_to_their_end(
         def running(self) -> dict[int, dict[str, Any]]:
             return {}
 
-    monkeypatch.setattr("shallows.cluster._Tasks", Tasks)
+    monkeypatch.setattr("shallows.sweeps.cluster._Tasks", Tasks)
     said: list[tuple[str, Any]] = []
     drive(said.append, dict(enumerate(points)), None, "auto")
     assert ends == []
@@ -163,7 +163,7 @@ def test_an_input_that_cannot_be_read_fails_points_and_not_the_sweep(
     points[0].folder.parent.mkdir()
     share = Share(dict(enumerate(points)))
     tasks = _Tasks(no_ray, share, len(points))
-    monkeypatch.setattr("shallows.cluster.LARGEST_INPUT", 3)
+    monkeypatch.setattr("shallows.sweeps.cluster.LARGEST_INPUT", 3)
     tasks.hand_out()
     assert share.is_over
     failed = share.news()

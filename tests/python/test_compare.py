@@ -11,13 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 import shallows as sh
-from shallows import forest, intervals
-from shallows.comparison import Row
-from shallows.points import plan, write_index
-from shallows.running import Source
-from shallows.samples import Sample, Series
-from shallows.sweeps import choose_engine, run_points
-from shallows.verdicts import Metric, judge
+from shallows.comparison import intervals
+from shallows.comparison.comparison import Row
+from shallows.comparison.samples import Sample, Series
+from shallows.comparison.verdicts import Metric, judge
+from shallows.figures import forest
+from shallows.runs.running import Source
+from shallows.sweeps.points import plan, write_index
+from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import QUERIES, SMALL, Shell, seal
 
 SCHEMES = """

@@ -13,9 +13,10 @@ import pytest
 
 import shallows as sh
 from shallows.about import build
-from shallows.manifest import check
-from shallows.points import plan, runs_in
-from shallows.running import Source
+from shallows.runs.manifest import check
+from shallows.runs.running import Source
+from shallows.sweeps.points import Outcome, plan, runs_in
+from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import SMALL, SWEEP, Shell, contents
 
 CAPTURE = '[measure]\ncaptures = [{ ports = ["to-host"], name = "ports" }]'
@@ -110,7 +111,7 @@ def test_what_is_no_regular_file_is_damage_and_never_opened(one: Path) -> None:
     (one / "flows.parquet").unlink()
     os.mkfifo(one / "flows.parquet")
     # In a process of its own: to open the pipe would hang.
-    script = "import sys; from pathlib import Path; from shallows.manifest import unfit;"
+    script = "import sys; from pathlib import Path; from shallows.runs.manifest import unfit;"
     script += "print(unfit(Path(sys.argv[1]), verify=True))"
     said = subprocess.run(
         [sys.executable, "-c", script, one], capture_output=True, text=True, check=True, timeout=30
@@ -262,22 +263,22 @@ def test_a_merge_takes_the_copy_that_is_whole(shell: Shell, sweep: Path, tmp_pat
 def test_a_sweep_whose_folder_is_removed_under_way_fails(sweep: Path, tmp_path: Path) -> None:
     _, points = plan(Source.read(sweep), tmp_path / "out")
 
-    def remove(_running: object, outcomes: list[sh.sweeps.Outcome]) -> None:
+    def remove(_running: object, outcomes: list[Outcome]) -> None:
         if len(outcomes) == 2:
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
 
     with pytest.raises(sh.ShallowsError, match=r"out was removed while the sweep ran"):
-        sh.sweeps.run_points(points, sh.sweeps.choose_engine(jobs=1), remove)
+        run_points(points, choose_engine(jobs=1), remove)
 
 
 def test_a_point_that_is_removed_under_way_fails(sweep: Path, tmp_path: Path) -> None:
     _, points = plan(Source.read(sweep), tmp_path / "out")
     (tmp_path / "out").mkdir()
 
-    def remove(_running: object, outcomes: list[sh.sweeps.Outcome]) -> None:
+    def remove(_running: object, outcomes: list[Outcome]) -> None:
         if len(outcomes) == 8:
             shutil.rmtree(points[0].folder)
 
-    outcomes = sh.sweeps.run_points(points, sh.sweeps.choose_engine(), remove)
+    outcomes = run_points(points, choose_engine(), remove)
     assert [outcome.run is None for outcome in outcomes] == [True] + [False] * 7
     assert outcomes[0].error == f"{points[0].folder} was removed, or changed, while the sweep ran"

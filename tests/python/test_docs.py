@@ -9,9 +9,9 @@ import pytest
 
 import shallows
 from pages import ROOT, blocks
-from shallows.cli import FIGURES
-from shallows.points import plan
-from shallows.running import Source
+from shallows.figure_names import FIGURES
+from shallows.runs.running import Source
+from shallows.sweeps.points import plan
 
 
 def test_every_figure_has_a_command_and_a_small_picture_in_the_gallery() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pages import COMMAND_LANGUAGES, DATA_LANGUAGES, PAGES, ROOT, Block, blocks
-from shallows.cli import _parser
+from shallows.cli.parser import command_line as parser_of_all
 from shared import SHALLOWS
 
 # test_extend.py does what docs/extend.md says, with a copy of the sources.
@@ -81,7 +81,7 @@ def run(block: Block, folder: Path) -> None:
 @pytest.mark.parametrize("block", LEFT_OUT, ids=str)
 def test_commands_that_are_not_run_are_understood(block: Block) -> None:
     for command in block.commands:
-        assert _parser().parse_args(shlex.split(command)[1:]).command
+        assert parser_of_all().parse_args(shlex.split(command)[1:]).command
     pytest.skip(f"not run: {block}: {block.not_run}")
 
 

@@ -124,7 +124,7 @@ def programs(folder: Path) -> dict[str, str]:
             [ "$1" = build ]
             PYO3_BUILD_EXTENSION_MODULE=1 cargo build -p shallows-python
             cp "$CARGO_TARGET_DIR/debug/lib_core.so" python/shallows/_core.abi3.so""",
-        "shallows": f'PYTHONPATH={COPY}/python exec {shlex.quote(sys.executable)} -m shallows.cli "$@"',
+        "shallows": f'PYTHONPATH={COPY}/python exec {shlex.quote(sys.executable)} -m shallows "$@"',
     }
     for name, text in texts.items():
         program = folder / name

@@ -16,11 +16,14 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 import shallows as sh
-from shallows import cli, figures
-from shallows.figures import distributions, inputs, style, traces
-from shallows.points import plan
-from shallows.running import Source, execute
-from shallows.series import Series
+from shallows import figures
+from shallows.cli import main
+from shallows.figure_names import FIGURES
+from shallows.figures import distributions, style, traces
+from shallows.runs.running import Source, execute
+from shallows.runs.steps import Series
+from shallows.series import inputs
+from shallows.sweeps.points import plan
 
 GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
 
@@ -384,7 +387,7 @@ FIXTURES = {
 def every(request: pytest.FixtureRequest) -> dict[str, Figure]:
     """Each figure."""
     runs = {name: request.getfixturevalue(name) for name in FIXTURES.values()}
-    return {name: getattr(figures, name.replace("-", "_"))(runs[FIXTURES[name]]) for name in cli.FIGURES}
+    return {name: getattr(figures, name.replace("-", "_"))(runs[FIXTURES[name]]) for name in FIGURES}
 
 
 def test_every_figure_fits_a_column_without_overlaps(every: dict[str, Figure]) -> None:
@@ -571,7 +574,7 @@ def test_a_page_has_an_end(heavy: list[sh.Run]) -> None:
 
 def test_every_name_of_the_command_line_is_a_function() -> None:
     functions = {name for name in figures.__all__ if name not in {"STYLE", "save"}}
-    assert {name.replace("-", "_") for name in cli.FIGURES} == functions
+    assert {name.replace("-", "_") for name in FIGURES} == functions
 
 
 def test_the_command_draws_what_was_chosen(
@@ -589,12 +592,12 @@ def test_the_command_draws_what_was_chosen(
         "--out",
         str(tmp_path),
     ]
-    assert cli.main([*line, "--format", "svg", "--port", "switch0->host3"]) == 0
+    assert main([*line, "--format", "svg", "--port", "switch0->host3"]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/heat-map.svg\n"
     text = (tmp_path / "heat-map.svg").read_text()
     assert text.count("switch0-&gt;host3") == 3
     assert "K = 200 KB" in text
-    assert cli.main([*line, "--flow", "1"]) == 1
+    assert main([*line, "--flow", "1"]) == 1
     assert "heat-map has no flows to choose" in capsys.readouterr().err
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows import folder, process
+from shallows.about import build
 from shallows.errors import NoSpaceError, ShallowsError
+from shallows.runs import folder, process
+from shallows.runs.running import Source
 from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1
@@ -154,7 +156,7 @@ def test_a_full_disk_is_told_from_other_errors(error: OSError) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="not run: there is no /dev/full")
 def test_the_engine_says_that_a_disk_is_full(scenario: Path) -> None:
-    simulation = sh.running.Source.read(scenario).load().simulate(None)
+    simulation = Source.read(scenario).load().simulate(None)
     while '"done":false' in simulation.advance(100):
         pass
     with pytest.raises(OSError, match="No space left") as full:
@@ -175,7 +177,7 @@ def test_a_full_disk_ends_a_sweep_with_what_is_whole(shell: Shell, sweep: Path, 
     subprocess.run(["mount", "-o", "remount,size=10m", small_disk], check=True)
     again = shell("sweep", sweep, "--out", small_disk / "out")
     assert again.returncode == 0, again.stderr
-    if not sh.about.build()["dirty"]:
+    if not build()["dirty"]:
         assert f"8 points, {len(kept)} of them finished before" in again.stdout
 
 

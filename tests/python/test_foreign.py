@@ -17,7 +17,7 @@ from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import write
-from shallows.running import Source
+from shallows.runs.running import Source
 from shared import Shell
 
 FILES = ROOT / "experiments" / "foreign"

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from pages import ROOT
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.expected import FILE, read
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
-from shallows.running import Source
+from shallows.reproduction.expected import FILE, read
+from shallows.runs.running import Source
 from shared import SMALL
 
 LONG = int(os.environ.get("SHALLOWS_FUZZ", "0"))

@@ -7,7 +7,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
-from shallows.ideal import Fluid, completion_us, schedule, shares
+from shallows.series.ideal import Fluid, completion_us, schedule, shares
 from shared import SMALL
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows import tables
+from shallows.runs import tables
 from shared import Shell
 
 # A lone sender whose own card is the bottleneck, and, in TWO, two that share a small port.

@@ -10,7 +10,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
-from shallows.measures import measure
+from shallows.series.measures import measure
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 

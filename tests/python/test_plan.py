@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from shallows import estimate, memory
+from shallows.cli.sweeping import describe_sweep
 from shallows.errors import ShallowsError
-from shallows.estimate import Cost
-from shallows.points import Point, plan
-from shallows.running import Source
-from shallows.sweep_commands import describe_sweep
+from shallows.runs import memory
+from shallows.runs.running import Source
+from shallows.sweeps import estimate
+from shallows.sweeps.estimate import Cost
+from shallows.sweeps.points import Point, plan
 from shared import Shell
 
 

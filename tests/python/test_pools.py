@@ -6,7 +6,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
-from shallows.port_series import fullest_pool
+from shallows.series.backlogs import fullest_pool
 
 # Four hosts answer host 0 at once, and a trickle to host 1 goes through the same pool.
 SCENARIO = """

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from shallows.beside import beside, draw
 from shallows.errors import ShallowsError
-from shallows.expected import Claim, Experiment, Paper, read
-from shallows.judging import Check, Measured, judge, spread, worst
+from shallows.figures.beside import draw
+from shallows.reproduction.beside import beside
+from shallows.reproduction.expected import Claim, Experiment, Paper, read
+from shallows.reproduction.judging import Check, Measured, judge, spread, worst
 from shared import SMALL, Shell
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 import shallows as sh
-from shallows import demo, folder, reports, running, tables
+from shallows import reports
 from shallows.about import build
+from shallows.cli import demo
+from shallows.runs import folder, running, tables
 from shared import QUERIES, SMALL, write_run
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shallows as sh
-from shallows.series import Series
+from shallows.runs.steps import Series
 
 PORT = """
 [stop]

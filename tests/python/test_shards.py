@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows import claims, manifest
 from shallows.errors import ShallowsError
-from shallows.points import Shard, plan
-from shallows.running import Source
+from shallows.runs import claims, manifest
+from shallows.runs.running import Source
+from shallows.sweeps.points import Shard, plan
 from shared import SHALLOWS, Shell, contents, results, seal
 
 

@@ -19,14 +19,15 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from shallows import claims, folder, sharing
-from shallows.claims import Watch
-from shallows.errors import NoSpaceError, ShallowsError
-from shallows.local import run_point
-from shallows.points import Point, plan
-from shallows.process import Process, me
-from shallows.running import Source
-from shallows.sweeps import choose_engine, run_points
+from shallows.errors import ClaimLostError, NoSpaceError, ShallowsError
+from shallows.runs import claims, folder, running
+from shallows.runs.claims import Watch
+from shallows.runs.process import Process, me
+from shallows.runs.running import Source, execute
+from shallows.sweeps import sharing
+from shallows.sweeps.local import run_point
+from shallows.sweeps.points import Outcome, Point, plan
+from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import Shell, contents, results, wait_until
 
 NO_PROCESS = 2**31 - 1
@@ -37,7 +38,8 @@ ELSEWHERE = replace(me(), host="elsewhere", space="0" * 16)
 # Claims that are over soon, so that a test need not wait for a minute; and builds as if they were committed.
 SOON = """
 import sys
-from shallows import about, claims
+from shallows import about
+from shallows.runs import claims
 claims.RENEW_S, claims.EXPIRY_S = 0.1, 2.0
 build = {**about.build(), "dirty": False}
 about.build = lambda: build
@@ -204,8 +206,8 @@ def test_whoever_has_lost_a_claim_commits_nothing(scenario: Path, tmp_path: Path
             write_claim(path, replace(me(), number=NO_PROCESS))
             assert claims.take(final, Watch())
 
-    with pytest.raises(sh.errors.ClaimLostError, match="another process has taken it over"):
-        sh.running.execute(source, source.load(), final, take_over)
+    with pytest.raises(ClaimLostError, match="another process has taken it over"):
+        execute(source, source.load(), final, take_over)
     assert [path.name for path in tmp_path.glob("*one*")] == [".one.2.partial"]
 
 
@@ -253,12 +255,12 @@ def test_points_of_others_are_left_until_they_are_there_or_their_claims_over(
     renewed.append(left_behind(points[1].folder, ELSEWHERE))
     seen: list[int] = []
 
-    def watch(_running: object, outcomes: list[sh.sweeps.Outcome]) -> None:
+    def watch(_running: object, outcomes: list[Outcome]) -> None:
         seen.append(len(outcomes))
         if len(outcomes) == 7 and renewed:
             # All else is done. The other machine ends its point now, as a run does.
             path = renewed.pop()
-            done = sh.running.execute(points[1].source, points[1].source.load(), points[1].folder / "x")
+            done = execute(points[1].source, points[1].source.load(), points[1].folder / "x")
             done.path.rename(points[1].folder.with_name("done"))
             points[1].folder.rmdir()
             points[1].folder.with_name("done").rename(points[1].folder)
@@ -336,7 +338,7 @@ def test_a_point_that_finds_no_space_says_so(points: list[Point], monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sh.running, "write_manifest", full)
+    monkeypatch.setattr(running, "write_manifest", full)
     said: list[tuple[str, object]] = []
     claim = claims.take(points[0].folder, Watch())
     assert claim

@@ -16,7 +16,7 @@ import command_line
 import scenario_keys
 from pages import ROOT
 from shallows import _core
-from shallows.cli import _parser
+from shallows.cli.parser import command_line as parser_of_all
 
 SCHEMA: dict[str, Any] = json.loads(_core.schema())
 
@@ -89,8 +89,8 @@ def test_a_key_that_the_schema_does_not_describe_is_refused() -> None:
 
 
 def test_every_command_and_option_is_on_the_page() -> None:
-    page = command_line.page(_parser())
-    for name, parser in command_line.commands(_parser()).items():
+    page = command_line.page(parser_of_all())
+    for name, parser in command_line.commands(parser_of_all()).items():
         section = page.partition(f"## `{name}` {{")[2].partition("\n## ")[0]
         for action in parser._actions:
             if action.dest != "help":

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from interval_coverage import CHANGE, FASTER, MEAN, P99, Floats, draw, holds, sojourn_times
-from shallows import intervals
+from shallows.comparison import intervals
+from shallows.series import percentiles
 
 REPEATS = 500
 
@@ -98,8 +99,8 @@ def test_a_change_that_hardly_anything_is_known_of_has_no_upper_limit() -> None:
 
 def test_percentiles_are_nearest_rank() -> None:
     # Of 1 to 100 the 99th is 99, as in summary.json.
-    assert intervals.nearest_rank([np.arange(1.0, 101.0)], 0.99) == 99
-    assert intervals.nearest_rank([np.arange(1.0, 102.0)], 0.99) == 100
+    assert percentiles.nearest_rank([np.arange(1.0, 101.0)], 0.99) == 99
+    assert percentiles.nearest_rank([np.arange(1.0, 102.0)], 0.99) == 100
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import pytest
 
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.local import run_here
-from shallows.points import plan
-from shallows.running import Source
-from shallows.sweeps import run_points
-from shallows.sweeps import sweep as run_sweep
+from shallows.runs.running import Source
+from shallows.sweeps.local import run_here
+from shallows.sweeps.points import plan
+from shallows.sweeps.sweeps import run_points
+from shallows.sweeps.sweeps import sweep as run_sweep
 from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results
 
 

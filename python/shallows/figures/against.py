@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
-from shallows import tables
 from shallows.errors import ShallowsError
-from shallows.figures.inputs import Runs, as_list, groups, labels, table
-from shallows.results import Run, axis_name
+from shallows.runs import tables
+from shallows.runs.results import Run, axis_name
+from shallows.series.inputs import Runs, as_list, groups, labels, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

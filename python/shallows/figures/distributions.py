@@ -1,17 +1,16 @@
 """Figures of distributions: completion times, slowdowns, queues, round-trip times, starvation."""
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
-from shallows import tables
 from shallows.errors import ShallowsError
-from shallows.figures.inputs import Runs, as_list, groups, table
-from shallows.port_series import backlogs, busiest
-from shallows.quantity import parse_size, size
-from shallows.results import Run
-from shallows.series import Series
+from shallows.quantity import size
+from shallows.runs.results import Run
+from shallows.runs.steps import Series
+from shallows.series.backlogs import backlogs, busiest
+from shallows.series.completions import completed, size_bins, within
+from shallows.series.inputs import Runs, as_list, groups, table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -358,7 +357,7 @@ def shares(runs: Runs) -> "Figure":
     """
     import numpy as np
 
-    from shallows.flow_measures import acked_packets
+    from shallows.series.flow_measures import acked_packets
 
     runs = as_list(runs)
     every = {trace["every"] for run in runs for trace in run.scenario["measure"]["flow_traces"]}
@@ -389,33 +388,6 @@ def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequ
     plot.hist(values, bins, weights=weights, color="0.72", edgecolor="black", linewidth=0.5)
     plot.set_ylabel("flows (%)")
     style.name_panel(plot, name)
-
-
-def completed(runs: Iterable[Run]) -> "pl.DataFrame":
-    """Flows that are complete and counted, of several runs."""
-    import polars as pl
-
-    columns = ["size_bytes", "fct_us", "slowdown", "counted"]
-    flows = pl.concat([run.flows.select(columns) for run in runs])
-    return flows.filter((pl.col("counted") == 1) & pl.col("fct_us").is_not_null())
-
-
-def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
-    """Names of the size bins that occur, and the sizes between which they lie."""
-    edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
-    if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
-        raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
-    bounds = list(pairwise(edges))
-    names = max((tables.bins(run.summary)[1:] for run in runs), key=len)
-    return {name: (low or 0, high) for name, (low, high) in zip(names, bounds, strict=True)}
-
-
-def within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
-    """Flows above one size and up to another."""
-    import polars as pl
-
-    inside = pl.col("size_bytes") > low
-    return flows.filter(inside if high is None else inside & (pl.col("size_bytes") <= high))
 
 
 def _time_cdf(lines: "dict[str, pl.Series]", name: str, of: str) -> "Figure":

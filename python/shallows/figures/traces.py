@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
-from shallows.figures.inputs import Runs, as_list, choose_flows, groups, table
-from shallows.port_series import backlogs, busiest, fullest_pool, ports_of
-from shallows.results import Run
-from shallows.series import Series
+from shallows.runs.recorded import ports_of
+from shallows.runs.results import Run
+from shallows.runs.steps import Series
+from shallows.series.backlogs import backlogs, busiest, fullest_pool
+from shallows.series.flow_series import acked_bytes, end_us, windows
+from shallows.series.inputs import Runs, as_list, choose_flows, groups, table
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -88,10 +89,6 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[tuple[str, bool, 
     return shown
 
 
-def _end(run: Run) -> float:
-    return float(run.summary["simulated_s"]) * 1e6
-
-
 def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     """The backlog of every port over time, as shades: which ports are congested, when, and with which others.
 
@@ -125,7 +122,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     maps = []
     for label, run in _each(runs):
         rows = backlogs(run, chosen)
-        edges = np.linspace(0, _end(run), FIELDS + 1)
+        edges = np.linspace(0, end_us(run), FIELDS + 1)
         field = np.array([series.highest(edges) for series in rows.values()])
         maps.append((label, list(rows), field, float(edges[-1])))
     top = max(field.max() for _, _, field, _ in maps) or 1.0
@@ -184,23 +181,9 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     """
     shown = []
     for label, run in _each(as_list(runs)):
-        shown.append((label, windows(run, flows), _end(run)))
+        shown.append((label, windows(run, flows, MOST_LINES), end_us(run)))
     top = max(series.max() for _, lines, _ in shown for series in lines.values())
     return _draw_over_time(shown, "cwnd", style.size_unit([top]))
-
-
-def windows(run: Run, flows: Sequence[int] = (), most: int = MOST_LINES) -> dict[str, Series]:
-    """Congestion windows of these flows, or of the first that were traced."""
-    import polars as pl
-
-    traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
-    chosen = choose_flows(run, flows, traces["flow"])
-    lines = {}
-    for flow in chosen if flows else chosen[:most]:
-        one = traces.filter(pl.col("flow") == flow)
-        # Nothing is drawn before a flow begins, or after it has ended.
-        lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
-    return lines
 
 
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
@@ -237,10 +220,10 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     for label, run in _each(as_list(runs)):
         traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
         chosen = choose_flows(run, flows, traces["flow"])
-        edges = np.linspace(0, _end(run), GOODPUT_SLICES + 1)
+        edges = np.linspace(0, end_us(run), GOODPUT_SLICES + 1)
         rates = {}
         for flow in chosen:
-            acked = Series.read(_with_end(run, flow, traces), "value", _end(run), 0.0)
+            acked = Series.read(acked_bytes(run, flow, traces), "value", end_us(run), 0.0)
             rates[flow] = np.diff(acked.at(edges)) * 8 / np.diff(edges) / 1e3  # bits per µs: Gb/s over 1,000
         classes = dict(run.flows.select("flow", "class").iter_rows())
         lines = {}
@@ -253,28 +236,8 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
                 members = [rates[flow] for flow in chosen if classes[flow] == number]
                 lines[f"class {number}"] = np.sum(members, axis=0)
         drawn = {name: Series(edges, np.append(rate, rate[-1])) for name, rate in lines.items()}
-        shown.append((label, drawn, _end(run)))
+        shown.append((label, drawn, end_us(run)))
     return _draw_over_time(shown, "goodput", style.Unit("Gb/s", 1))
-
-
-def _with_end(run: Run, flow: int, traces: "pl.DataFrame") -> "pl.DataFrame":
-    """What a flow's trace says, and its last acknowledgement, which has no row there."""
-    import polars as pl
-
-    one = traces.filter(pl.col("flow") == flow).select("time_us", "value")
-    size, ended = run.flows.filter(pl.col("flow") == flow).select("size_bytes", "fct_sender_us").row(0)
-    if ended is None:
-        return one
-    last = pl.DataFrame({"time_us": [_flow_end(run, flow)], "value": [float(size)]})
-    return pl.concat([one, last])
-
-
-def _flow_end(run: Run, flow: int) -> float:
-    """When a flow's last acknowledgement came, or the end of the run."""
-    import polars as pl
-
-    arrival, took = run.flows.filter(pl.col("flow") == flow).select("arrival_us", "fct_sender_us").row(0)
-    return _end(run) if took is None else float(arrival) + float(took)
 
 
 def _each(runs: Sequence[Run]) -> list[tuple[str, Run]]:

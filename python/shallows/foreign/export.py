@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import LARGEST_LIST, read_text
 from shallows.errors import ShallowsError
-from shallows.folder import check_writable, write_whole
 from shallows.foreign import writing
-from shallows.results import Run
-from shallows.running import Source
+from shallows.runs.folder import check_writable, write_whole
+from shallows.runs.results import Run
+from shallows.runs.running import Source
 
 if TYPE_CHECKING:
     from shallows._core import Experiment

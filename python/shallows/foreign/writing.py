@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.folder import check_writable, write_whole
-from shallows.running import Source, toml_value
+from shallows.runs.folder import check_writable, write_whole
+from shallows.runs.running import Source, toml_value
 
 
 def rate(bits: int) -> str:

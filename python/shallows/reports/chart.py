@@ -14,7 +14,7 @@ from shallows.quantity import digits, finite
 if TYPE_CHECKING:
     import polars as pl
 
-    from shallows.series import Parts, Series
+    from shallows.runs.steps import Parts, Series
 
 MOST_POINTS = 20_000
 """Drawn on a page, all charts together."""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from shallows.manifest import is_run
-from shallows.points import missing_in, readable_in
 from shallows.reports.of_reproduction import CLAIMS, write_reproduction
 from shallows.reports.of_run import write_run
 from shallows.reports.of_sweep import write_sweep
-from shallows.results import Run
+from shallows.runs.manifest import is_run
+from shallows.runs.results import Run
+from shallows.sweeps.points import missing_in, readable_in
 
 
 def write(folder: Path, runs: Sequence[Run] | None = None) -> Path:

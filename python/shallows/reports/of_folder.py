@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 
-from shallows import progress, tables
 from shallows.errors import ShallowsError
-from shallows.manifest import finished_hash
-from shallows.points import INDEX, finished_in, missing_in, points_of
-from shallows.progress import Progress
 from shallows.quantity import count, duration
 from shallows.reports import of_reproduction, of_run, of_sweep
 from shallows.reports.chart import Chart
 from shallows.reports.found import holds_claims
 from shallows.reports.page import Block, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.results import Run, describe
+from shallows.runs import tables
+from shallows.runs.manifest import finished_hash
+from shallows.runs.results import Run, describe
+from shallows.sweeps import progress
+from shallows.sweeps.points import INDEX, finished_in, missing_in, points_of
+from shallows.sweeps.progress import Progress
 
 PATIENCE = 4
 """Charts that took long to draw are drawn anew only after so many times that time."""

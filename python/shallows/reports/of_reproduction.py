@@ -6,13 +6,13 @@ from typing import Any
 
 from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
-from shallows.folder import write_whole
-from shallows.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
-from shallows.manifest import PAGE
 from shallows.quantity import digits
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.page import Block, Cell, Section, chart, render
+from shallows.reproduction.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
+from shallows.runs.folder import write_whole
+from shallows.runs.manifest import PAGE
 
 CLAIMS = "claims*.json"
 """Of the whole paper, and of single figures that were asked for."""

@@ -7,24 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows import tables
 from shallows.bounded import read_text
+from shallows.comparison.verdicts import FEWEST_BEYOND, RANK
 from shallows.errors import ShallowsError
 from shallows.figures.style import size_unit, time_unit
-from shallows.folder import write_whole
-from shallows.manifest import PAGE
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.page import Block, Section, chart, render, table
-from shallows.results import DAMAGED, Run, describe
-from shallows.verdicts import FEWEST_BEYOND, RANK
+from shallows.runs import tables
+from shallows.runs.folder import write_whole
+from shallows.runs.manifest import PAGE
+from shallows.runs.results import DAMAGED, Run, describe
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shallows.series import Series
+    from shallows.runs.steps import Series
 
 Share = Callable[["Sequence[Series]"], charts.OverTime]
 """What lines over time get of a page."""
@@ -136,7 +136,7 @@ def _completion(run: Run, column: str) -> Chart | None:
     """Distributions of completion times or slowdowns, a line for each size of flows."""
     import polars as pl
 
-    from shallows.figures.distributions import size_bins, within
+    from shallows.series.completions import size_bins, within
 
     done = run.flows.filter((pl.col("counted") == 1) & pl.col(column).is_not_null())
     chosen = {name: within(done, *bounds)[column] for name, bounds in size_bins([run]).items()}
@@ -221,7 +221,7 @@ def _over_time(run: Run) -> list[Chart]:
 
 def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
     """Backlogs of the busiest ports, and of the fullest pool."""
-    from shallows.port_series import backlogs, busiest, fullest_pool
+    from shallows.series.backlogs import backlogs, busiest, fullest_pool
 
     if not has_queues(run):
         return {}, {}
@@ -234,7 +234,7 @@ def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
 
 def _windows(run: Run) -> "dict[str, Series]":
     """Congestion windows of the first flows that were traced."""
-    from shallows.figures.traces import windows
+    from shallows.series.flow_series import windows
 
     if run.flow_traces is None or run.flow_traces.is_empty():
         return {}
@@ -269,7 +269,7 @@ def _steps(
 
 def levels(run: Run, drawn: "dict[str, Series]", kind: str) -> list[tuple[str, float]]:
     """Thresholds of the markers at these ports or pools: where they begin, in bytes."""
-    from shallows.port_series import ports_of
+    from shallows.runs.recorded import ports_of
 
     kinds = ports_of(run)
     mine = {kinds.get(port) for port in drawn} if kind == "port" else None

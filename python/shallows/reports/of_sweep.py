@@ -5,24 +5,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows import comparison, tables
 from shallows.bounded import read_text
-from shallows.comparison_tables import changes, verdict_cells
+from shallows.comparison import comparison
+from shallows.comparison.comparison_tables import changes, verdict_cells
+from shallows.comparison.verdicts import INCLUDES_ZERO, Metric
 from shallows.errors import ShallowsError
-from shallows.folder import write_whole
-from shallows.manifest import PAGE
-from shallows.points import points_of
 from shallows.quantity import percent
 from shallows.reports import setup
 from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
 from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.results import DAMAGED, Run, describe
-from shallows.tables import NOTHING
-from shallows.verdicts import INCLUDES_ZERO, Metric
+from shallows.runs import tables
+from shallows.runs.folder import write_whole
+from shallows.runs.manifest import PAGE
+from shallows.runs.results import DAMAGED, Run, describe
+from shallows.runs.tables import NOTHING
+from shallows.sweeps.points import points_of
 
 if TYPE_CHECKING:
-    from shallows.comparison import Comparison, Row
+    from shallows.comparison.comparison import Comparison, Row
 
 MOST_COMPARED = 400
 """Runs of which verdicts are computed for a report: those of larger sweeps take minutes."""

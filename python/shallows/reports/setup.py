@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shallows.quantity import digits
-from shallows.results import Run
+from shallows.runs.results import Run
 
 ORDER = ["topology", "switch", "host", "tcp", "workload", "measure", "stop", "seed"]
 """Sections as a packet meets them."""

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from shallows import tables
+from shallows.comparison.verdicts import FEWEST_SEEDS
 from shallows.errors import ShallowsError
-from shallows.figures.inputs import labels
 from shallows.figures.style import Unit, size_unit, time_unit
-from shallows.judging import order, spread
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.of_run import CLOSE, has_queues, levels
-from shallows.results import Run, axis_name
-from shallows.verdicts import FEWEST_SEEDS
+from shallows.reproduction.judging import order, spread
+from shallows.runs import tables
+from shallows.runs.results import Run, axis_name
+from shallows.series.inputs import labels
 
 if TYPE_CHECKING:
-    from shallows.series import Series
+    from shallows.runs.steps import Series
 
 Value = Callable[[Run], "float | None"]
 
@@ -228,7 +228,7 @@ def _seeds_note(most: int) -> str:
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
     """Completion times by size of flows, seeds together; the point is chosen."""
-    from shallows.figures.distributions import completed, size_bins, within
+    from shallows.series.completions import completed, size_bins, within
 
     groups: dict[tuple[str, At], list[Run]] = {}
     for run in layout.runs:
@@ -338,7 +338,7 @@ class _Longest:
 
 def _busiest(run: Run) -> _Longest | None:
     """Found in tables that do not stay in memory: those of a sweep together may be too large."""
-    from shallows.port_series import backlogs, busiest
+    from shallows.series.backlogs import backlogs, busiest
 
     fresh = Run(run.path)
     try:

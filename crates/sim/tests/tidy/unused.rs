@@ -85,7 +85,7 @@ fn every_module_of_the_package_is_imported() {
                 .is_some_and(|rest| words(rest).any(|word| word == stem(path)))
         };
         let mut others = texts.iter().filter(|(other, _)| other != path);
-        stem(path) == "__init__"
+        ["__init__", "__main__"].contains(&stem(path))
             || others.any(|(_, text)| text.contains(&dotted(&place)) || text.lines().any(names_it))
     };
     complain(&modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>());

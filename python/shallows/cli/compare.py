@@ -1,0 +1,47 @@
+"""`shallows compare`."""
+
+import argparse
+import json
+from pathlib import Path
+
+from shallows import figures
+from shallows.cli.codes import OK
+from shallows.cli.console import console, print_notes, print_table
+from shallows.cli.folders import find_runs
+from shallows.comparison import comparison, comparison_tables
+from shallows.errors import ShallowsError
+from shallows.figures import forest
+from shallows.runs.folder import check_writable, write_whole
+
+
+def run(options: argparse.Namespace) -> int:
+    """`shallows compare`."""
+    if options.out is not None:
+        check_writable(Path(options.out))
+    if options.verify:
+        for run in find_runs(options.folders):
+            run.verify()
+    found = comparison.compare(
+        *options.folders,
+        baseline=options.baseline,
+        confidence=options.confidence,
+        cool_down=options.cool_down,
+    )
+    document = json.dumps(found.document(), ensure_ascii=False, indent=None if options.json else 2)
+    screen = console(stderr=options.json)
+    if options.json:
+        print(document)
+    else:
+        for table in comparison_tables.verdicts(found, everything=options.all):
+            print_table(table, screen)
+        screen.print()
+    print_notes(found.notes, screen)
+    if options.out is not None:
+        paths = [write_whole(Path(options.out) / "compare.json", document + "\n")]
+        try:
+            paths += figures.save(forest.draw(found), Path(options.out) / "compare")
+        except ShallowsError as error:
+            screen.print(f"no figure: {error.message}", soft_wrap=True)
+        for path in paths:
+            screen.print(str(path), soft_wrap=True)
+    return OK

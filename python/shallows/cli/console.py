@@ -1,0 +1,135 @@
+"""The terminal: tables, paragraphs and live progress.
+
+Results go to standard output, everything else to standard error.
+"""
+
+import sys
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from shallows.quantity import count, digits, duration
+from shallows.runs.tables import Table
+
+PLAIN_WIDTH = 120
+"""Columns where no terminal says how many there are."""
+
+LINE_EVERY_S = 5.0
+"""Without a terminal, progress is a line from time to time."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console as wide as the terminal, or wide enough for every table where there is none."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        stderr=stderr, highlight=False, soft_wrap=False, width=None if stream.isatty() else PLAIN_WIDTH
+    )
+
+
+def print_table(table: Table, to: Console) -> None:
+    """Print a table."""
+    drawn = RichTable(box=None, pad_edge=False, header_style="dim")
+    for index, column in enumerate(table.columns):
+        name = index < table.names
+        drawn.add_column(Text(column), justify="left" if name else "right", no_wrap=True)
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))
+    to.print(Text(f"\n{table.title}", style="bold"))
+    to.print(drawn)
+    if table.note:
+        to.print(Text(table.note), style="dim")
+
+
+def print_warnings(warnings: list[str], to: Console) -> None:
+    """Print what the reader of the results should know."""
+    for warning in warnings:
+        to.print(Text.assemble(("warning: ", "bold yellow"), warning))
+
+
+def print_problems(problems: list[dict[str, str]], to: Console) -> None:
+    """Print what was to be measured and was not."""
+    for problem in problems:
+        to.print(Text.assemble(("problem: ", "bold red"), problem["text"]))
+
+
+def print_notes(notes: Iterable[str], to: Console) -> None:
+    """Print what is worth knowing and no cause for concern."""
+    for note in notes:
+        to.print(Text.assemble(("note: ", "bold"), note))
+
+
+class Status:
+    """Live progress: a line that renews itself on a terminal, else a line every few seconds.
+
+    Lines come from `render`, which is called with nothing and returns text.
+    """
+
+    def __init__(self) -> None:
+        self.console = console(stderr=True)
+        self.live = (
+            Live(console=self.console, transient=True, auto_refresh=False) if sys.stderr.isatty() else None
+        )
+        self.last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self.live:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.live:
+            self.live.stop()
+
+    def show(self, live: str, line: str) -> None:
+        """Show the state: `live` on a terminal (may have several lines), `line` in a log."""
+        if self.live:
+            self.live.update(Text(live, no_wrap=True, overflow="ellipsis"), refresh=True)
+        elif time.monotonic() - self.last >= LINE_EVERY_S:
+            self.last = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+
+class RunStatus(Status):
+    """Progress of one run."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.start = time.monotonic()
+
+    def update(self, progress: dict[str, Any]) -> None:
+        """Show how far the run is."""
+        line = f"{self.name}: {describe_progress(progress, time.monotonic() - self.start)}"
+        self.show(f"{bar(progress['fraction'])} {line}", line)
+
+
+def describe_progress(progress: dict[str, Any], elapsed: float) -> str:
+    """Simulated time, speed and time left."""
+    fraction = progress["fraction"]
+    parts = [
+        f"{fraction * 100:3.0f} %",
+        f"{digits(progress['simulated_s'] * 1e3)} ms simulated",
+        f"{progress['flows_completed']:,} flows",
+        f"{count(progress['packet_hops'] / max(elapsed, 1e-9))} packet-hops/s",
+    ]
+    if 0 < fraction < 1:
+        parts.append(f"{duration(elapsed * (1 - fraction) / fraction)} left")
+    return ", ".join(parts)
+
+
+def bar(fraction: float, width: int = 24) -> str:
+    """A bar that is full at one.
+
+    >>> bar(0.5, 8)
+    '━━━━────'
+    """
+    full = round(min(max(fraction, 0.0), 1.0) * width)
+    return "━" * full + "─" * (width - full)

@@ -1,0 +1,17 @@
+"""Folders that a command is given."""
+
+from pathlib import Path
+
+from shallows.runs.results import Run
+from shallows.sweeps.points import runs_in
+
+
+def find_runs(folders: list[str]) -> list[Run]:
+    """The runs in these folders: each is a run's own, or holds runs.
+
+    Raises
+    ------
+    ShallowsError
+        If one of them is neither.
+    """
+    return [run for folder in folders for run in runs_in(Path(folder))]

@@ -1,0 +1,353 @@
+"""The command line: commands, options, and what they say of themselves.
+
+Each command has a module, whose `run` gets the options and returns the exit code. It is imported when
+the command runs, and with it the engine and the libraries for tables and figures: `--help` waits for none.
+"""
+
+import argparse
+
+from shallows.figure_names import FIGURES
+
+
+def command_line() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="shallows",
+        description="A laboratory for congestion control in shallow-buffered datacenter networks.",
+        epilog="`shallows COMMAND --help` explains a command. Try `shallows demo` first.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_sweeps(commands)
+    _add_report(commands)
+    _add_serve(commands)
+    _add_plot(commands)
+    _add_compare(commands)
+    _add_reproduce(commands)
+    _add_foreign(commands)
+    _add_small(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Only this asks the engine what it is."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from shallows.about import label
+
+        print(label())
+        parser.exit()
+
+
+def _add(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    module: str,
+    text: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
+    )
+    parser.set_defaults(command=module)
+    return parser
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scenario", metavar="SCENARIO.toml", help="the scenario file")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        type=_override,
+        metavar="KEY=VALUE",
+        help="a value that differs from the file's, such as tcp.congestion.kind=reno; may be repeated",
+    )
+
+
+def _override(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as workload.0.load=0.6")
+    return key.strip(), value.strip()
+
+
+def _natural(text: str) -> int:
+    from shallows.bounded import quoted, whole
+
+    if (number := whole(text)) is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number from 0 to 2^63 - 1")
+    return number
+
+
+def _seed(text: str) -> int:
+    """A whole number; the engine knows which of them are seeds."""
+    from shallows.bounded import quoted, whole
+
+    if (number := whole(text, most=10**30)) is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
+    return number
+
+
+def _positive(text: str) -> int:
+    number = _natural(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON document to standard output, and nothing else there",
+    )
+
+
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="read the files of finished runs, and compare their hashes; sizes are always checked",
+    )
+
+
+def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "run", "shallows.cli.run", "run a scenario and write its results into a folder")
+    _add_scenario(parser)
+    parser.add_argument(
+        "--seed", type=_seed, metavar="N", help="root of all random streams; default: the file's"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
+    parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    _add_verify(parser)
+    _add_json(parser)
+
+
+def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "sweep", "shallows.cli.sweep", "run every point of a scenario's [sweep] table, each once"
+    )
+    _add_points(parser)
+    parser.add_argument("--engine", choices=["local", "ray"], default="local", help="where points run")
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="of a Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
+    )
+    _add_verify(parser)
+    _add_json(parser)
+    parser = _add(
+        commands,
+        "plan",
+        "shallows.cli.plan",
+        "print the points of a sweep with the time and memory they need",
+    )
+    _add_points(parser)
+    _add_json(parser)
+    parser = _add(
+        commands, "merge", "shallows.cli.merge", "gather the points that shards of a sweep have run"
+    )
+    _add_scenario(parser)
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of a shard")
+    parser.add_argument("--out", metavar="DIR", help="folder for all points' folders; default: runs/NAME")
+    _add_verify(parser)
+
+
+def _add_points(parser: argparse.ArgumentParser) -> None:
+    _add_scenario(parser)
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder for the points' folders; default: runs/NAME")
+    parser.add_argument("--shard", metavar="I/N", help="only every N-th point, beginning with the I-th")
+
+
+def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands,
+        "report",
+        "shallows.cli.report",
+        "print finished results, and write them as a page: report.html",
+    )
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="of a run, a sweep, or a paper that was reproduced"
+    )
+    _add_verify(parser)
+
+
+def _add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "serve", "shallows.cli.serve", "show a folder in the browser, live while a sweep runs there"
+    )
+    parser.add_argument("folder", metavar="DIR", help="of a sweep, of several, or of a run")
+    parser.add_argument(
+        "--port", type=_port, default=8000, metavar="N", help="on 127.0.0.1; 0 for a free one; default: 8000"
+    )
+
+
+def _port(text: str) -> int:
+    if (number := _natural(text)) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: at most 65535")
+    return number
+
+
+def _add_plot(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "plot", "shallows.cli.plot", "draw a figure of finished runs, as PDF and PNG")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    lines = [f"  {name:14}{text}" for name, text in FIGURES.items()]
+    parser.epilog = "\n".join(["figures:", *lines, "", "docs/figures.md shows each of them."])
+    parser.add_argument("figure", choices=FIGURES, metavar="FIGURE", help="what to draw, see below")
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="a run's folder, or one that holds runs")
+    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the figure; default: here")
+    parser.add_argument(
+        "--format",
+        dest="formats",
+        action="append",
+        choices=["pdf", "svg", "png"],
+        help="may be repeated; default: pdf and png",
+    )
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        type=_override,
+        metavar="AXIS=VALUE",
+        help="of a sweep, only these runs, such as load=0.8 or scheme=DCTCP; may be repeated",
+    )
+    parser.add_argument(
+        "--port",
+        dest="ports",
+        action="append",
+        metavar="NAME",
+        help="a port or pool, a pattern such as 'switch0->*', or a kind such as to-host; may be repeated",
+    )
+    parser.add_argument(
+        "--flow",
+        dest="flows",
+        action="append",
+        type=_natural,
+        metavar="N",
+        help="a flow by its number; may be repeated",
+    )
+
+
+def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands,
+        "compare",
+        "shallows.cli.compare",
+        "say which scheme is better, as far as the seeds of its runs can tell",
+    )
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="a folder of runs for each scheme, or that of one sweep"
+    )
+    parser.add_argument("--baseline", metavar="NAME", help="the scheme to compare with; default: the first")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="P", help="of the intervals; default: 0.95"
+    )
+    parser.add_argument(
+        "--cool-down",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="of the time in which flows arrive: those at its end are left out; default: 0.05",
+    )
+    parser.add_argument("--all", action="store_true", help="every metric, not only the main ones")
+    parser.add_argument("--out", metavar="DIR", help="folder for compare.json and the figure; default: none")
+    _add_verify(parser)
+    _add_json(parser)
+
+
+def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "reproduce", "shallows.cli.reproduce", "run a paper's experiments and check what it claims"
+    )
+    parser.add_argument("paper", metavar="PAPER", help="its folder in experiments/, such as bcc")
+    parser.add_argument("figure", nargs="?", metavar="FIGURE", help="one figure or table; default: all")
+    parser.add_argument("--quick", action="store_true", help="a reduced run, which checks the orderings")
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of runs, figures and claims; default: runs/PAPER"
+    )
+    parser.add_argument("--experiments", metavar="DIR", help="folder of the papers; default: the checkout's")
+    _add_json(parser)
+
+
+def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = _add_formats(commands, "import", "make a scenario from another simulator's files")
+    hpcc = _add(
+        kinds,
+        "hpcc",
+        "shallows.cli.import_hpcc",
+        "make a scenario from HPCC's config.txt, topology.txt and flow.txt",
+    )
+    hpcc.add_argument("source", metavar="CONFIG", help="the configuration, or the folder that holds it")
+    hpcc.add_argument(
+        "--root",
+        metavar="DIR",
+        help="where the simulator is run, from which the paths in CONFIG are; "
+        "default: the folder of CONFIG or the one above",
+    )
+    htsim = _add(
+        kinds, "htsim", "shallows.cli.import_htsim", "make a scenario from htsim's connection matrix"
+    )
+    htsim.add_argument("source", metavar="FILE.cm", help="the connection matrix")
+    htsim.add_argument(
+        "--topo", dest="topology", metavar="FILE.topo", help="the fat tree; default: one switch"
+    )
+    htsim.add_argument(
+        "--start-unit",
+        choices=["ps", "us"],
+        help="of the starts: us for htsim_uec, ps for htsim's other programs; "
+        "default: us where only htsim_uec can be meant",
+    )
+    for parser in (hpcc, htsim):
+        parser.add_argument("-o", dest="out", required=True, metavar="SCENARIO.toml", help="what to write")
+        parser.add_argument(
+            "--ignore",
+            dest="ignored",
+            action="append",
+            default=[],
+            metavar="KEY",
+            help="do without what this key does; may be repeated",
+        )
+        parser.add_argument(
+            "--ignore-unmodelled",
+            dest="unmodelled",
+            action="store_true",
+            help="do without all that has no counterpart in a scenario; what that is, is listed",
+        )
+    kinds = _add_formats(commands, "export", "write another simulator's files from scenarios and runs")
+    export = _add(kinds, "hpcc", "shallows.cli.export_hpcc", "write HPCC's fct.txt, flow.txt or topology.txt")
+    export.add_argument("source", metavar="SOURCE", help="a run's folder, or a scenario file")
+    export.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
+    export.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
+    export.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
+    for parser in (hpcc, htsim, export):
+        parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def _add_formats(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str
+) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    return parser.add_subparsers(title="formats", metavar="FORMAT", required=True)
+
+
+def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(commands, "demo", "shallows.cli.demo", "answer a small question within ten seconds")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="the single-switch experiment of the BCC paper instead (three minutes on two cores)",
+    )
+    parser.add_argument(
+        "--out", default="runs/demo", metavar="DIR", help="folder of the results; default: runs/demo"
+    )
+    _add(commands, "doctor", "shallows.cli.doctor", "say what this machine can do and what is missing")
+    _add(commands, "schema", "shallows.cli.schema", "print the JSON Schema of a scenario file")

@@ -1,0 +1,27 @@
+"""What several commands print."""
+
+from typing import TYPE_CHECKING
+
+from shallows.cli.console import print_notes, print_problems, print_table, print_warnings
+from shallows.runs import tables
+from shallows.runs.results import Run
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_results(finished: Run, screen: "Console", before: set[str] | None = None) -> None:
+    """The tables at the end of a run, its problems and warnings, and its cost."""
+    summary = finished.summary
+    print_table(tables.completion(summary), screen)
+    print_table(tables.network(summary), screen)
+    if places := tables.ports(summary):
+        print_table(places, screen)
+    for table in (tables.queries(summary), tables.markers(summary), tables.pings(summary)):
+        if table:
+            print_table(table, screen)
+    screen.print()
+    print_problems(finished.problems, screen)
+    print_warnings([warning for warning in summary["warnings"] if warning not in (before or set())], screen)
+    print_notes(summary.get("observations", []), screen)
+    screen.print(tables.engine(summary), style="dim")

@@ -1,0 +1,64 @@
+"""`shallows report`."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from shallows import reports
+from shallows.cli.codes import FAILED, OK
+from shallows.cli.console import console, print_table
+from shallows.cli.printing import print_results
+from shallows.errors import ShallowsError
+from shallows.runs import tables
+from shallows.runs.manifest import unfit
+from shallows.runs.results import Run
+from shallows.sweeps.points import INDEX, inside_sweep, missing_in, readable_in
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def run(options: argparse.Namespace) -> int:
+    """`shallows report`."""
+    screen = console()
+    is_sound = True
+    for folder in map(Path, options.folders):
+        if reports.holds_claims(folder):
+            runs, problems = None, _problems_inside(folder, verify=options.verify)
+        else:
+            runs, problems = readable_in(folder, verify=options.verify)
+            if not runs:
+                raise problems[0]
+            _print_tables(runs, folder, screen)
+        screen.print(f"report: {reports.write(folder, runs)}", soft_wrap=True)
+        for point in missing_in(folder, runs):
+            print(f"missing: {point}", file=sys.stderr)
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        is_sound = is_sound and not problems
+    return OK if is_sound else FAILED
+
+
+def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
+    """Why runs cannot be read that are in sweeps inside a folder."""
+    runs = [run for index in sorted(folder.glob(f"*/{INDEX}")) for run in inside_sweep(index.parent)]
+    return [problem for run in runs if (problem := unfit(run, verify=verify))]
+
+
+def _print_tables(runs: list[Run], folder: Path, screen: "Console") -> None:
+    """Those of a run, or of a sweep."""
+    first = runs[0]
+    if first.path != folder:
+        screen.print(
+            f"[bold]{escape(first.summary['name'])}[/bold]  {len(runs)} runs  {escape(str(folder))}",
+            soft_wrap=True,
+        )
+        print_table(tables.points(runs), screen)
+        return
+    name, seed = escape(first.summary["name"]), first.summary["seed"]
+    screen.print(f"[bold]{name}[/bold]  seed {seed}  {escape(str(folder))}", soft_wrap=True)
+    print_table(tables.marking_curves(first.summary["marking_curves"]), screen)
+    print_results(first, screen)

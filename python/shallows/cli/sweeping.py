@@ -1,0 +1,120 @@
+"""What the commands of sweeps share: their points, and running them with a live view."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from shallows.cli.console import Status, bar
+from shallows.quantity import count, duration
+from shallows.runs.folder import check_writable
+from shallows.runs.manifest import MANIFEST
+from shallows.runs.results import Run, describe
+from shallows.runs.running import Source
+from shallows.sweeps import estimate
+from shallows.sweeps.points import Outcome, Point, Shard, plan, write_index
+from shallows.sweeps.sweeps import Engine, run_points
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def read_source(options: argparse.Namespace) -> Source:
+    """The scenario of a sweep, with what is asked to be different."""
+    return Source.read(options.scenario, tuple(options.overrides))
+
+
+def read_points(
+    options: argparse.Namespace, *, verify: bool = False
+) -> tuple[Path, list[Point], list[Point]]:
+    """The folder of a sweep, its points, and those that are asked for."""
+    shard = Shard.parse(options.shard) if options.shard else Shard(1, 1)
+    out = Path(options.out) if options.out else None
+    parent, points = plan(read_source(options), out, verify=verify)
+    return parent, points, shard.of(points)
+
+
+def run_sweep(
+    parent: Path, points: list[Point], engine: Engine, screen: "Console", mine: list[Point] | None = None
+) -> list[Outcome]:
+    """Run the points of a sweep, or some of them, with a live view, and say which failed."""
+    mine = points if mine is None else mine
+    costs = estimate.from_finished(mine)
+    of = f" of {len(points)}" if len(mine) < len(points) else ""
+    needs = estimate.add_up(mine, costs, None)
+    line = f"{len(mine)}{of} points, {needs}"
+    screen.print(f"[bold]{escape(parent.name)}[/bold]  {escape(line)}", soft_wrap=True)
+    if not needs.finished and (others := _others(parent, points)):
+        of_whom = "of other settings, or of another build of the engine; they stay"
+        screen.print(f"{others} other runs are in {parent}: {of_whom}", soft_wrap=True, highlight=False)
+    check_writable(parent)
+    for point in mine:
+        if point.damage:
+            print(f"{point.damage.message}: it is run again", file=sys.stderr)
+    write_index(parent, points)
+    with SweepStatus(len(mine)) as status:
+        outcomes = run_points(mine, engine, status.update)
+    for outcome in outcomes:
+        if outcome.error:
+            print(f"failed: {describe(outcome.point.source.labels)}: {outcome.error}", file=sys.stderr)
+    _say_what_is_empty([outcome.run for outcome in outcomes if outcome.run])
+    return outcomes
+
+
+def _others(parent: Path, points: Sequence[Point]) -> int:
+    """How many runs are in a sweep's folder that are none of its points."""
+    ours = {point.folder.name for point in points}
+    return sum(path.parent.name not in ours for path in parent.glob(f"*/{MANIFEST}"))
+
+
+def _say_what_is_empty(runs: Sequence[Run]) -> None:
+    """Points with problems, by their labels, and how many measured nothing."""
+    for run in runs:
+        if run.problems:
+            texts = "; ".join(problem["text"] for problem in run.problems)
+            print(f"problem: {describe(run.labels)}: {texts}", file=sys.stderr)
+    if empty := sum(run.measured_nothing for run in runs):
+        print(
+            f"{empty} of {len(runs)} points measured nothing\n"
+            "  they are finished and are not run again: change the scenario so that they measure something",
+            file=sys.stderr,
+        )
+
+
+class SweepStatus(Status):
+    """Progress of a sweep."""
+
+    def __init__(self, points: int) -> None:
+        super().__init__()
+        self.points = points
+        self.start = time.monotonic()
+
+    def update(self, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome]) -> None:
+        """Show how far the sweep is: points that are done, and those that run."""
+        elapsed = time.monotonic() - self.start
+        line = describe_sweep(self.points, running, outcomes, elapsed)
+        done = len(outcomes) + sum(progress["fraction"] for progress in running.values())
+        bars = [f"  {bar(progress['fraction'], 16)} point {index + 1}" for index, progress in running.items()]
+        self.show("\n".join([f"{bar(done / self.points)} {line}", *bars]), line)
+
+
+def describe_sweep(
+    points: int, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome], elapsed: float
+) -> str:
+    """Points that are done, failed and running, speed, and time left, in words."""
+    failed = sum(outcome.run is None for outcome in outcomes)
+    ran = [outcome.run for outcome in outcomes if outcome.run and not outcome.reused]
+    hops = sum(run.summary["engine"]["packet_hops"] for run in ran)
+    hops += sum(progress["packet_hops"] for progress in running.values())
+    parts = [f"{len(outcomes) - failed} of {points} points done"]
+    parts += [f"{failed} failed"] if failed else []
+    parts += [f"{len(running)} running", f"{count(hops / max(elapsed, 1e-9))} packet-hops/s"]
+    worked = len(ran) + failed + sum(progress["fraction"] for progress in running.values())
+    left = points - len(outcomes) + len(ran) + failed - worked
+    if worked > 0.05:
+        parts.append(f"{duration(elapsed * left / worked)} left")
+    return ", ".join(parts)

@@ -1,0 +1,235 @@
+"""Confidence intervals for observations that depend on each other.
+
+The flows of one run share queues, so that a thousand of them say far less than a thousand independent ones
+would. What is independent is a run with another seed, and nearly so a long stretch of a run. These functions
+are handed the observations in such *groups* and measure the spread between groups only: never that of single
+flows. docs/statistics.md explains the formulas and shows how often the intervals hold what they promise.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shallows.series.percentiles import nearest_rank
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shallows.series.percentiles import Groups
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and the limits between which the true value lies with the confidence asked for.
+
+    A limit is infinite where the observations do not bound it.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+
+def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
+    """The mean over groups, each of which counts the same.
+
+    Parameters
+    ----------
+    groups
+        Two arrays or more, shape (n,) each, none empty.
+    confidence
+        Share of such intervals that shall hold the true mean.
+    """
+    by_group = means(groups)
+    estimate, half = float(by_group.mean()), _half_width(by_group, confidence)
+    return Interval(estimate, estimate - half, estimate + half)
+
+
+def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -> Interval:
+    """The nearest-rank percentile of all groups together.
+
+    Groups of a hundred observations have no 99th percentile worth the name, but they do have a share above
+    that of all groups together. The spread of these shares says between which ranks the true percentile lies
+    (Woodruff, JASA 1952), also where the distribution has a gap, as between flows with and without a timeout.
+
+    Parameters
+    ----------
+    groups
+        Two arrays or more, shape (n,) each, none empty and of about the same length.
+    rank
+        Which percentile, as a share.
+    confidence
+        Share of such intervals that shall hold the true percentile.
+    """
+    import numpy as np
+
+    estimate = nearest_rank(groups, rank)
+    # Of observations that equal the percentile, as many are taken for above it as make the shares add up.
+    above, equal = (
+        np.array([np.mean(test(group, estimate)) for group in groups]) for test in (np.greater, np.equal)
+    )
+    half = _half_width(above + equal * (1 - rank - above.mean()) / equal.mean(), confidence)
+    low = nearest_rank(groups, rank - half) if rank > half else -math.inf
+    high = nearest_rank(groups, rank + half) if rank + half < 1 else math.inf
+    return Interval(estimate, low, high)
+
+
+def mean_difference(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
+    """By how much the mean of `other` exceeds that of the baseline; their groups are pairs."""
+    differences = means(other) - means(baseline)
+    estimate, half = float(differences.mean()), _half_width(differences, confidence)
+    return Interval(estimate, estimate - half, estimate + half)
+
+
+def mean_change(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
+    """The mean of `other` over that of the baseline, less one; their groups are pairs.
+
+    All observations are zero or more, and not all of one side are zero.
+    """
+    mine, theirs = means(other), means(baseline)
+    # The logarithm of a ratio of means moves, to first order, by the difference of their relative deviations.
+    deviations = mine / mine.mean() - theirs / theirs.mean()
+    ratio, half = math.log(mine.mean() / theirs.mean()), _half_width(deviations, confidence)
+    return _change(ratio, half, half)
+
+
+def percentile_change(
+    baseline: "Groups", other: "Groups", rank: float = 0.99, confidence: float = 0.95
+) -> Interval:
+    """The percentile of `other` over that of the baseline, less one; their groups are pairs.
+
+    The limits are the outermost ratios that a test does not reject. Were the true ratio r, the baseline's
+    values times r would have the same percentile as the other's; so both sides would have the same share
+    above that of all of them together, but for what varies between the pairs. Where the pairs agree closely
+    and few flows are near the percentile, that is too narrow; where groups are short or the distribution has
+    a gap, Student's interval of the pairs' own ratios is. The wider of the two counts, on each side.
+
+    All observations are positive.
+    """
+    import numpy as np
+
+    ratio = math.log(nearest_rank(other, rank) / nearest_rank(baseline, rank))
+    own = [
+        math.log(nearest_rank([mine], rank) / nearest_rank([theirs], rank))
+        for theirs, mine in zip(baseline, other, strict=True)
+    ]
+    half = _half_width(np.array(own), confidence, around=ratio)
+    tails = _Tails(baseline, other, rank, confidence)
+    return _change(ratio, max(half, tails.reach(ratio, -1)), max(half, tails.reach(ratio, 1)))
+
+
+class _Tails:
+    """The largest values of two sides: all that a test of the ratio of their high percentiles looks at."""
+
+    def __init__(self, baseline: "Groups", other: "Groups", rank: float, confidence: float) -> None:
+        import numpy as np
+
+        self.sizes = [np.array([group.size for group in side]) for side in (baseline, other)]
+        self.above = math.floor(round((1 - rank) * sum(int(sizes.sum()) for sizes in self.sizes), 9))
+        self.values, self.group = zip(
+            *(_largest(side, self.above + 1) for side in (baseline, other)), strict=True
+        )
+        self.confidence = confidence
+
+    def accepts(self, log_ratio: float) -> bool:
+        """Whether the pairs are what they could be if this were the true ratio."""
+        import numpy as np
+
+        values = self.values[0] * math.exp(log_ratio), self.values[1]
+        together = np.concatenate(values)
+        threshold = np.partition(together, together.size - 1 - self.above)[together.size - 1 - self.above]
+        theirs, mine = (
+            np.bincount(group[side > threshold], minlength=sizes.size) / sizes
+            for side, group, sizes in zip(values, self.group, self.sizes, strict=True)
+        )
+        differences = mine - theirs
+        return abs(float(differences.mean())) <= _half_width(differences, self.confidence)
+
+    def reach(self, log_ratio: float, direction: int) -> float:
+        """Distance from a ratio that is accepted to the limit of those that are, in this direction."""
+        near, far = 0.0, PRECISION
+        while self.accepts(log_ratio + direction * far):
+            near, far = far, 2 * far
+            if far > FARTHEST:
+                return math.inf
+        while far - near > PRECISION:
+            middle = (near + far) / 2
+            near, far = (middle, far) if self.accepts(log_ratio + direction * middle) else (near, middle)
+        return far
+
+
+PRECISION = 1e-5
+"""To which limits of a change of percentiles are found, as logarithm of a ratio."""
+
+FARTHEST = math.log(1e6)
+"""Logarithm of a ratio beyond which a limit counts as none."""
+
+
+def _largest(groups: "Groups", count: int) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
+    """The largest values of all groups together, and which group each is from."""
+    import numpy as np
+
+    values = np.concatenate(groups)
+    group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
+    chosen = np.argpartition(values, -count)[-count:] if count < values.size else np.arange(values.size)
+    return values[chosen], group[chosen]
+
+
+def _change(log_ratio: float, down: float, up: float) -> Interval:
+    # Beyond e^700 a double holds nothing.
+    high = math.expm1(log_ratio + up) if log_ratio + up < 700 else math.inf
+    return Interval(math.expm1(log_ratio), math.expm1(log_ratio - down), high)
+
+
+def means(groups: "Groups") -> "NDArray[np.float64]":
+    """The mean of each group."""
+    import numpy as np
+
+    return np.array([group.mean() for group in groups])
+
+
+def _half_width(values: "NDArray[np.float64]", confidence: float, around: float | None = None) -> float:
+    """Student's interval: half its width, for the mean of independent values or another centre."""
+    centre = values.mean() if around is None else around
+    deviation = math.sqrt(float(((values - centre) ** 2).sum()) / (values.size - 1))
+    return student_t((1 + confidence) / 2, values.size - 1) * deviation / math.sqrt(values.size)
+
+
+def is_dependent(stretches: "NDArray[np.float64]") -> bool:
+    """Whether values that follow each other resemble each other more than chance allows.
+
+    Chance: one in twenty, as the first autocorrelation of n independent values has deviation 1/sqrt(n).
+
+    Parameters
+    ----------
+    stretches
+        Values in order of time, shape (runs, blocks).
+    """
+    centred = stretches - stretches.mean()
+    total, successive = float((centred**2).sum()), float((centred[:, :-1] * centred[:, 1:]).sum())
+    return total > 0 and successive / total > 1.645 / math.sqrt(stretches.size)
+
+
+def student_t(probability: float, degrees: int) -> float:
+    """Quantile of Student's t distribution, for probabilities above one half.
+
+    >>> round(student_t(0.975, 4), 3), round(student_t(0.975, 9), 3), round(student_t(0.995, 1), 2)
+    (2.776, 2.262, 63.66)
+    """
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _two_sided(middle, degrees) < 2 * probability - 1 else (low, middle)
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def _two_sided(angle: float, degrees: int) -> float:
+    """P(|T| <= t) for tan(angle) = t / sqrt(degrees) (Abramowitz and Stegun 26.7.3, 26.7.4)."""
+    odd, square = degrees % 2, math.cos(angle) ** 2
+    term = math.cos(angle) if odd else 1.0
+    total = term if degrees > 1 else 0.0
+    for factor in range(2 if odd else 1, degrees - 2, 2):
+        term *= square * factor / (factor + 1)
+        total += term
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total

@@ -1,0 +1,173 @@
+"""What one run contributes to a comparison: its completion times in order of arrival, and its totals."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shallows.errors import ShallowsError
+from shallows.quantity import parse_size
+from shallows.runs.results import Run
+from shallows.runs.tables import bins
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+FLOWS = {
+    "query": "Int64",
+    "source": "Int64",
+    "destination": "Int64",
+    "size_bytes": "Int64",
+    "arrival_us": "Float64",
+    "fct_us": "Float64",
+    "ideal_us": "Float64",
+    "timeouts": "Int64",
+    "counted": "Int64",
+}
+"""Columns of flows.parquet that a comparison reads, and their types."""
+
+QUERIES = {
+    "workload": "Int64",
+    "query": "Int64",
+    "client": "Int64",
+    "start_us": "Float64",
+    "completion_us": "Float64",
+    "counted": "Int64",
+}
+"""Likewise of queries.parquet."""
+
+TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
+"""What is known of a whole run only."""
+
+SUMMARY = {"fct_us": dict, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
+"""Likewise of summary.json."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Observations in order of arrival; `incomplete` of them are lower limits."""
+
+    values: "NDArray[np.float64]"
+    incomplete: int = 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The flows and queries of a run that arrived between its warm-up and its cool-down, and its totals."""
+
+    series: dict[str, Series]
+    totals: dict[str, float]
+    work: "tuple[pl.DataFrame, ...]"
+    """What was asked of the network, whenever it arrived."""
+
+    def met_the_same(self, other: "Sample") -> bool:
+        """Whether another run met the same flows and queries at the same times."""
+        return len(self.work) == len(other.work) and all(
+            mine.equals(theirs) for mine, theirs in zip(self.work, other.work, strict=True)
+        )
+
+
+def read(run: Run, cool_down: float) -> Sample:
+    """The sample of a finished run.
+
+    Late flows meet a network that empties, and when a run stops at a given time only the short ones among
+    them complete. So flows that arrived in the last part of the time in which flows arrived are left out. Of
+    what is not complete even so, the time that it has been under way is a lower limit, and stands for it.
+
+    Parameters
+    ----------
+    run
+        A finished run. None of its tables stays in memory: those of a sweep together may be too large.
+    cool_down
+        The last part, as a share.
+
+    Raises
+    ------
+    ShallowsError
+        If its files are not what this version writes.
+    """
+    run = Run(run.path)
+    if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
+        raise _outdated(run, "summary.json", missing[0])
+    end_us = 1e6 * float(run.summary["simulated_s"])
+    flows = _columns(run, "flows.parquet", run.flows, FLOWS)
+    series = _flow_series(run, flows, end_us, cool_down)
+    if run.queries is None:
+        asked, queries = flows, None
+    else:
+        queries = _columns(run, "queries.parquet", run.queries, QUERIES)
+        measured = _measured(queries, "start_us", "completion_us", end_us, cool_down)
+        series["query_us.all"] = _series(measured, "time")
+        # When an answer leaves depends on the network; when it is asked for does not, in an open loop.
+        asked = flows.filter(flows["query"].is_null())
+    work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
+    if queries is not None:
+        work.append(queries.select("workload", "query", "client", "start_us"))
+    totals = {name: float(run.summary[name]) for name in TOTALS}
+    return Sample(series, totals, tuple(work))
+
+
+def _flow_series(run: Run, flows: "pl.DataFrame", end_us: float, cool_down: float) -> dict[str, Series]:
+    # Flows without end have no completion time.
+    sized = flows.filter(flows["size_bytes"].is_not_null())
+    measured = _measured(sized, "arrival_us", "fct_us", end_us, cool_down)
+    # The ideal time is known of complete flows only. No flow is faster, so that one is a lower limit.
+    measured = measured.with_columns(slowdown=(measured["time"] / measured["ideal_us"]).fill_null(1.0))
+    series = {}
+    for name, chosen in _by_size(run, measured).items():
+        series[f"fct_us.{name}"] = _series(chosen, "time")
+        series[f"slowdown.{name}"] = _series(chosen, "slowdown")
+    return series | {"timeouts_per_flow": _series(measured, "timeouts")}
+
+
+def _by_size(run: Run, flows: "pl.DataFrame") -> "dict[str, pl.DataFrame]":
+    names = bins(run.summary)[1:]
+    edges = [parse_size(edge) for edge in run.scenario["measure"]["bins"]]
+    ranges = zip(names, [0, *edges], [*edges, 1 << 62], strict=True)
+    chosen = {
+        name: flows.filter(flows["size_bytes"].is_between(low, high, closed="right"))
+        for name, low, high in ranges
+    }
+    # A size that all flows have says nothing of its own.
+    return {"all": flows} | {name: some for name, some in chosen.items() if 0 < some.height < flows.height}
+
+
+def _measured(
+    table: "pl.DataFrame", start: str, time: str, end_us: float, cool_down: float
+) -> "pl.DataFrame":
+    """Rows after the warm-up and before the cool-down, in order of arrival, each with a `time`."""
+    import polars as pl
+
+    counted = table.filter(pl.col("counted") == 1).sort(start, maintain_order=True)
+    last = pl.col(start).max()
+    kept = counted.filter(pl.col(start) <= last - cool_down * (last - pl.col(start).min()))
+    under_way = end_us - pl.col(start)
+    return kept.with_columns(time=pl.col(time).fill_null(under_way), incomplete=pl.col(time).is_null())
+
+
+def _series(table: "pl.DataFrame", column: str) -> Series:
+    import polars as pl
+
+    return Series(table[column].cast(pl.Float64).to_numpy(), int(table["incomplete"].sum()))
+
+
+def _columns(run: Run, name: str, table: "pl.DataFrame", columns: dict[str, str]) -> "pl.DataFrame":
+    import polars as pl
+
+    for column, kind in columns.items():
+        if column not in table.columns:
+            raise _outdated(run, name, column)
+        if str(table.schema[column]) not in {kind, "Null"}:
+            raise ShallowsError(
+                f"{run.path / name}: column {column} holds {table.schema[column]}, not {kind}",
+                "it is not what Shallows wrote: run its scenario again",
+            )
+    return table.select(pl.col(column) for column in columns)
+
+
+def _outdated(run: Run, name: str, missing: str) -> ShallowsError:
+    made_by = run.environment.get("version", "unknown")
+    return ShallowsError(
+        f"{run.path / name} has no {missing}: version {made_by} wrote it, or another program",
+        "run its scenario again with this version",
+    )

@@ -1,0 +1,210 @@
+"""The verdict on one metric of two schemes: better, worse, or that it cannot be told."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from shallows.comparison import intervals
+from shallows.comparison.intervals import Interval
+from shallows.comparison.samples import TOTALS, Sample
+from shallows.series.percentiles import nearest_rank
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shallows.series.percentiles import Groups
+
+FEWEST_SEEDS = 3
+"""With fewer, chance and difference look alike."""
+
+SEEDS_ALONE = 5
+"""From here on the spread between seeds is known well enough; with fewer, runs are cut into blocks."""
+
+BLOCKS = (20, 10)
+"""Blocks of all seeds together, at least (Schmeiser, Oper. Res. 1982: 10 to 30); fewer if so many depend."""
+
+FEWEST_FLOWS = 10
+"""In a group, for its mean."""
+
+FEWEST_BEYOND = 20
+"""Flows above a percentile, all groups together."""
+
+RANK = 0.99
+
+INCLUDES_ZERO = "the interval holds 0"
+"""Why most changes cannot be told: they may as well be none."""
+
+Verdict = Literal["better", "worse", "cannot tell"]
+Pairs = Sequence[tuple[Sample, Sample]]
+"""The baseline's and the other scheme's sample of each seed."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is compared, called as in `summary.json`: `fct_us.small.p99`."""
+
+    name: str
+
+    @property
+    def series(self) -> str:
+        """The observations that it summarises."""
+        return self.name.rpartition(".")[0] if self.name.endswith((".mean", ".p99")) else self.name
+
+    @property
+    def is_percentile(self) -> bool:
+        """Whether it is the 99th percentile of its observations, not their mean."""
+        return self.name.endswith(".p99")
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is known of a whole run only."""
+        return self.name in TOTALS
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether it is a share of packets."""
+        return self.name.startswith("loss_rate")
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether two values are compared by their ratio: not where zero is a usual value."""
+        return not self.is_loss and self.name != "timeouts_per_flow"
+
+    @property
+    def title(self) -> str:
+        """What it is called in tables and figures."""
+        what, _, rest = self.name.partition(".")
+        name = {
+            "fct_us": "FCT",
+            "query_us": "query time",
+            "goodput_gbps": "goodput",
+            "loss_rate_in_switches": "loss in switches",
+            "loss_rate_in_cards": "loss in hosts' cards",
+        }
+        which = [] if what == "query_us" else [part.replace("_", " ") for part in rest.split(".")[:-1]]
+        return " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
+
+    @property
+    def is_better_high(self) -> bool:
+        """Whether more is better."""
+        return self.name == "goodput_gbps"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and what it rests on."""
+
+    baseline_value: float | None = None
+    value: float | None = None
+    change: Interval | None = None
+    """By `intervals.mean_change` and its like; of metrics that are not relative, the difference."""
+    groups: str = ""
+    verdict: Verdict = "cannot tell"
+    reason: str = ""
+    """Why it cannot be told."""
+
+
+def judge(metric: Metric, pairs: Pairs, confidence: float) -> Judgement:
+    """Judge one metric.
+
+    The interval of the change, over seeds or over blocks of time, decides; and of flows that are not complete
+    only a lower limit is known, so that no verdict may rest on their being fast.
+    """
+    theirs: Groups
+    mine: Groups
+    theirs, mine = ([_values(metric, pair[side]) for pair in pairs] for side in (0, 1))
+    count = min(sum(group.size for group in side) for side in (theirs, mine))
+    if not all(group.size for group in (*theirs, *mine)):
+        return Judgement(reason="no such flows in some runs")
+    values = _estimate(metric, theirs), _estimate(metric, mine)
+    known = Judgement(*values, groups=_counted(len(pairs), "seed"))
+    if (estimate := _plain_change(metric, *values)) is None:
+        return replace(known, reason="a value is zero")
+    known = replace(known, change=Interval(estimate, -math.inf, math.inf))
+    if len(pairs) < FEWEST_SEEDS:
+        return replace(known, reason=f"{_counted(len(pairs), 'seed')}: {FEWEST_SEEDS} are needed")
+    if metric.is_percentile and (1 - RANK) * count < FEWEST_BEYOND:
+        return replace(known, reason=f"{count:,} flows: {FEWEST_BEYOND / (1 - RANK):,.0f} are needed")
+    if len(pairs) < SEEDS_ALONE:
+        if metric.is_total:
+            return replace(
+                known, reason=f"{len(pairs)} seeds: {SEEDS_ALONE} are needed, as it is of whole runs"
+            )
+        if (cut := _blocks(metric, theirs, mine)) is None:
+            return replace(known, reason="the runs are too short to be cut into blocks")
+        theirs, mine = cut
+        known = replace(known, groups=f"{len(mine)} blocks of {len(pairs)} seeds")
+    incomplete = [sum(_incomplete(metric, pair[side]) for pair in pairs) for side in (0, 1)]
+    return _decide(metric, known, _change(metric, theirs, mine, confidence), incomplete)
+
+
+def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
+    import numpy as np
+
+    return np.array([sample.totals[metric.name]]) if metric.is_total else sample.series[metric.series].values
+
+
+def _incomplete(metric: Metric, sample: Sample) -> int:
+    # Timeouts so far are no time; totals are what they are.
+    measured = metric.is_relative and not metric.is_total
+    return sample.series[metric.series].incomplete if measured else 0
+
+
+def _estimate(metric: Metric, groups: "Groups") -> float:
+    return nearest_rank(groups, RANK) if metric.is_percentile else float(intervals.means(groups).mean())
+
+
+def _plain_change(metric: Metric, theirs: float, mine: float) -> float | None:
+    if not metric.is_relative:
+        return mine - theirs
+    return mine / theirs - 1 if min(mine, theirs) > 0 else None
+
+
+def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float) -> Interval:
+    if metric.is_percentile:
+        return intervals.percentile_change(theirs, mine, RANK, confidence)
+    by = intervals.mean_change if metric.is_relative else intervals.mean_difference
+    return by(theirs, mine, confidence)
+
+
+def _blocks(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
+    """Each run cut into blocks of equally many successive flows, long enough to be independent."""
+    import numpy as np
+
+    for wanted in BLOCKS:
+        each = math.ceil(wanted / len(mine))
+        cut = [[block for run in side for block in np.array_split(run, each)] for side in (theirs, mine)]
+        long_enough = all(block.size >= FEWEST_FLOWS for side in cut for block in side)
+        if long_enough and not _is_dependent(metric, cut[0], cut[1], each):
+            return cut[0], cut[1]
+    return None
+
+
+def _is_dependent(metric: Metric, theirs: "Groups", mine: "Groups", each: int) -> bool:
+    def deviations(side: "Groups") -> "NDArray[np.float64]":
+        if metric.is_percentile:
+            threshold = _estimate(metric, side)
+            return intervals.means([(block > threshold).astype(float) for block in side])
+        by_block = intervals.means(side)
+        return by_block / by_block.mean() if metric.is_relative else by_block
+
+    return intervals.is_dependent((deviations(mine) - deviations(theirs)).reshape(-1, each))
+
+
+def _decide(metric: Metric, known: Judgement, change: Interval, incomplete: list[int]) -> Judgement:
+    known = replace(known, change=change)
+    if change.low == change.high == 0:
+        return replace(known, reason="the same in every run")
+    if change.low <= 0 <= change.high:
+        return replace(known, reason=INCLUDES_ZERO)
+    is_better = (change.low > 0) == metric.is_better_high
+    if count := incomplete[1 if is_better else 0]:
+        whose = "its" if is_better else "the baseline's"
+        return replace(known, reason=f"{count:,} of {whose} flows are not complete")
+    return replace(known, verdict="better" if is_better else "worse")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,1 @@
+"""What papers claim, and whether runs bear it out."""

@@ -1,0 +1,131 @@
+"""What the paper published beside what was measured, as numbers; `figures` draws them."""
+
+from collections.abc import Callable, Sequence
+from math import nan
+from statistics import fmean
+
+from shallows.errors import ShallowsError
+from shallows.figures.beside import Beside, Line, Panel
+from shallows.figures.style import Unit
+from shallows.reproduction.expected import Claim, Experiment, Place
+from shallows.reproduction.judging import Measured, order
+from shallows.runs.results import axis_name, describe, on_axis
+from shallows.series import percentiles
+
+WIDE = 30
+"""An axis whose last place is so many times its first is logarithmic."""
+
+
+BOUND = "ideal_"
+"""How bounds begin, before the name of the metric that they bound: one line for all schemes."""
+
+
+def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Beside | None:
+    """Each metric that is to be shown or of which the paper's points are known, against the axis.
+
+    Nothing where there is nothing to show.
+    """
+    # A change from one scheme to another has no place on the axis of a metric.
+    published = [c for c in claims if c.kind == "value" and c.points and c.versus is None]
+    metrics = list(dict.fromkeys([*experiment.show, *(claim.metric for claim in published)]))
+    axis = experiment.axis
+    if axis is None or not metrics:
+        return None
+    bounds = {
+        m.removeprefix(BOUND): m for m in metrics if m.startswith(BOUND) and m.removeprefix(BOUND) in metrics
+    }
+    metrics = [metric for metric in metrics if metric not in bounds.values()]
+    lines: dict[str, list[Measured]] = {}
+    for run in _normalised(runs, experiment) if experiment.normalised else runs:
+        lines.setdefault(_line(run, axis), []).append(run)
+    unit = _unit(max((run.on(axis) for run in runs), key=order))
+
+    def across(place: Place) -> float:
+        return order(place) / unit.size
+
+    def where(run: Measured) -> float:
+        return across(run.on(axis))
+
+    panels = []
+    for metric in metrics:
+        drawn = []
+        for index, (line, members) in enumerate(lines.items()):
+            theirs = [
+                (across(place), number)
+                for claim in published
+                if claim.metric == metric and members[0].is_at(claim.where)
+                for place, number in claim.points
+            ]
+            drawn.append(Line(line, index, _ours(where, metric, members), theirs))
+        if metric in bounds:
+            every = next(iter(lines.values()))
+            drawn.append(Line("ideal", len(lines), _ours(where, bounds[metric], every)))
+        panels.append(Panel(title(metric, unit=not experiment.normalised), drawn))
+    places = [where(run) for run in runs]
+    name = axis_name(axis) + (f" ({unit.name})" if unit.name else "")
+    return Beside(name, 0 < WIDE * min(places) < max(places), panels)
+
+
+def _unit(place: Place) -> Unit:
+    """In what places are drawn."""
+    if not isinstance(place, str):
+        return Unit("", 1)
+    if place.endswith("p"):
+        return Unit("packets", 1)
+    if not place.endswith("s"):
+        return Unit("KB", 1000)
+    return Unit("ms", 1e-3) if order(place) >= 1e-3 else Unit("µs", 1e-6)
+
+
+UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
+"""How the last word of a metric's kind is written as its unit."""
+
+
+def title(metric: str, *, unit: bool = True) -> str:
+    """A metric in words.
+
+    >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("ideal_fct_us.all.p99.9")
+    ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'ideal FCT, all, p99.9 (µs)')
+    """
+    name, _, where = metric.partition("@")
+    kind, *what = percentiles.words(name)
+    words, _, last = kind.rpartition("_")
+    found = UNITS.get(last)
+    shown = (words if found else kind).replace("_", " ").replace("fct", "FCT")
+    of = [*what, where] if where else what
+    return ", ".join([shown, *of]) + (f" ({found})" if found and unit else "")
+
+
+def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
+    """Each over the run of the same seed and place that `normalised` selects."""
+    base = {
+        (run.on(experiment.axis or ""), run.seed): run for run in runs if run.is_at(experiment.normalised)
+    }
+
+    def over(run: Measured) -> Measured:
+        place = (run.on(experiment.axis or ""), run.seed)
+        if place not in base:
+            raise ShallowsError(
+                f"no run of {experiment.name} is {dict(experiment.normalised)} beside {dict(run.labels)}",
+                "mend `normalised` in its expected.toml",
+            )
+        mine, theirs = run.value, base[place].value
+        return Measured(run.labels, lambda metric: mine(metric) / theirs(metric) if theirs(metric) else nan)
+
+    return [over(run) for run in runs]
+
+
+def _line(run: Measured, axis: str) -> str:
+    """What distinguishes a line: all but the axis and the seed."""
+    kept = {key: value for key, value in run.labels.items() if key != "seed" and not on_axis({key: 0}, axis)}
+    return describe(kept) if kept else "ours"
+
+
+def _ours(
+    where: Callable[[Measured], float], metric: str, members: Sequence[Measured]
+) -> list[tuple[float, float, float, float]]:
+    """Places, means over seeds, and their ends."""
+    by_place: dict[float, list[float]] = {}
+    for run in members:
+        by_place.setdefault(where(run), []).append(run.value(metric))
+    return [(place, fmean(found), min(found), max(found)) for place, found in sorted(by_place.items())]

@@ -1,0 +1,314 @@
+"""What a paper claims: `expected.toml` of its folder, read and checked.
+
+docs/claims.md describes the file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shallows.bounded import parse_toml, quoted, read_text
+from shallows.errors import ShallowsError
+from shallows.figure_names import FIGURES
+from shallows.reproduction import claim_types
+from shallows.reproduction.claim_types import Rule
+from shallows.series.measures import check
+
+FILE = "expected.toml"
+
+Selection = Mapping[str, Any]
+"""Runs of a sweep by their labels: an axis, by its key or its last word, and its value."""
+
+Place = float | str
+"""On an axis: a number, a size such as `325KB` or `20p`, or a time such as `2ms`."""
+
+
+@dataclass(frozen=True)
+class Quick:
+    """How an experiment is reduced: other values, and only some points of its sweep."""
+
+    set: Mapping[str, Any] = field(default_factory=dict)
+    only: Mapping[str, list[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of docs/figures.md, of some runs of the experiment."""
+
+    figure: str
+    where: Selection = field(default_factory=dict)
+    ports: Sequence[str] = ()
+    flows: Sequence[int] = ()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is drawn of the runs; nothing where the figure decides."""
+        return {key: list(kept) for key, kept in (("ports", self.ports), ("flows", self.flows)) if kept}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A sweep behind a figure or table of the paper."""
+
+    name: str
+    figures: Sequence[str]
+    """Of the paper, and tables, that it is behind."""
+    scenario: Path
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Values that differ from the scenario's."""
+    only: Mapping[str, list[Any]] = field(default_factory=dict)
+    """Points of its sweep that are run, by axis; by default all."""
+    axis: str | None = None
+    """Along which the figure is drawn and claims with several points are checked."""
+    show: Sequence[str] = ()
+    """Metrics that are drawn against the axis, beside those of which the paper's points are known."""
+    normalised: Selection = field(default_factory=dict)
+    """Runs by whose values those that are drawn are divided, as papers show schemes relative to one."""
+    draw: Sequence[Drawing] = ()
+    quick: Quick = field(default_factory=Quick)
+    runs: bool = True
+    """Whether anything is simulated; if not, claims are about what its scenarios say before they run."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number or an ordering of the paper, and how close ours must come."""
+
+    id: str
+    experiment: str
+    kind: str
+    metric: str
+    source: str
+    """Where the paper says it."""
+    where: Selection = field(default_factory=dict)
+    """The runs that it is about."""
+    versus: Selection | None = None
+    """`value`: the runs of which it is the relative change."""
+    change: str = "relative"
+    """With `versus`: `relative`, or the `difference`."""
+    expected: Place | None = None
+    """A number; of a `crossing`, the first place on the axis where the metric is above `level`."""
+    points: Sequence[tuple[Place, float]] = ()
+    """`value`: places on the axis and numbers, instead of one number."""
+    relative: float = 0.0
+    absolute: float = 0.0
+    factor: float = 1.0
+    """`value`: how many times as large or as small it may be."""
+    because: str = ""
+    """Why the tolerance is as wide as it is."""
+    lower: Selection | None = None
+    higher: Selection | None = None
+    at: Sequence[Place] = ()
+    """`ordering`, `value` with an `extreme`: places on the axis; all if none are named."""
+    extreme: str | None = None
+    """`value`: `lowest` or `highest`, that of the places where ours is; what a paper says as "up to"."""
+    level: float | None = None
+    over: Sequence[Place] = ()
+    """`value`: places on the axis whose mean it is."""
+    steps: int = 0
+    """`crossing`: how many places on the axis it may be away."""
+    quick: bool | None = None
+    """Whether the reduced run must show it too; by default, orderings and what needs no run."""
+    cause: str = ""
+    """If it does not hold: why."""
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether its number is a relative change."""
+        return self.versus is not None and self.change == "relative"
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the reduced run checks it."""
+        return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
+
+
+KINDS = {
+    "value": (
+        {"where", "versus", "change", "expected", "points", "at", "extreme", "over"}
+        | {"relative", "absolute", "factor", "because"},
+        set(),
+    ),
+    "below": ({"where", "expected"}, {"expected"}),
+    "computed": ({"where", "expected", "relative", "absolute", "because"}, {"expected"}),
+    "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
+    "crossing": ({"where", "expected", "level", "steps", "because"}, {"expected", "level"}),
+}
+"""Of each kind of claim, the keys that it may and that it must have, beside those of all claims."""
+
+COMMON, NEEDED = (
+    {"id", "experiment", "kind", "metric", "source", "quick", "cause"},
+    {"id", "experiment", "kind", "metric", "source"},
+)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """All that a folder of `experiments/` says about a paper."""
+
+    folder: Path
+    title: str
+    experiments: Mapping[str, Experiment]
+    claims: Sequence[Claim]
+
+    def choose(self, figure: str | None) -> list[Experiment]:
+        """Experiments behind a figure, by its name or by that of an experiment; all if none is asked for."""
+        everything = list(self.experiments.values())
+        chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
+        if not chosen:
+            known = dict.fromkeys(figure for each in everything for figure in each.figures)
+            raise ShallowsError(
+                f"{self.folder / FILE} has no figure {figure!r}", f"its figures are: {', '.join(known)}"
+            )
+        return chosen
+
+    def claims_of(self, experiment: Experiment, *, quick: bool) -> list[Claim]:
+        """Those that this experiment must show."""
+        mine = [claim for claim in self.claims if claim.experiment == experiment.name]
+        return [claim for claim in mine if claim.is_quick or not quick]
+
+
+def find(paper: str, experiments: Path | None) -> Paper:
+    """Read the claims of a paper.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no such folder, or its `expected.toml` is wrong.
+    """
+    # Of a checkout, whose `python/shallows` this is.
+    parent = experiments or Path(__file__).resolve().parents[3] / "experiments"
+    if not parent.is_dir():
+        raise ShallowsError(
+            f"there is no folder {parent}",
+            "name that of the checkout with --experiments DIR; installed packages come without it",
+        )
+    known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
+    if paper not in known:
+        raise ShallowsError(
+            f"{parent} has no paper {paper!r}",
+            f"the papers are: {', '.join(known) or 'none'}; --experiments DIR names another folder",
+        )
+    return read(parent / paper)
+
+
+def read(folder: Path) -> Paper:
+    """Read and check `expected.toml`; its errors name the claim and what is allowed."""
+    path = folder / FILE
+    try:
+        document = parse_toml(read_text(path, remedy=DESCRIBED))
+    except ValueError as error:
+        raise _refuse(path, str(error)) from None
+    if unknown := sorted(document.keys() - {"title", "experiment", "claim"}):
+        raise _refuse(path, f"unknown key {unknown[0]}; expected one of title, experiment, claim")
+    if not isinstance(document.get("title"), str):
+        raise _refuse(path, "there is no title")
+    tables, listed = document.get("experiment", {}), document.get("claim", [])
+    if not isinstance(tables, dict) or not isinstance(listed, list):
+        raise _refuse(path, "it consists of tables [experiment.NAME] and [[claim]]")
+    experiments = {name: _experiment(path, name, table) for name, table in tables.items()}
+    claims = [_claim(path, number, table) for number, table in enumerate(listed, 1)]
+    names = [claim.id for claim in claims]
+    for claim in claims:
+        if names.count(claim.id) > 1:
+            raise _refuse(path, f'two claims are called "{claim.id}"')
+        experiment = experiments.get(claim.experiment)
+        if experiment is None:
+            known = ", ".join(experiments)
+            raise _refuse(
+                path, f'claim "{claim.id}": unknown experiment "{claim.experiment}"; expected one of {known}'
+            )
+        if experiment.runs == (claim.kind == "computed"):
+            raise _refuse(
+                path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
+            )
+        if experiment.axis is None and (
+            claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
+        ):
+            raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
+    return Paper(folder, document["title"], experiments, claims)
+
+
+def _experiment(path: Path, name: str, table: Any) -> Experiment:
+    what = f"experiment {quoted(name)}"
+    _check(path, what, table, claim_types.EXPERIMENT, {"figures", "scenario"})
+    quick = table.get("quick", {})
+    _check(path, f"{what}, quick", quick, claim_types.QUICK)
+    drawings = table.get("draw", [])
+    for drawing in drawings:
+        _check(path, f"{what}, draw", drawing, claim_types.DRAWING, {"figure"})
+        if drawing["figure"] not in FIGURES:
+            raise _refuse(
+                path,
+                f"{what}: unknown figure {quoted(drawing['figure'])}; expected one of {', '.join(FIGURES)}",
+            )
+    for metric in table.get("show", []):
+        _check_metric(path, f'experiment "{name}"', metric)
+    if (table.get("show") or table.get("normalised")) and "axis" not in table:
+        raise _refuse(path, f"{what} has no axis, along which it could show anything")
+    made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
+    return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
+
+
+def _claim(path: Path, number: int, table: Any) -> Claim:
+    what = f"claim {number}"
+    if not isinstance(table, dict):
+        raise _refuse(path, f"{what} is not a table")
+    if isinstance(table.get("id"), str):
+        what = f"claim {quoted(table['id'])}"
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise _refuse(path, f"{what}: unknown kind {quoted(str(kind))}; expected one of {', '.join(KINDS)}")
+    may, must = KINDS[kind]
+    rules = {key: rule for key, rule in claim_types.CLAIM.items() if key in COMMON | may}
+    _check(path, what, table, rules, NEEDED | must)
+    if kind == "value" and ("expected" in table) == ("points" in table):
+        raise _refuse(path, f"{what}: needs either expected or points")
+    tolerances = ("relative", "absolute", "factor", "steps")
+    if any(table.get(key) for key in tolerances) and not table.get("because"):
+        raise _refuse(path, f"{what}: a tolerance needs its reason, because")
+    if table.get("change", "relative") not in {"relative", "difference"}:
+        raise _refuse(
+            path, f"{what}: unknown change {quoted(table['change'])}; expected one of relative, difference"
+        )
+    if table.get("extreme", "lowest") not in {"lowest", "highest"}:
+        raise _refuse(path, f"{what}: extreme is either lowest or highest")
+    if "points" in table and ("at" in table or "extreme" in table):
+        raise _refuse(path, f"{what}: points say where; at and extreme go with expected")
+    _check_metric(path, what, table["metric"])
+    return Claim(**table)
+
+
+def _check_metric(path: Path, what: str, metric: str) -> None:
+    try:
+        check(metric)
+    except ShallowsError as error:
+        raise ShallowsError(f"{path}: {what}: {error.message}", error.remedy) from None
+
+
+def _check(
+    path: Path,
+    what: str,
+    table: Any,
+    rules: Mapping[str, Rule],
+    needed: frozenset[str] | set[str] = frozenset(),
+) -> None:
+    """Refuse a table that has other keys, lacks one, or has a value that its key does not take."""
+    if not isinstance(table, dict):
+        raise _refuse(path, f"{what} is not a table")
+    if unknown := sorted(table.keys() - rules.keys()):
+        raise _refuse(path, f"{what}: unknown key {unknown[0]}; expected one of {', '.join(sorted(rules))}")
+    if missing := sorted(needed - table.keys()):
+        raise _refuse(path, f"{what}: there is no {missing[0]}")
+    for key, value in table.items():
+        fits, kind = rules[key]
+        if not fits(value):
+            raise _refuse(path, f"{what}: {key} is not {kind}")
+
+
+DESCRIBED = "docs/claims.md describes the file"
+
+
+def _refuse(path: Path, message: str) -> ShallowsError:
+    return ShallowsError(f"{path}: {message}", DESCRIBED)

@@ -1,0 +1,253 @@
+"""Whether what was measured is what a paper claims.
+
+Each seed gives a value, or with two sides a difference of two runs that met the same flows. From three seeds
+on Student's interval over them counts, with fewer all that was measured: a claim holds if that lies within
+its tolerance, does not hold if it lies outside, and otherwise nothing can be told.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shallows.comparison import intervals
+from shallows.comparison.verdicts import FEWEST_SEEDS
+from shallows.errors import ShallowsError
+from shallows.quantity import digits, finite, parse_size, parse_time, signed
+from shallows.reproduction.expected import Claim, Experiment, Place, Selection
+from shallows.runs.results import place_on
+
+HOLDS, CANNOT_TELL, DOES_NOT_HOLD = "holds", "cannot tell", "does not hold"
+
+Value = Callable[[str], float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run, or a point that needs none: where it stands in its sweep, and its numbers by name."""
+
+    labels: Mapping[str, Any]
+    value: Value
+
+    @property
+    def seed(self) -> Any:
+        """What pairs it with runs of other schemes."""
+        return self.labels.get("seed")
+
+    def is_at(self, where: Selection) -> bool:
+        """Whether it is one of the runs that are selected."""
+        return all(self.on(axis) == value for axis, value in where.items())
+
+    def on(self, axis: str) -> Any:
+        """Its place on an axis, called by its key or its last word."""
+        return place_on(self.labels, axis)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim at one place."""
+
+    place: Place | None
+    paper: str
+    ours: float
+    low: float
+    high: float
+    verdict: str
+
+    def describe(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "place": self.place,
+            "paper": self.paper,
+            "ours": finite(self.ours),
+            "interval": [finite(self.low), finite(self.high)],
+            "verdict": self.verdict,
+        }
+
+
+def order(place: Any) -> float:
+    """Where a place is on its axis.
+
+    >>> order(0.4), order("325KB"), order("20p"), order("2ms")
+    (0.4, 325000.0, 20.0, 0.002)
+    """
+    if not isinstance(place, str):
+        return float(place)
+    if place.endswith("p"):
+        return float(place.removesuffix("p"))
+    return parse_time(place) if place.endswith("s") else float(parse_size(place))
+
+
+def name(place: Place | None) -> str:
+    """A place in words."""
+    return place if isinstance(place, str) else "" if place is None else digits(place)
+
+
+def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Measured]:
+    """Those of the runs that a claim selects.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none.
+    """
+    kept = list(runs)
+    for axis, value in where.items():
+        matching = [run for run in kept if run.on(axis) == value]
+        if not matching:
+            known = dict.fromkeys(str(run.on(axis)) for run in kept)
+            raise ShallowsError(
+                f'claim "{claim.id}": no run has {axis} = {value}', f"values of {axis}: {', '.join(known)}"
+            )
+        kept = matching
+    return kept
+
+
+def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> list[Check]:
+    """A claim at each of its places; in a reduced run, at those that it has.
+
+    Raises
+    ------
+    ShallowsError
+        If there are no runs that it is about.
+    """
+    if claim.kind == "crossing":
+        return [_crossing(claim, experiment, choose(runs, claim, claim.where))]
+    places: Sequence[Any] = [None]
+    if claim.points:
+        places = [place for place, _ in claim.points]
+    elif (
+        (claim.kind == "ordering" or claim.at or claim.extreme)
+        and experiment.axis
+        and experiment.axis not in (claim.lower or {})
+    ):
+        mine = choose(runs, claim, claim.where)
+        places = claim.at or sorted({run.on(experiment.axis) for run in mine}, key=order)
+    if quick and experiment.axis:
+        there = {run.on(experiment.axis) for run in runs}
+        places = [place for place in places if place is None or place in there]
+        if not places:
+            raise ShallowsError(
+                f'claim "{claim.id}": the reduced run has none of its places', "add one to quick.only"
+            )
+    if claim.over:
+        return [_average(claim, experiment, runs, quick=quick)]
+    check = _ordering if claim.kind == "ordering" else _value
+    checks = [check(claim, experiment, runs, place) for place in places]
+    if claim.extreme:
+        return [(min if claim.extreme == "lowest" else max)(checks, key=lambda check: check.ours)]
+    return checks
+
+
+def worst(checks: Sequence[Check]) -> str:
+    """What a claim comes to at all its places."""
+    found = {check.verdict for check in checks}
+    return next(verdict for verdict in (DOES_NOT_HOLD, CANNOT_TELL, HOLDS) if verdict in found)
+
+
+def _at(
+    claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
+) -> dict[Any, float]:
+    """By seed, the metric of the runs that are selected at a place; one each."""
+    there = {} if place is None or experiment.axis is None else {experiment.axis: place}
+    chosen = choose(runs, claim, {**claim.where, **there, **where})
+    if len({run.seed for run in chosen}) < len(chosen):
+        raise ShallowsError(
+            f'claim "{claim.id}": several runs of one seed are meant', "select among them with `where`"
+        )
+    return {run.seed: run.value(claim.metric) for run in chosen}
+
+
+def _average(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> Check:
+    """Of a value at several places; in a reduced run, at those that it has."""
+    there = {run.on(experiment.axis or "") for run in runs}
+    places = [place for place in claim.over if place in there or not quick]
+    found = [_values(claim, experiment, runs, place) for place in places]
+    return _tolerated(claim, None, [sum(each) / len(each) for each in zip(*found, strict=True)])
+
+
+def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> Check:
+    return _tolerated(claim, place, _values(claim, experiment, runs, place))
+
+
+def _values(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> list[float]:
+    """Of each seed, in order."""
+    mine = _at(claim, experiment, runs, {}, place)
+    if claim.versus is None:
+        return list(mine.values())
+    theirs = _at(claim, experiment, runs, claim.versus, place)
+    change = _change if claim.in_percent else operator.sub
+    return [change(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+
+
+def _tolerated(claim: Claim, place: Any, values: list[float]) -> Check:
+    number = order(dict(claim.points)[place] if claim.points else claim.expected)
+    slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
+    low, high = spread(values)
+    least = -math.inf if claim.kind == "below" else number / claim.factor - slack
+    verdict = within(low, high, least, number * claim.factor + slack)
+    shown = f"{signed(100 * number)} %" if claim.in_percent else digits(number)
+    shown = signed(number) if claim.change == "difference" else shown
+    shown = f"< {shown}" if claim.kind == "below" else shown
+    return Check(place, shown, sum(values) / len(values), low, high, verdict)
+
+
+def _change(mine: float, theirs: float) -> float:
+    return mine / theirs - 1 if theirs else math.inf
+
+
+def _ordering(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> Check:
+    lower = _at(claim, experiment, runs, claim.lower or {}, place)
+    higher = _at(claim, experiment, runs, claim.higher or {}, place)
+    values = [higher[seed] - lower[seed] for seed in lower if seed in higher]
+    low, high = spread(values)
+    verdict = HOLDS if low > 0 else DOES_NOT_HOLD if high <= 0 else CANNOT_TELL
+    return Check(place, "> 0", sum(values) / len(values), low, high, verdict)
+
+
+def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) -> Check:
+    axis, level = experiment.axis or "", claim.level or 0.0
+    places = sorted({run.on(axis) for run in runs}, key=order)
+    if claim.expected not in places:
+        raise ShallowsError(
+            f'claim "{claim.id}": no run has {axis} = {claim.expected}', "add it to the sweep"
+        )
+    wanted = places.index(claim.expected)
+    found = []
+    for seed in dict.fromkeys(run.seed for run in runs):
+        above = [run.on(axis) for run in runs if run.seed == seed and run.value(claim.metric) > level]
+        found.append(places.index(min(above, key=order)) if above else len(places))
+    near = [abs(index - wanted) <= claim.steps for index in found]
+    verdict = HOLDS if all(near) else CANNOT_TELL if any(near) else DOES_NOT_HOLD
+    crossed = sorted(order(places[index]) if index < len(places) else math.inf for index in found)
+    return Check(None, name(claim.expected), crossed[len(crossed) // 2], crossed[0], crossed[-1], verdict)
+
+
+def spread(values: Sequence[float]) -> tuple[float, float]:
+    """Where the true value may lie: the interval over seeds, or with few of them all that was measured.
+
+    >>> spread([1.0, 2.0])
+    (1.0, 2.0)
+    >>> [round(end, 2) for end in spread([1.0, 2.0, 3.0])]
+    [-0.48, 4.48]
+    """
+    if not values:
+        raise ShallowsError("no two runs have a seed in common", "give both the same seeds")
+    if len(values) < FEWEST_SEEDS or not all(map(math.isfinite, values)):
+        return min(values), max(values)
+    import numpy as np
+
+    found = intervals.mean([np.array([value]) for value in values])
+    return found.low, found.high
+
+
+def within(low: float, high: float, least: float, most: float) -> str:
+    """Whether an interval lies within limits, or outside.
+
+    >>> within(4, 5, 3, 6), within(2, 5, 3, 6), within(1, 2, 3, 6)
+    ('holds', 'cannot tell', 'does not hold')
+    """
+    if least <= low and high <= most:
+        return HOLDS
+    return DOES_NOT_HOLD if high < least or low > most else CANNOT_TELL

@@ -1,0 +1,1 @@
+"""Running a scenario, and reading what the run has left."""

@@ -1,0 +1,88 @@
+"""Which ports share a pool, and of which pools a trace knows all that happened."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shallows.errors import ShallowsError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+POOL_BYTES = "pool_bytes"
+
+SHARED = {POOL_BYTES, "buffer_threshold_bytes"}
+"""What a port tells of its pool: it changes also when another port of the pool does."""
+
+
+class Recorded(Protocol):
+    """What is read of a `Run` here; its `series` in turn are read here."""
+
+    @property
+    def path(self) -> Path: ...  # noqa: D102
+
+    @property
+    def summary(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def scenario(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def counters(self) -> "pl.DataFrame": ...  # noqa: D102
+
+    @property
+    def queues(self) -> "pl.DataFrame | None": ...  # noqa: D102
+
+    @property
+    def traces(self) -> "pl.DataFrame | None": ...  # noqa: D102
+
+
+def pool_of(run: Recorded) -> dict[str, str]:
+    """The pool of each port, called as in `queues.parquet`."""
+    buffer = run.scenario["switch"]["buffer"]
+    per_pool = 1 if buffer["kind"] == "static-partition" else buffer.get("ports_per_pool")
+    counted: dict[str, int] = {}
+    found = {}
+    for port in run.counters["port"].unique(maintain_order=True):
+        node = port.split("->")[0]
+        place = counted.get(node, 0)
+        counted[node] = place + 1
+        # Ports share the pools of their switch in their order.
+        found[port] = f"{node}.pool{place // per_pool if per_pool else 0}"
+    return found
+
+
+def traced_pools(run: Recorded) -> "pl.DataFrame":
+    """What a trace says of the pools of which it knows every change: `time_us`, `name` and `bytes`, in order.
+
+    A port tells of its pool when it changes itself; so all ports of a pool must be traced that had packets,
+    unless readings are at intervals.
+    """
+    import polars as pl
+
+    if run.traces is None:
+        return pl.DataFrame(schema={"time_us": pl.Float64, "name": pl.String, "bytes": pl.Float64})
+    own = pool_of(run)
+    rows = run.traces.filter(pl.col("quantity") == POOL_BYTES)
+    traced = {*rows["port"]}
+    busy = {*run.counters.filter(pl.col("received") > 0)["port"]}
+    unknown = set() if _at_intervals(run) else {own[port] for port in busy - traced}
+    names = {port: own[port] for port in traced if own[port] not in unknown}
+    known = rows.filter(pl.col("port").is_in(list(names)))
+    name = pl.col("port").replace_strict(names, default=None, return_dtype=pl.String)
+    return known.select("time_us", name=name, bytes=pl.col("value"))
+
+
+def refuse_shared(run: Recorded, name: str, quantity: str) -> None:
+    """Raise if a port's trace does not know all changes of what it tells of its pool."""
+    own = pool_of(run)
+    alone = list(own.values()).count(own.get(name, "")) == 1
+    if quantity in SHARED and not alone and not _at_intervals(run):
+        raise ShallowsError(
+            f"{quantity} of {name} changes with its pool, of which its trace tells only when {name} changes",
+            "trace all ports of the switch, for the pool; or read it at intervals: "
+            'measure.traces = [{ ports = [...], every = "10us" }], or measure.sample_queues',
+        )
+
+
+def _at_intervals(run: Recorded) -> bool:
+    return all(trace["every"] != "event" for trace in run.scenario["measure"]["traces"])

@@ -1,0 +1,99 @@
+"""What a run has recorded of a port or a pool over time, in its traces or samples."""
+
+from typing import TYPE_CHECKING
+
+from shallows.errors import ShallowsError
+from shallows.runs.pools import Recorded, pool_of, refuse_shared, traced_pools
+from shallows.runs.steps import Series
+
+if TYPE_CHECKING:
+    import polars as pl
+
+IDLE = {"port": "backlog_bytes", "pool": "pool_bytes"}
+"""What samples hold, and what is zero until something arrives."""
+
+
+def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | None = None) -> Series:
+    """A quantity of a port, one of its queues, or a pool; `Run.series` explains it."""
+    import polars as pl
+
+    kind = "port" if name in ports_of(run) else "pool"
+    quantity = quantity or IDLE[kind]
+    if name in pool_of(run).values() and queue is not None:
+        raise ShallowsError(f"a pool such as {name} has no queues", "leave out the queue, or name a port")
+    if quantity == IDLE["pool"]:
+        return _of_pool(run, name)
+    refuse_shared(run, name, quantity)
+    known = _traced(run, name)
+    mine = known.filter(
+        pl.col("quantity") == quantity, pl.col("queue").eq_missing(pl.lit(queue, dtype=pl.Int64))
+    )
+    if mine.height:
+        return Series.read(mine, "value", _end(run), 0.0 if quantity == IDLE["port"] else None)
+    sampled = _sampled(run, name, quantity) if queue is None else None
+    if sampled is None:
+        raise _unknown(run, name, quantity, queue, known)
+    return Series.read(sampled, "bytes", _end(run), 0.0)
+
+
+def _of_pool(run: Recorded, name: str) -> Series:
+    """What a pool held: of this name, or that of the port of this name."""
+    import polars as pl
+
+    pool = pool_of(run).get(name, name)
+    rows = traced_pools(run).filter(pl.col("name") == pool)
+    if rows.height:
+        return Series.read(rows, "bytes", _end(run), 0.0)
+    sampled = _sampled(run, pool, IDLE["pool"])
+    if sampled is not None:
+        return Series.read(sampled, "bytes", _end(run), 0.0)
+    if name in ports_of(run) and _traced(run, name).height:
+        refuse_shared(run, name, IDLE["pool"])
+    raise _unknown(run, name, IDLE["pool"], None, _traced(run, name))
+
+
+def _traced(run: Recorded, name: str) -> "pl.DataFrame":
+    """The rows of a port's trace; none if it was not traced."""
+    import polars as pl
+
+    if run.traces is None:
+        return pl.DataFrame(schema={"queue": pl.Int64, "quantity": pl.String})
+    return run.traces.filter(pl.col("port") == name)
+
+
+def _sampled(run: Recorded, name: str, quantity: str) -> "pl.DataFrame | None":
+    """Samples of a port or pool, perhaps without a row: then it was always empty."""
+    import polars as pl
+
+    if run.queues is None:
+        return None
+    kind = "port" if name in ports_of(run) else "pool"
+    mine = run.queues.filter(pl.col("name") == name)
+    return mine if quantity == IDLE[kind] and (kind == "port" or mine.height) else None
+
+
+def _unknown(
+    run: Recorded, name: str, quantity: str, queue: int | None, known: "pl.DataFrame"
+) -> ShallowsError:
+    of = f"queue {queue} of {name}" if queue is not None else name
+    if known.height:
+        there = known.select("quantity", "queue").unique(maintain_order=True).rows()
+        said = [each if place is None else f"{each} of queue {place}" for each, place in there]
+        return ShallowsError(f"{run.path} has no {quantity} of {of}", f"its trace has {', '.join(said)}")
+    if name not in ports_of(run):
+        kinds = "ports are called as in counters.parquet, pools as in queues.parquet"
+        return ShallowsError(f"{run.path} has no port or pool {name!r}", kinds)
+    return ShallowsError(
+        f"{run.path} has not recorded {quantity} of {of}",
+        f'set measure.traces = [{{ ports = ["{name}"] }}], and run it again',
+    )
+
+
+def ports_of(run: Recorded) -> dict[str, str]:
+    """Every port of a run, and its kind."""
+    pairs = run.counters.select("port", "kind").unique(maintain_order=True)
+    return dict(pairs.iter_rows())
+
+
+def _end(run: Recorded) -> float:
+    return float(run.summary["simulated_s"]) * 1e6

@@ -1,0 +1,277 @@
+"""Finished runs, read back from their folders."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows.bounded import parse_json, quoted, read_text
+from shallows.errors import ShallowsError
+from shallows.runs.manifest import check
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shallows.runs.steps import Series
+
+
+DAMAGED = "the folder is damaged: run its scenario again"
+
+SUMMARY: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "seed": int,
+    "simulated_s": (int, float),
+    "flows": dict,
+    "fct_us": dict,
+    "packets": dict,
+    "engine": dict,
+    "marking_curves": list,
+    "notes": list,
+    "warnings": list,
+}
+"""Of what type that is which nearly all that reads a summary asks for."""
+
+
+class DamagedError(ShallowsError, KeyError):
+    """A document of a run lacks what every such document has."""
+
+
+class Document(dict[str, Any]):
+    """An object of a document of a run. What it lacks is an error that says where."""
+
+    def __init__(self, path: Path, found: Mapping[str, Any]) -> None:
+        super().__init__(found)
+        self.path = path
+
+    def __missing__(self, key: str) -> Any:
+        raise DamagedError(f"{self.path} has no {quoted(str(key))}", DAMAGED)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Document, (self.path, dict(self))
+
+
+class Run:
+    """A finished run.
+
+    Tables are read when they are first asked for.
+
+    Parameters
+    ----------
+    path
+        The run's folder.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> path = sh.run(sh.example("incast"), out=folder / "again").path
+    >>> run = sh.Run(path)
+    >>> sorted(run.flows.columns)[:3]
+    ['arrival_us', 'class', 'counted']
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        check(self.path)
+
+    def __repr__(self) -> str:
+        said = ", measured nothing" if self.measured_nothing else ""
+        return f"Run({str(self.path)!r}{said})"
+
+    def verify(self) -> None:
+        """Read every file, and raise if one is not what was written.
+
+        Raises
+        ------
+        ShallowsError
+            If one is not; it says which, and how to get it again. Files' sizes are always checked.
+        """
+        check(self.path, verify=True)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The results in numbers: `summary.json`."""
+        summary = self._document("summary.json")
+        for key, kind in SUMMARY.items():
+            if key in summary and not isinstance(summary[key], kind):
+                raise self._unreadable("summary.json", ValueError(f"{key} is not what it was"))
+        return summary
+
+    @property
+    def problems(self) -> list[dict[str, str]]:
+        """What was to be measured and was not, with `code` and `text`: docs/results.md lists them."""
+        problems: list[dict[str, str]] = self.summary.get("problems", [])
+        return problems
+
+    @property
+    def measured_nothing(self) -> bool:
+        """Whether all that its scenario asks for is empty."""
+        return any(problem["code"] == "nothing-measured" for problem in self.problems)
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """What made the results: version, commit, seed, overrides."""
+        return self._document("env.json")
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What distinguishes this run within its sweep: its scheme and its place on each axis."""
+        labels: dict[str, Any] = self.environment.get("labels", {})
+        return labels
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with every default spelled out: `resolved.json`."""
+        return self._document("resolved.json")
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """One row for each flow, in order of arrival."""
+        return self._table("flows.parquet")
+
+    @cached_property
+    def counters(self) -> "pl.DataFrame":
+        """One row for each port and queue."""
+        return self._table("counters.parquet")
+
+    @cached_property
+    def queries(self) -> "pl.DataFrame | None":
+        """One row for each query, block or round, if the scenario has a workload that asks."""
+        return self._optional_table("queries.parquet")
+
+    @cached_property
+    def queues(self) -> "pl.DataFrame | None":
+        """Samples of ports and pools, if the scenario asks for them with `measure.sample_queues`."""
+        return self._optional_table("queues.parquet")
+
+    @cached_property
+    def markers(self) -> "pl.DataFrame | None":
+        """One row for each marker of each port, with the packets that it chose; none without markers."""
+        return self._optional_table("markers.parquet")
+
+    @cached_property
+    def traces(self) -> "pl.DataFrame | None":
+        """Each change of the state of traced ports, if the scenario asks for it with `measure.traces`."""
+        return self._optional_table("traces.parquet")
+
+    @cached_property
+    def flow_traces(self) -> "pl.DataFrame | None":
+        """Each change of what traced senders keep, if the scenario asks for it with `measure.flow_traces`."""
+        return self._optional_table("flow_traces.parquet")
+
+    @cached_property
+    def pings(self) -> "pl.DataFrame | None":
+        """One row for each echo request, if the scenario has a workload of kind `ping`."""
+        return self._optional_table("pings.parquet")
+
+    def series(self, name: str, quantity: str | None = None, queue: int | None = None) -> "Series":
+        """What a port or pool held over time: means, quantiles and windows of it are weighted by time.
+
+        It is read from `traces`, where the port was traced, and else from `queues`. Their rows are no samples
+        at equal distances: a mean of a column would be another number.
+
+        Parameters
+        ----------
+        name
+            The port, as in `counters`, or the pool, as in `queues`.
+        quantity
+            One of those in `traces`; by default a port's `backlog_bytes`, or a pool's `pool_bytes`. What a
+            port tells of its pool changes with other ports: all of them must be traced, or read at intervals.
+        queue
+            The number of one of the port's queues; by default, the port as a whole.
+
+        Returns
+        -------
+        Series
+            To the end of the run, from its beginning or, for what is not zero at rest, its first row.
+
+        Raises
+        ------
+        ShallowsError
+            If it was not recorded; the error says what was, or what records it.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "backlog")
+        >>> backlog = run.series("switch0->host0")
+        >>> backlog.mean() < run.queues.filter(name="switch0->host0")["bytes"].mean()  # without its idle time
+        True
+        >>> backlog.resampled(every_us=1000.0).columns
+        ['time_us', 'mean', 'min', 'max']
+        """
+        from shallows.runs.recorded import of_port
+
+        return of_port(self, name, quantity, queue)
+
+    @property
+    def captures(self) -> dict[str, Path]:
+        """Files of packets by name, if the scenario asks for them with `measure.captures`."""
+        return {path.stem: path for path in sorted(self.path.glob("*.pcapng"))}
+
+    def _optional_table(self, name: str) -> "pl.DataFrame | None":
+        return self._table(name) if (self.path / name).exists() else None
+
+    def _document(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        try:
+            document = parse_json(read_text(path, remedy=DAMAGED), lambda found: Document(path, found))
+        except ValueError as error:
+            raise self._unreadable(name, error) from None
+        if not isinstance(document, dict):
+            raise self._unreadable(name, ValueError("not an object"))
+        return document
+
+    def _table(self, name: str) -> "pl.DataFrame":
+        import polars as pl
+
+        from shallows.runs.frames import Frame
+
+        path = self.path / name
+        try:
+            if path.exists() and not path.is_file():
+                raise OSError("it is not a file")
+            return Frame(pl.read_parquet(path))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise self._unreadable(name, error) from None
+
+    def _unreadable(self, name: str, error: Exception) -> ShallowsError:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return ShallowsError(f"{self.path / name} cannot be read: {reason}", DAMAGED)
+
+
+def describe(labels: dict[str, Any]) -> str:
+    """A run's place in its sweep, in words.
+
+    >>> describe({"scheme": "reno", "workload.0.load": 0.4})
+    'reno, load 0.4'
+    """
+    return ", ".join(
+        str(value) if axis == "scheme" else f"{axis_name(axis)} {value}" for axis, value in labels.items()
+    )
+
+
+def axis_name(axis: str) -> str:
+    """What an axis is called in tables and figures: the last word of its key.
+
+    >>> axis_name("workload.0.load")
+    'load'
+    """
+    return axis.rsplit(".", 1)[-1].replace("_", " ")
+
+
+def place_on(labels: Mapping[str, Any], axis: str) -> Any:
+    """A run's place on an axis, as `on_axis`; the first, or None.
+
+    >>> place_on({"scheme": "reno"}, "scheme"), place_on({"scheme": "reno"}, "load")
+    ('reno', None)
+    """
+    return next(iter(on_axis(labels, axis)), None)
+
+
+def on_axis(labels: Mapping[str, Any], axis: str) -> list[Any]:
+    """A run's place on an axis, called by its key or the key's last word; several if keys end alike.
+
+    >>> on_axis({"scheme": "reno", "workload.0.load": 0.4}, "load")
+    [0.4]
+    """
+    return [value for key, value in labels.items() if axis in {key, key.rsplit(".", 1)[-1]}]

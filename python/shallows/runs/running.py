@@ -1,0 +1,262 @@
+"""One run: from scenario text to a finished folder."""
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shallows import _core
+from shallows.about import build
+from shallows.bounded import MOST_DIGITS, read_text
+from shallows.errors import ClaimLostError, DefectError, ShallowsError
+from shallows.runs.claims import Claim
+from shallows.runs.folder import RunFolder, failure, run_name
+from shallows.runs.manifest import FORMAT, holds, is_run_of, write_manifest
+from shallows.runs.memory import peak_memory_mb, refuse_growth, refuse_too_large
+from shallows.runs.results import Run
+
+STEP_MS = 100
+"""Wall time between two looks at the progress, and so the longest wait for Ctrl-C."""
+
+OnProgress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scenario as its file gives it, and what was asked to be different."""
+
+    file: str
+    text: str
+    overrides: tuple[tuple[str, str], ...] = ()
+    seed: int | None = None
+    labels: dict[str, Any] = field(default_factory=dict)
+    """What distinguishes this run within a sweep: its scheme and its place on each axis."""
+
+    @classmethod
+    def read(
+        cls, path: str | Path, overrides: tuple[tuple[str, str], ...] = (), seed: int | None = None
+    ) -> "Source":
+        """Read a scenario file."""
+        remedy = "name a scenario file, TOML in UTF-8, or try `shallows demo` first"
+        return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
+
+    def load(self, base: Path | None = None) -> _core.Experiment:
+        """Parse and check it; files that it names are looked for in `base`, by default its own folder."""
+        base = base or Path(self.file).resolve().parent
+        return _core.load(self.text, self.file, str(base), list(self.overrides), self.seed)
+
+
+def toml_value(value: object) -> str:
+    """A Python value as the text of a TOML value.
+
+    >>> toml_value({"kind": "dctcp", "g": 0.0625, "on": [True, 3]})
+    '{kind = "dctcp", g = 0.0625, on = [true, 3]}'
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() if abs(value) >= 10**MOST_DIGITS:
+            raise ShallowsError(
+                f"a whole number of more than {MOST_DIGITS} digits means nothing", "name a smaller one"
+            )
+        case int() | float():
+            return repr(value)
+        case str():
+            return json.dumps(value)
+        case list() | tuple():
+            return f"[{', '.join(toml_value(item) for item in value)}]"
+        case Mapping():
+            return "{" + ", ".join(f"{_key(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
+        case _:
+            return str(value)  # dates: no scenario has them, and the engine says so
+
+
+def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    """Overrides by dotted key as `--set` gives them.
+
+    >>> override_texts({"workload.0.load": 0.6})
+    (('workload.0.load', '0.6'),)
+    """
+    return tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() else json.dumps(key)
+
+
+def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
+    """Where the run of this experiment belongs, unless the user names a place."""
+    return parent / run_name(experiment.name, experiment.hash, experiment.seed)
+
+
+def is_reusable(folder: Path, experiment: _core.Experiment, *, verify: bool = False) -> bool:
+    """Whether this folder already holds what the experiment would give; `verify` compares its files' hashes.
+
+    A build with local changes reuses nothing: only a commit says what made the results.
+    """
+    return not build()["dirty"] and holds(folder, experiment.hash, verify=verify)
+
+
+def execute(
+    source: Source,
+    experiment: _core.Experiment,
+    destination: Path,
+    on_progress: OnProgress | None = None,
+    claim: Claim | None = None,
+) -> Run:
+    """Run an experiment and write its folder, which replaces an older one.
+
+    `claim` is the right to do that, if there is one already.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be written, or the machine has not the memory that the run needs.
+    """
+    refuse_too_large(experiment)
+    with RunFolder(destination, claim) as folder:
+        path = folder.path
+        try:
+            summary, results = _simulate(experiment, path, on_progress)
+            (path / "scenario.toml").write_text(source.text, encoding="utf-8")
+            (path / "resolved.json").write_text(experiment.resolved() + "\n", encoding="utf-8")
+            for name in results.tables():
+                results.write_table(name, str(path / f"{name}.parquet"))
+            _write(path / "env.json", _environment(source, experiment))
+            _write(path / "summary.json", summary)
+            write_manifest(path, experiment.hash)
+            folder.commit()
+        except OSError as error:
+            if folder.is_lost():
+                raise ClaimLostError(
+                    f"{destination} could not be written: another process has taken it over, or removed it",
+                    "nothing of this run is kept; the same command runs it again",
+                ) from None
+            raise failure(
+                f"{destination} could not be written",
+                error,
+                "nothing of this run is kept; free some space or name another place with --out",
+            ) from None
+    return Run(destination)
+
+
+def _simulate(
+    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None
+) -> tuple[dict[str, Any], _core.Report]:
+    start = time.perf_counter()
+    try:
+        simulation = experiment.simulate(folder)
+        while True:
+            progress = json.loads(simulation.advance(STEP_MS))
+            if on_progress:
+                on_progress(progress)
+            if progress["done"]:
+                break
+            refuse_growth(simulation, progress["simulated_s"])
+        results = simulation.finish()
+        wall = time.perf_counter() - start
+        summary: dict[str, Any] = json.loads(results.summary())
+    except DefectError as error:
+        raise DefectError(
+            f"{error}\n  This is a defect of Shallows. Please report it with the scenario, "
+            f"seed {experiment.seed} and version {build()['version']} ({build()['source_hash'][:12]})."
+        ) from None
+    engine = summary["engine"]
+    engine["wall_s"] = round(wall, 4)
+    engine["packet_hops_per_s"] = round(engine["packet_hops"] / wall)
+    engine["peak_rss_mb"] = round(peak_memory_mb(), 1)
+    summary["marking_curves"] = json.loads(experiment.marking_curves())
+    summary["notes"] = experiment.notes()
+    summary["observations"] = results.observations()
+    summary["warnings"] = experiment.warnings() + results.warnings()
+    return summary, results
+
+
+def _environment(source: Source, experiment: _core.Experiment) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "hash": experiment.hash,
+        "seed": experiment.seed,
+        "file": source.file,
+        "overrides": [f"{key}={value}" for key, value in source.overrides],
+        "labels": source.labels,
+        **build(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def run(
+    scenario: str | Path,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    out: str | Path | None = None,
+) -> Run:
+    """Run a scenario and return its results.
+
+    Parameters
+    ----------
+    scenario
+        Path of the scenario file.
+    overrides
+        Values that differ from the file's, by dotted key, as `--set` gives them.
+    seed
+        Root of all random streams; the file's if not given.
+    out
+        Folder for the results. By default, one under `runs/` that is named after scenario, content hash and
+        seed. If it already holds this very run, its results are returned.
+
+    Returns
+    -------
+    Run
+        Summary, tables and path of the finished run.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot run.
+    ShallowsError
+        If its file cannot be read or its results cannot be written.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> unmarked = sh.run(sh.example("incast"), overrides={"switch.markers": []}, out=folder / "droptail")
+    >>> unmarked.summary["packets"]["marked"]
+    0
+    """
+    return run_source(Source.read(scenario, override_texts(overrides), seed), out)
+
+
+def run_source(source: Source, out: str | Path | None) -> Run:
+    """Run it, unless its folder holds this very run."""
+    experiment = source.load()
+    folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
+    if is_reusable(folder, experiment):
+        return Run(folder)
+    if folder.exists() and not is_run_of(folder, experiment.hash):
+        raise ShallowsError(
+            f"{folder} exists and holds something else", "name another folder, or remove this one"
+        )
+    return execute(source, experiment, folder)
+
+
+def example(name: str) -> Path:
+    """Path of a scenario that comes with the package.
+
+    >>> example("incast").name
+    'incast.toml'
+    """
+    folder = Path(__file__).parents[1] / "scenarios"
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(other.stem for other in folder.glob("*.toml")))
+        raise ShallowsError(f"there is no example {name!r}", f"the examples are: {known}")
+    return path

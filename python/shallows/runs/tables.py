@@ -1,0 +1,290 @@
+"""Results as tables, for the terminal and for reports."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shallows.quantity import count, digits, duration, percent, rate, size
+from shallows.runs.results import Run, axis_name
+
+RESULTS = [
+    "mean µs",
+    "max µs",
+    "small p99 µs",
+    "large mean µs",
+    "switch loss",
+    "card loss",
+    "timeouts",
+    "open",
+    "hops/s",
+]
+"""Columns of a sweep's results. *open*: flows that were not complete, so that they are in no mean."""
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text. The first columns are names and set left, the others numbers and set right."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    names: int = 1
+    note: str = ""
+
+
+def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
+    """Where each kind of port starts to mark, where it marks everything, and what its buffer allows.
+
+    One column for each marker of each kind of port: there are few of them, and terminals are narrow.
+    """
+    curves = list(curves)
+    if not curves:
+        return Table(title, ["no marker anywhere: full buffers drop"], [])
+    rows = [
+        ["link", *(rate(curve["rate_bps"]) for curve in curves)],
+        ["marker", *(f"{curve['kind']}, {curve['scope']}" for curve in curves)],
+        ["decides at", *(curve["at"] for curve in curves)],
+        ["marks above", *(_range(curve, "bytes", size) for curve in curves)],
+        ["  in packets", *(_range(curve, "packets", digits) for curve in curves)],
+        ["  in µs", *(_range(curve, "us", digits) for curve in curves)],
+        ["  in BDP", *(_range(curve, "bdp", digits) for curve in curves)],
+    ]
+    if any(curve["pmax"] < 1 for curve in curves):
+        rows.append(["  probability up to", *(percent(curve["pmax"]) for curve in curves)])
+    for busy in sorted({limit["busy_ports"] for curve in curves for limit in curve["limits"]}):
+        rows.append([f"limit, {busy} busy", *(_limit(curve, busy) for curve in curves)])
+    rows.append(["can mark", *map(_fires, curves)])
+    columns = ["", *(f"{curve['ports']} × {curve['port']}" for curve in curves)]
+    base = digits(curves[0]["base_rtt_us"])
+    note = (
+        f"BDP: the link's rate times the round-trip time without queues, {base} µs. "
+        "Limit: how far the backlog can grow while so many ports of the pool are busy."
+    )
+    return Table(title, columns, rows, note=note)
+
+
+def _range(curve: dict[str, Any], unit: str, show: Callable[[float], str]) -> str:
+    low, high = show(curve["kmin"][unit]), show(curve["kmax"][unit])
+    number, _, prefix = low.partition(" ")
+    if low == high:
+        return low
+    return f"{number}–{high}" if high.endswith(f" {prefix}") else f"{low}–{high}"
+
+
+def _limit(curve: dict[str, Any], busy: int) -> str:
+    limits = {limit["busy_ports"]: size(limit["limit_bytes"]) for limit in curve["limits"]}
+    return limits.get(busy, NOTHING)
+
+
+def _fires(curve: dict[str, Any]) -> str:
+    able = [limit["busy_ports"] for limit in curve["limits"] if limit["can_fire"]]
+    if len(able) == len(curve["limits"]):
+        return "yes"
+    if not able:
+        return "never"
+    # A pool fills as more of its ports are busy; a queue may grow the less.
+    return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
+
+
+def completion(summary: dict[str, Any]) -> Table:
+    """Flow completion times and slowdowns by size."""
+    rows = []
+    for name in bins(summary):
+        times = summary["fct_us"][name]
+        slow = summary["slowdown"].get(name, {})
+        numbers = [times[key] for key in ("mean", "p50", "p95", "p99", "max")]
+        numbers += [slow.get(key) for key in ("mean", "p99")]
+        rows.append([name.replace("_", " "), f"{times['count']:,}", *map(digits, numbers)])
+    columns = [
+        "flows",
+        "count",
+        "mean µs",
+        "p50 µs",
+        "p95 µs",
+        "p99 µs",
+        "max µs",
+        "slowdown",
+        "p99 slowdown",
+    ]
+    return Table("Flow completion times", columns, rows)
+
+
+def bins(summary: dict[str, Any]) -> list[str]:
+    """Names of the size bins from small to large, after that of all flows together."""
+    named = ["all", "small", "medium", "large"]
+
+    def place(name: str) -> int:
+        # Other bins are called after their edges in bytes: `0_to_1000`, `1000_to_5000`, `above_5000`.
+        edges = [int(part) for part in name.split("_") if part.isdecimal()]
+        return named.index(name) if name in named else len(named) + max(edges) + (name[0] == "a")
+
+    return sorted(summary["fct_us"], key=place)
+
+
+def markers(summary: dict[str, Any]) -> Table | None:
+    """What each kind of marker chose, all ports together; nothing where one marker is all there is."""
+    counts = summary.get("markers") or {}
+    if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
+        return None
+    rows = [
+        [name, *(f"{chosen[what]:,}" for what in ("marked", "incast", "dropped"))]
+        for name, chosen in counts.items()
+    ]
+    note = "A packet that several markers choose counts for each of them."
+    return Table("Packets chosen by markers", ["marker", "CE", "incast bit", "dropped"], rows, note=note)
+
+
+def queries(summary: dict[str, Any]) -> Table | None:
+    """Completion times of queries by workload; nothing where none are asked."""
+    measured = summary.get("queries")
+    if not measured:
+        return None
+    rows = []
+    for name, described in measured.items():
+        numbers = [described[key] for key in ("mean", "p50", "p95", "p99", "p999")]
+        shares = [percent(described[key]) for key in ("with_timeout", "quality")]
+        label = name.replace("workload", "workload ")
+        counted = f"{described['count']:,}"
+        rows.append([label, counted, *map(digits, numbers), *shares, digits(described["goodput_gbps"])])
+    columns = [
+        "queries",
+        "count",
+        "mean µs",
+        "p50 µs",
+        "p95 µs",
+        "p99 µs",
+        "p99.9 µs",
+        "timed out",
+        "quality",
+        "Gb/s",
+    ]
+    note = "Timed out: share of queries with a timeout. Gb/s: what a query got over its time, on average."
+    return Table("Queries", columns, rows, note=note)
+
+
+def pings(summary: dict[str, Any]) -> Table | None:
+    """Round-trip times of echoes by class of service; nothing without a workload of kind `ping`."""
+    measured = summary.get("ping_rtt_us")
+    if not measured:
+        return None
+    rows = []
+    for name, times in measured.items():
+        numbers = [times.get(key) for key in ("mean", "p50", "p95", "p99", "max")]
+        label = name.replace("class", "class ")
+        rows.append([label, f"{times['count']:,}", *map(digits, numbers), f"{times['lost']:,}"])
+    columns = ["echoes", "count", "mean µs", "p50 µs", "p95 µs", "p99 µs", "max µs", "no reply"]
+    return Table("Round-trip times of pings", columns, rows)
+
+
+def network(summary: dict[str, Any]) -> Table:
+    """What the network did: goodput, losses, marks."""
+    flows, packets = summary["flows"], summary["packets"]
+    lost_data = {place: packets[f"dropped_data_in_{place}"] for place in ("switches", "cards")}
+    rows = [
+        ["flows completed", f"{flows['completed']:,} of {flows['started']:,}"],
+        ["simulated time", f"{digits(summary['simulated_s'] * 1e3)} ms"],
+        ["goodput", f"{digits(summary['goodput_gbps'])} Gb/s"],
+        ["packets sent", f"{packets['sent']:,}"],
+        ["packets dropped in switches", _lost(summary, "switches")],
+        ["packets dropped in hosts' cards", _lost(summary, "cards")],
+        ["packets marked", f"{packets['marked']:,}"],
+        ["timeouts", f"{summary['timeouts']:,}"],
+        ["retransmitted segments", f"{summary['retransmits']:,}"],
+        ["  lost in switches, in cards", f"{lost_data['switches']:,}, {lost_data['cards']:,}"],
+    ]
+    if summary.get("datagram_gbps"):
+        rows.insert(3, ["datagrams received", f"{digits(summary['datagram_gbps'])} Gb/s"])
+    return Table("Network", ["", "total"], rows)
+
+
+def _lost(summary: dict[str, Any], place: str) -> str:
+    dropped = summary["packets"][f"dropped_in_{place}"]
+    return f"{dropped:,} ({percent(summary[f'loss_rate_in_{place}'])})" if dropped else "none"
+
+
+def ports(summary: dict[str, Any]) -> Table | None:
+    """Where packets were lost and marked, by kind of port; nothing where one kind of port did all of it."""
+    kinds = summary["ports"]
+    busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
+    if len(busy) < 2 and "nic" not in busy:
+        return None
+    rows = [
+        [
+            PORTS.get(name, name),
+            *(f"{kind[what]:,}" for what in ("ports", "received", "dropped")),
+            percent(kind["loss_rate"]),
+            *(f"{kind[what]:,}" for what in ("dropped_data", "marked")),
+        ]
+        for name, kind in kinds.items()
+    ]
+    columns = ["ports", "count", "packets", "dropped", "loss", "data lost", "marked"]
+    return Table("Losses and marks by place", columns, rows)
+
+
+PORTS = {
+    "nic": "hosts' cards",
+    "to-host": "switch to host",
+    "up": "leaf to spine",
+    "down": "spine to leaf",
+    "trunk": "switch to switch",
+}
+"""What kinds of ports are called."""
+
+
+def engine(summary: dict[str, Any]) -> str:
+    """One line: what the run cost."""
+    cost = summary["engine"]
+    return (
+        f"{count(cost['packet_hops'])} packet-hops in {duration(cost['wall_s'])} "
+        f"({count(cost['packet_hops_per_s'])}/s), {digits(cost['peak_rss_mb'])} MB"
+    )
+
+
+def points(runs: Iterable[Run]) -> Table:
+    """One row for each run of a sweep: its labels and its main results."""
+    runs = list(runs)
+    axes = list(dict.fromkeys(axis for run in runs for axis in run.labels))
+    rows = [[*(_label(run.labels.get(axis)) for axis in axes), *_main_results(run.summary)] for run in runs]
+    columns = [*map(axis_name, axes), *RESULTS]
+    empty = {index for index in range(len(columns)) if all(row[index] == NOTHING for row in rows)}
+    kept = [index for index in range(len(columns)) if index not in empty]
+    note = "open: flows that were not complete, and are in no mean" if columns.index("open") in kept else ""
+    return Table(
+        "Results",
+        [columns[index] for index in kept],
+        [[row[index] for index in kept] for row in rows],
+        names=len(axes),
+        note=note,
+    )
+
+
+def losses_of_cards(runs: Sequence[Run]) -> list[str]:
+    """What is to be said of runs whose losses are mostly not the network's."""
+    own = [run for run in runs if run.summary["loss_rate_in_cards"] > run.summary["loss_rate_in_switches"]]
+    return (
+        [f"{len(own)} of {len(runs)} runs lost more packets in hosts' own cards than in switches"]
+        if own
+        else []
+    )
+
+
+def _label(value: object) -> str:
+    return NOTHING if value is None else str(value)
+
+
+def _main_results(summary: dict[str, Any]) -> list[str]:
+    times, flows = summary["fct_us"], summary["flows"]
+    unfinished = flows["started"] - flows["completed"] - flows["endless"]
+    return [
+        digits(times["all"]["mean"]),
+        digits(times["all"]["max"]),
+        digits(times.get("small", {}).get("p99")),
+        digits(times.get("large", {}).get("mean")),
+        percent(summary["loss_rate_in_switches"]),
+        percent(summary["loss_rate_in_cards"]) if summary["loss_rate_in_cards"] else NOTHING,
+        f"{summary['timeouts']:,}",
+        f"{unfinished:,}" if unfinished > 0 else NOTHING,
+        count(summary["engine"]["packet_hops_per_s"]),
+    ]

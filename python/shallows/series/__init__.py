@@ -1,0 +1,1 @@
+"""Numbers of finished runs, by name. Nothing here draws."""

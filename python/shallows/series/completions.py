@@ -1,0 +1,40 @@
+"""Flows that are complete, by their size."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from shallows.errors import ShallowsError
+from shallows.quantity import parse_size
+from shallows.runs import tables
+from shallows.runs.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def completed(runs: Iterable[Run]) -> "pl.DataFrame":
+    """Flows that are complete and counted, of several runs."""
+    import polars as pl
+
+    columns = ["size_bytes", "fct_us", "slowdown", "counted"]
+    flows = pl.concat([run.flows.select(columns) for run in runs])
+    return flows.filter((pl.col("counted") == 1) & pl.col("fct_us").is_not_null())
+
+
+def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
+    """Names of the size bins that occur, and the sizes between which they lie."""
+    edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
+    if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
+        raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
+    bounds = list(pairwise(edges))
+    names = max((tables.bins(run.summary)[1:] for run in runs), key=len)
+    return {name: (low or 0, high) for name, (low, high) in zip(names, bounds, strict=True)}
+
+
+def within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
+    """Flows above one size and up to another."""
+    import polars as pl
+
+    inside = pl.col("size_bytes") > low
+    return flows.filter(inside if high is None else inside & (pl.col("size_bytes") <= high))

@@ -1,0 +1,50 @@
+"""What traced flows did over time: their windows, and what was acknowledged."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shallows.runs.results import Run
+from shallows.runs.steps import Series
+from shallows.series.inputs import choose_flows, table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dict[str, Series]:
+    """Congestion windows of these flows, or of the first that were traced; by default, of all."""
+    import polars as pl
+
+    traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
+    chosen = choose_flows(run, flows, traces["flow"])
+    lines = {}
+    for flow in chosen if flows else chosen[:most]:
+        one = traces.filter(pl.col("flow") == flow)
+        # Nothing is drawn before a flow begins, or after it has ended.
+        lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
+    return lines
+
+
+def acked_bytes(run: Run, flow: int, traces: "pl.DataFrame") -> "pl.DataFrame":
+    """What a flow's trace says, and its last acknowledgement, which has no row there."""
+    import polars as pl
+
+    one = traces.filter(pl.col("flow") == flow).select("time_us", "value")
+    size, ended = run.flows.filter(pl.col("flow") == flow).select("size_bytes", "fct_sender_us").row(0)
+    if ended is None:
+        return one
+    last = pl.DataFrame({"time_us": [_flow_end(run, flow)], "value": [float(size)]})
+    return pl.concat([one, last])
+
+
+def _flow_end(run: Run, flow: int) -> float:
+    """When a flow's last acknowledgement came, or the end of the run."""
+    import polars as pl
+
+    arrival, took = run.flows.filter(pl.col("flow") == flow).select("arrival_us", "fct_sender_us").row(0)
+    return end_us(run) if took is None else float(arrival) + float(took)
+
+
+def end_us(run: Run) -> float:
+    """The end of a run."""
+    return float(run.summary["simulated_s"]) * 1e6

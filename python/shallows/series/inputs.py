@@ -1,0 +1,106 @@
+"""What is asked of several runs: them by what distinguishes them, their tables and flows."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shallows.bounded import parse_toml
+from shallows.errors import ShallowsError, listed
+from shallows.runs.results import Run, describe, on_axis
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Runs = Run | Sequence[Run]
+
+NEEDED = {
+    "queues": 'set measure.sample_queues = "10us"',
+    "flow_traces": "set measure.flow_traces = [{ sample = 4 }]",
+    "pings": 'add a workload of kind "ping"',
+    "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
+}
+"""What a scenario must say so that a run has a table."""
+
+
+def as_list(runs: Runs) -> list[Run]:
+    """Several runs, or one."""
+    found = [runs] if isinstance(runs, Run) else list(runs)
+    if not found:
+        raise ShallowsError("there is no run to draw", "name the folder of one")
+    return found
+
+
+def table(run: Run, name: str) -> "pl.DataFrame":
+    """A table that not every run has."""
+    found: pl.DataFrame | None = getattr(run, name)
+    if found is None:
+        raise ShallowsError(f"{run.path} has no {name}.parquet", f"{NEEDED[name]}, and run it again")
+    return found
+
+
+def labels(run: Run) -> dict[str, Any]:
+    """What distinguishes a run: its place in its sweep, or what `--set` changed if it was made alone."""
+    if run.labels:
+        return run.labels
+    changes = (override.partition("=") for override in run.environment.get("overrides", []))
+    return {key: _value(text) for key, _, text in changes}
+
+
+def _value(text: str) -> Any:
+    try:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
+        return text
+
+
+def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
+    """Runs by what distinguishes them from the others, other than their seed and these axes."""
+    several = len({run.summary["name"] for run in runs}) > 1
+    axes = {axis for run in runs for axis in labels(run)} - {"seed", *without}
+    telling = {axis for axis in axes if len({str(labels(run).get(axis)) for run in runs}) > 1}
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        kept = {axis: value for axis, value in labels(run).items() if axis in telling}
+        name = ", ".join(([run.summary["name"]] if several else []) + ([describe(kept)] if kept else []))
+        found.setdefault(name, []).append(run)
+    if len(found) > 1 and "" in found:
+        # What was run as its file stands, beside what was changed.
+        found = {name or members[0].summary["name"]: members for name, members in found.items()}
+    return found
+
+
+def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> list[Run]:
+    """Those of the runs whose labels have these values; an axis is called by its key or its last word.
+
+    Raises
+    ------
+    ShallowsError
+        If none has; the error lists the values that there are.
+    """
+    kept = list(runs)
+    for axis, value in conditions:
+        places = {id(run): _on(run, axis) for run in kept}
+        matching = [run for run in kept if value in places[id(run)]]
+        if not matching:
+            known = dict.fromkeys(place for found in places.values() for place in found)
+            raise ShallowsError(
+                f"none of these runs has {axis} = {value}",
+                f"values of {axis}: {', '.join(known)}" if known else f"they do not differ in {axis}",
+            )
+        kept = matching
+    return kept
+
+
+def _on(run: Run, axis: str) -> list[str]:
+    """The run's place on an axis, as text."""
+    return [str(value) for value in on_axis(labels(run), axis)]
+
+
+def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[int]:
+    """Flows to draw: those wanted, or all that were traced."""
+    known: list[int] = traced.unique().sort().to_list()
+    if not known:
+        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
+    for flow in wanted:
+        if flow not in known:
+            raise ShallowsError(f"{run.path} has no trace of flow {flow}", listed("traced are", known))
+    return list(wanted) or known

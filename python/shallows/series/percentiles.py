@@ -1,0 +1,76 @@
+"""Percentiles: how metrics name them (`p50`, `p99.9`, `p999`), and what they are."""
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from shallows.errors import UnknownMetric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Groups = Sequence[NDArray[np.float64]]
+
+NAMED = re.compile(r"p\.?\d.*", re.ASCII)
+"""What is meant as a percentile, be it one or not."""
+
+IN_PERCENT = re.compile(r"\d{1,2}(\.\d+)?|100(\.0+)?", re.ASCII)
+NINES = re.compile(r"99\d+", re.ASCII)
+"""As papers write 99.9 and 99.99 %: without the point."""
+
+
+def words(name: str) -> list[str]:
+    """The parts of a metric's name, which points divide; the point of a number does not.
+
+    >>> words("ideal_fct_us.small.p99.9")
+    ['ideal_fct_us', 'small', 'p99.9']
+    """
+    return re.split(r"(?<!\d)\.|\.(?!\d)", name)
+
+
+def is_percentile(word: str) -> bool:
+    """Whether a part of a metric's name asks for a percentile.
+
+    >>> is_percentile("p50"), is_percentile("p101"), is_percentile("peak_us")
+    (True, True, False)
+    """
+    return NAMED.fullmatch(word) is not None
+
+
+def parse(word: str) -> float:
+    """The share of observations that a percentile is not below.
+
+    What follows the `p` is in percent. After 99 the point may be left out, as in papers.
+
+    Raises
+    ------
+    UnknownMetric
+        If it is above 100 or not above 0, or cannot be read in one way only.
+
+    Examples
+    --------
+    >>> [parse(word) for word in ("p5", "p50", "p99.9", "p999", "p100")]
+    [0.05, 0.5, 0.999, 0.999, 1.0]
+    """
+    number = word.removeprefix("p")
+    if NINES.fullmatch(number):
+        number = f"99.{number[2:]}"
+    if not word.startswith("p") or not IN_PERCENT.fullmatch(number) or Decimal(number) == 0:
+        raise UnknownMetric(
+            f"{word!r} is no percentile",
+            "above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest",
+        )
+    return float(Decimal(number) / 100)
+
+
+def nearest_rank(groups: "Groups", rank: float) -> float:
+    """The smallest value of all groups together that a share `rank` of them does not exceed."""
+    import numpy as np
+
+    together = np.concatenate(groups)
+    # Rounded first: 0.99 * 100 is a little above 99.
+    place = math.ceil(round(rank * together.size, 9)) - 1
+    return float(np.partition(together, place)[place])

@@ -1,0 +1,1 @@
+"""Many runs: the points of a sweep, and who runs them."""

@@ -1,0 +1,87 @@
+"""The engine of a sweep that uses this machine: a process for each point, one per core at a time.
+
+A point that dies takes nothing with it.
+"""
+
+import os
+from collections.abc import Callable, Generator, Mapping
+from multiprocessing.connection import wait
+from typing import Any
+
+from shallows.runs.child import Child
+from shallows.runs.claims import Claim
+from shallows.runs.running import Source, execute
+from shallows.sweeps.points import Point
+from shallows.sweeps.sharing import LOOK_S, Ended, Share
+
+
+def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
+    """Run points, at most `jobs` at a time; says again and again what runs and what has ended since.
+
+    Closing the iterator ends what runs.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no space for a point, once what runs has ended; if the folder of the sweep is gone.
+    """
+    share = Share(points)
+    running: dict[int, _Worker] = {}
+    try:
+        while not share.is_over:
+            while len(running) < (jobs or cores()) and (index := share.begin()) is not None:
+                running[index] = _Worker(points[index].source, share.claims[index])
+            wait([worker.child.pipe for worker in running.values()], timeout=LOOK_S)
+            for index, worker in [*running.items()]:
+                if ended := worker.ended():
+                    del running[index]
+                    share.end(index, ended)
+            yield {index: worker.progress for index, worker in running.items()}, share.news()
+        share.check_space()
+    finally:
+        for worker in running.values():
+            worker.child.stop()
+        share.close()
+
+
+State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
+"""Progress of each point that runs, by its number; what became of each that ended."""
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Worker:
+    """A process that runs one point."""
+
+    def __init__(self, source: Source, claim: Claim) -> None:
+        self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
+        self.child = Child(run_point, source, claim)
+
+    def ended(self) -> Ended | None:
+        """Take in what the process has said since; what became of its point, if that was all."""
+        try:
+            for kind, content in self.child.receive():
+                if kind == "progress":
+                    self.progress = content
+                else:
+                    self.child.end()
+                    ended: Ended = content
+                    return ended
+        except EOFError:
+            return Ended(f"its process ended with code {self.child.end()} (out of memory, or killed)")
+        return None
+
+
+def run_point(send: Callable[[tuple[str, Any]], None], source: Source, claim: Claim) -> None:
+    """Run one point and say how that goes, and last what became of it."""
+    try:
+        execute(source, source.load(), claim.final, lambda progress: send(("progress", progress)), claim)
+    except (BrokenPipeError, ConnectionResetError):
+        raise
+    except Exception as error:
+        send(("ended", Ended.by(error)))
+    else:
+        send(("ended", Ended()))

@@ -1,0 +1,103 @@
+"""Shards of a sweep, gathered into one folder."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.bounded import parse_json, read_text
+from shallows.errors import ShallowsError
+from shallows.runs.folder import RunFolder, check_writable, failure
+from shallows.runs.manifest import files_of, holds, unfit
+from shallows.runs.results import describe
+from shallows.sweeps.points import Point
+
+NO_RESULTS = {"env.json", "scenario.toml"}
+"""Files in which runs of one hash may differ: what tells of the machine, and remarks in a scenario."""
+
+MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
+"""What a summary says of the machine, not of the scenario."""
+
+
+def gather(
+    points: Sequence[Point], folders: Sequence[Path], parent: Path, *, verify: bool = False
+) -> tuple[list[Point], list[ShallowsError]]:
+    """Copy each point's finished folder from where it is whole.
+
+    Returns
+    -------
+    tuple
+        The points that are nowhere; why folders of points cannot be read. `verify` compares hashes of files.
+
+    Raises
+    ------
+    ShallowsError
+        If two folders hold different results of one point, or one cannot be read or written.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise ShallowsError(f"{folder} is no folder", "name the folders that the shards have written")
+    check_writable(parent)
+    missing, problems = [], []
+    for point in points:
+        found = []
+        for copy in (place / point.folder.name for place in [parent, *folders]):
+            if problem := unfit(copy, verify=verify):
+                problems.append(problem)
+            elif holds(copy, point.hash):
+                found.append(copy)
+        _refuse_conflicts(point, found)
+        if not found:
+            missing.append(point)
+        elif found[0] != point.folder:
+            _copy(found[0], point.folder)
+    return missing, problems
+
+
+def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
+    for other in copies[1:]:
+        if differing := different(copies[0], other):
+            raise ShallowsError(
+                f"{copies[0]} and {other} are runs of the same scenario, seed and engine "
+                f"({describe(point.source.labels)}), but their {differing} differs",
+                "one of them is damaged: remove it, and merge or run again",
+            )
+
+
+def different(one: Path, other: Path) -> str | None:
+    """Name of a file of results in which two finished runs differ; nothing if they are the same."""
+    for name in sorted((files_of(one) | files_of(other)) - NO_RESULTS):
+        if not ((one / name).is_file() and (other / name).is_file()):
+            return name
+        if name == "summary.json":
+            same = _results(one / name) == _results(other / name)
+        else:
+            same = (one / name).read_bytes() == (other / name).read_bytes()
+        if not same:
+            return name
+    return None
+
+
+def _results(path: Path) -> Any:
+    try:
+        summary = parse_json(read_text(path, remedy="the folder is damaged: remove it"))
+    except ValueError as error:
+        raise ShallowsError(f"{path} cannot be read: {error}", "the folder is damaged: remove it") from None
+    if isinstance(summary, dict) and isinstance(engine := summary.get("engine"), dict):
+        for key in MACHINE:
+            engine.pop(key, None)
+    return summary
+
+
+def _copy(run: Path, final: Path) -> None:
+    with RunFolder(final) as folder:
+        try:
+            hidden = shutil.ignore_patterns(".*")  # what a kill may have left of its claim
+            shutil.copytree(run, folder.path, dirs_exist_ok=True, ignore=hidden)
+            folder.commit()
+        except OSError as error:  # shutil's own, too
+            raise failure(
+                f"{run} could not be copied to {final}",
+                error,
+                "what was copied before is kept; mend this, and the same command goes on from there",
+            ) from None

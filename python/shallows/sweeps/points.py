@@ -1,0 +1,320 @@
+"""What a sweep runs: every combination of a scenario's schemes and axes, each in a folder named by content.
+
+The `[sweep]` table of a scenario file::
+
+    [sweep]
+    axes = { "workload.0.load" = [0.4, 0.6], seed = [1, 2] }
+    [[sweep.scheme]]
+    name = "reno"
+    set = { "tcp.congestion" = "reno" }
+"""
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shallows.bounded import parse_json, parse_toml, read_text
+from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs.claims import writer_of
+from shallows.runs.folder import write_whole
+from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
+from shallows.runs.results import Run, describe
+from shallows.runs.running import Source, default_folder, is_reusable, toml_value
+
+INDEX = "sweep.json"
+
+
+@dataclass
+class Point:
+    """One run of a sweep."""
+
+    source: Source
+    hash: str
+    folder: Path
+    is_finished: bool
+    """Whether its folder is there and will be used instead of a run."""
+    damage: ShallowsError | None = None
+    """Why its folder is there, and will not be used."""
+    stamp: object = None
+    """Of what its folder held when the sweep was planned."""
+
+    @property
+    def has_results(self) -> bool:
+        """Whether its folder is there now."""
+        return holds(self.folder, self.hash)
+
+    def was_made_since(self) -> bool:
+        """Whether its folder is there now, and was not when the sweep was planned."""
+        return self.has_results and stamp(self.folder) != self.stamp
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a point: its run, or why there is none."""
+
+    point: Point
+    run: Run | None
+    error: str | None
+    reused: bool = False
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Every `count`-th point of a sweep, beginning with number `index`, counted from 1."""
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """A shard as the command line gives it.
+
+        >>> Shard.parse("2/8")
+        Shard(index=2, count=8)
+        """
+        index, slash, count = text.partition("/")
+        if not (slash and index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+            raise ShallowsError(f"{text!r} is not a shard", "write I/N, such as 1/8 for the first of eight")
+        return cls(int(index), int(count))
+
+    def of(self, points: Sequence[Point]) -> list[Point]:
+        """Points that are this shard's.
+
+        Neighbours, which cost about the same, go to different shards.
+        """
+        return list(points[self.index - 1 :: self.count])
+
+
+def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Path, list[Point]]:
+    """All points of a sweep, checked, and the folder that holds theirs; `verify` compares hashes of files.
+
+    Raises
+    ------
+    ScenarioError
+        If a point cannot run; then none does.
+    ShallowsError
+        If there is no `[sweep]` table, or it is wrong.
+    """
+    _refuse_changed_table(source)
+    base = source.load()
+    schemes, axes, named = _read_table(source)
+    parent = out if out is not None else Path("runs") / base.name
+    points = []
+    for (scheme, changes), values in itertools.product(schemes, itertools.product(*axes.values())):
+        place = dict(zip(axes, values, strict=True))
+        labels = ({"scheme": scheme} if scheme is not None else {}) | place
+        changed = list(changes.items())
+        for axis, value in place.items():
+            keys = named.get(axis)
+            index = axes[axis].index(value)
+            changed += [(axis, value)] if keys is None else [(key, keys[key][index]) for key in keys]
+        overrides = (*((key, toml_value(value)) for key, value in changed), *source.overrides)
+        point = replace(source, overrides=overrides, labels=labels)
+        try:
+            experiment = point.load()
+        except ScenarioError as error:
+            raise ScenarioError(_locate(str(error), point, scheme, axes, named)) from None
+        folder = default_folder(experiment, parent)
+        is_finished = is_reusable(folder, experiment, verify=verify)
+        damage = None if is_finished else unfit(folder, verify=verify)
+        points.append(Point(point, experiment.hash, folder, is_finished, damage, stamp(folder)))
+    _refuse_duplicates(points)
+    return parent, points
+
+
+def _refuse_changed_table(source: Source) -> None:
+    """The table is that of the file: what would change it would be ignored."""
+    for key, value in source.overrides:
+        if key.partition(".")[0] == "sweep":
+            raise ShallowsError(
+                f"--set {key}={value}: the [sweep] table cannot be changed",
+                f"mend {source.file}, or set the keys of an axis themselves",
+            )
+
+
+def _read_table(
+    source: Source,
+) -> tuple[list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]], dict[str, dict[str, list[Any]]]]:
+    """Schemes, axes, and of axes that stand for several keys the values of each."""
+
+    def refuse(message: str) -> ShallowsError:
+        return ShallowsError(f"{source.file}: {message}", "docs/scenario.md shows a [sweep] table")
+
+    try:
+        table = parse_toml(source.text).get("sweep")
+    except ValueError as error:
+        raise refuse(str(error)) from None
+    if not isinstance(table, dict):
+        raise ShallowsError(
+            f"{source.file} has no [sweep] table",
+            f"run it once with `shallows run {source.file}`, or add one",
+        )
+    if unknown := sorted(table.keys() - {"axes", "together", "scheme"}):
+        raise refuse(
+            f"unknown key sweep.{unknown[0]}; expected one of sweep.axes, sweep.scheme, sweep.together"
+        )
+    axes, schemes, together = table.get("axes", {}), table.get("scheme", []), table.get("together", {})
+    if not isinstance(axes, dict) or not all(isinstance(values, list) and values for values in axes.values()):
+        raise refuse('sweep.axes is not a table of lists, such as { "workload.0.load" = [0.4, 0.6] }')
+    if problem := _misfit(axes, together):
+        raise refuse(problem)
+    if not isinstance(schemes, list) or not all(_is_scheme(scheme) for scheme in schemes):
+        raise refuse(
+            "each [[sweep.scheme]] has a name and a table `set` of keys and values, and nothing else"
+        )
+    if not (axes or schemes):
+        raise refuse("the [sweep] table is empty")
+    names = [scheme["name"] for scheme in schemes]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise refuse(f'two schemes are called "{twice}"; results could not be told apart')
+    return [(scheme["name"], scheme["set"]) for scheme in schemes] or [(None, {})], axes, together
+
+
+def _misfit(axes: dict[str, list[Any]], together: object) -> str:
+    """What is wrong with keys that change together, if anything is."""
+    if not isinstance(together, dict) or not all(
+        isinstance(keys, dict) and axis in axes for axis, keys in together.items()
+    ):
+        return "sweep.together has a table of keys for an axis of sweep.axes, called by a name of its own"
+    for axis, keys in together.items():
+        for key, values in keys.items():
+            if not isinstance(values, list) or len(values) != len(axes[axis]):
+                return f"sweep.together.{axis}: {key} needs a value for each of {axis}'s"
+    return ""
+
+
+def _is_scheme(scheme: object) -> bool:
+    return (
+        isinstance(scheme, dict)
+        and scheme.keys() == {"name", "set"}
+        and isinstance(scheme["name"], str)
+        and bool(scheme["name"].strip())
+        and isinstance(scheme["set"], dict)
+    )
+
+
+def _locate(
+    message: str, point: Source, scheme: str | None, axes: Iterable[str], named: Mapping[str, Any]
+) -> str:
+    """The engine's message, which knows overrides only, with their places in the `[sweep]` table."""
+    lines = point.text.splitlines()
+    for key, value in point.overrides:
+        line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)
+        place = f"{point.file}:{line}" if line else point.file
+        what = "sweep.axes" if key in axes else f'scheme "{scheme}"'
+        what = next((f"sweep.together.{axis}" for axis, keys in named.items() if key in keys), what)
+        message = message.replace(f"--set {key}={value}: ", f"{place}: {what}, {key} = {value}: ", 1)
+    return message
+
+
+def _refuse_duplicates(points: list[Point]) -> None:
+    seen: dict[Path, Point] = {}
+    for point in points:
+        if (other := seen.setdefault(point.folder, point)) is not point:
+            raise ShallowsError(
+                f"{point.source.file}: two points of the sweep are the same run: "
+                f"{describe(other.source.labels)}, and {describe(point.source.labels)}",
+                "remove one of them, or check what its keys change",
+            )
+
+
+def write_index(parent: Path, points: Sequence[Point]) -> None:
+    """Write `sweep.json`: each point's labels and folder, finished or not.
+
+    It says nothing that depends on what has run where, so that shards may write it over each other.
+    """
+    described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
+    write_whole(parent / INDEX, json.dumps({"points": described}, indent=2, ensure_ascii=False) + "\n")
+
+
+def inside_sweep(folder: Path) -> list[Path]:
+    """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
+    return [path for path, _ in points_of(folder)] or sorted(
+        path for path in folder.glob("*") if not path.name.startswith(".") and is_run(path)
+    )
+
+
+def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
+    try:
+        points = parse_json(read_text(folder / INDEX, remedy=""))["points"]
+        return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
+    except (ShallowsError, ValueError, LookupError, TypeError):
+        return []
+
+
+def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
+    """Points of the sweep in this folder that are not finished, or not among these runs, in words."""
+    known = None if runs is None else {run.path for run in runs}
+    return [
+        describe(labels)
+        for path, labels in points_of(folder)
+        if (finished_hash(path) is None if known is None else path not in known)
+    ]
+
+
+def runs_in(folder: Path) -> list[Run]:
+    """The run whose folder this is, or those inside it.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none, or one that is there cannot be read; it says what is missing.
+    """
+    runs, problems = readable_in(folder)
+    if problems:
+        raise problems[0]
+    return runs
+
+
+def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[ShallowsError]]:
+    """The runs that are here, or inside, and can be read; why others cannot.
+
+    `verify` compares hashes of their files, not only sizes.
+
+    Raises
+    ------
+    ShallowsError
+        If nothing is there.
+    """
+    runs, problems = [], []
+    for path in [folder] if is_run(folder) else inside_sweep(folder):
+        if problem := unfit(path, verify=verify):
+            problems.append(problem)
+        elif finished_hash(path):
+            runs.append(Run(path))
+    if not (runs or problems):
+        raise _nothing_in(folder)
+    return runs, problems
+
+
+def _nothing_in(folder: Path) -> ShallowsError:
+    """Why there is no finished run in a folder."""
+    if writer := writer_of(folder):
+        return ShallowsError(
+            f"{folder} is not finished: {writer} is writing it",
+            f"wait for it, or watch it with `shallows serve {folder.parent}`",
+        )
+    if not folder.exists():
+        return ShallowsError(f"{folder} does not exist", "name a folder that `run` or `sweep` has written")
+    if missing := missing_in(folder):
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        return ShallowsError(
+            f"{folder} holds a sweep, and none of its {len(missing)} points is finished: "
+            f"{'; '.join(missing[:3])}{more}",
+            "give its `shallows sweep` command again: it goes on where it was",
+        )
+    return ShallowsError(f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written")
+
+
+def finished_in(folder: Path) -> list[Run]:
+    """Finished runs of the sweep in this folder."""
+    return [Run(path) for path in inside_sweep(folder) if finished_hash(path)]
+
+
+def finished_runs(points: Iterable[Point]) -> list[Run]:
+    """Results that are there, whoever ran them."""
+    return [Run(point.folder) for point in points if point.has_results]

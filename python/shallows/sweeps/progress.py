@@ -1,0 +1,171 @@
+"""How far a sweep is, in a file beside its points, for whoever wants to watch.
+
+Each process that runs points of a sweep keeps one, and removes it when all of its points are there. It is for
+watching alone: what is finished is what has a folder.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from shallows.bounded import parse_json, read_text
+from shallows.errors import ShallowsError
+from shallows.runs.folder import remove_left, write_note
+from shallows.runs.manifest import finished_hash
+from shallows.runs.process import Process, me
+from shallows.sweeps.points import Outcome, Point, points_of
+
+EVERY_S = 1.0
+"""Between two writes of the file."""
+
+SILENT_S = 30.0
+"""A process on another machine that has written nothing for so long is taken for dead."""
+
+FILES = ".progress.*.json"
+
+
+class Recorder:
+    """Keeps the file of this process while it runs points of a sweep."""
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self.points = points
+        self.folder = points[0].folder.parent if points else Path()
+        self.path = self.folder / f".progress.{me().tag}.json"
+        self.started = time.time()
+        self.written = 0.0
+        self.running: Mapping[int, dict[str, Any]] = {}
+        self.outcomes: Sequence[Outcome] = ()
+
+    def __enter__(self) -> Self:
+        for path in self.folder.glob(FILES) if self.points else []:
+            with contextlib.suppress(ShallowsError, OSError):
+                if not _is_running(_read(path)):
+                    path.unlink()
+        # Their names have a process in them, so that nobody writes them again.
+        remove_left(self.folder, FILES)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.running = {}
+        if self.written and any(outcome.error for outcome in self.outcomes):
+            self._write(ended=True)
+        else:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
+
+    def update(self, running: Mapping[int, dict[str, Any]], outcomes: Sequence[Outcome]) -> None:
+        """Take in what runs and what has ended; written from time to time."""
+        self.running, self.outcomes = running, outcomes
+        if time.monotonic() - self.written >= EVERY_S:
+            self.written = time.monotonic()
+            self._write()
+
+    def _write(self, *, ended: bool = False) -> None:
+        ran = [outcome.run for outcome in self.outcomes if outcome.run and not outcome.reused]
+        hops = sum(run.summary["engine"]["packet_hops"] for run in ran)
+        document = {
+            "running": [
+                {"folder": self.points[index].folder.name, "fraction": progress["fraction"]}
+                for index, progress in self.running.items()
+            ],
+            "failed": [
+                {"folder": outcome.point.folder.name, "error": outcome.error}
+                for outcome in self.outcomes
+                if outcome.error
+            ],
+            "ran": len(ran),
+            "packet_hops": hops + sum(progress["packet_hops"] for progress in self.running.values()),
+            "process": me().describe(),
+            "points": [point.folder.name for point in self.points],
+            "started": self.started,
+            "updated": time.time(),
+            "ended": ended,
+        }
+        # A disk that is full ends the points themselves, with an error of theirs.
+        with contextlib.suppress(OSError):
+            write_note(self.path, json.dumps(document) + "\n")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is, all of its processes together."""
+
+    points: Mapping[str, dict[str, Any]]
+    """Labels of each point by the name of its folder."""
+    done: Sequence[str]
+    running: Mapping[str, float]
+    """How far each point is that runs, from 0 to 1."""
+    failed: Mapping[str, str]
+    """What went wrong with each point that failed."""
+    hops_per_s: float
+    left_s: float | None
+    """Time until all of it is done, if its pace stays; none if nothing runs."""
+
+
+def read(folder: Path) -> Progress:
+    """How far the sweep in this folder is."""
+    points = {path.name: labels for path, labels in points_of(folder)}
+    done = [name for name in points if finished_hash(folder / name)]
+    documents = []
+    for path in folder.glob(FILES):
+        with contextlib.suppress(ShallowsError):
+            documents.append(_read(path))
+    alive = [document for document in documents if _is_running(document)]
+    running = {
+        str(each["folder"]): float(each["fraction"])
+        for document in alive
+        for each in document["running"]
+        if each["folder"] in points and each["folder"] not in done
+    }
+    failed = {
+        str(each["folder"]): str(each["error"])
+        for document in documents
+        for each in document["failed"]
+        if each["folder"] in points and each["folder"] not in done
+    }
+    pace = [_left_s(document, done) for document in alive]
+    known = [left for left in pace if left is not None]
+    return Progress(
+        points,
+        done,
+        running,
+        failed,
+        sum(each["packet_hops"] / max(each["updated"] - each["started"], 1e-3) for each in alive),
+        max(known) if known else None,
+    )
+
+
+def _left_s(document: dict[str, Any], done: Sequence[str]) -> float | None:
+    """Time that a process still needs for its points, by what it has done since it began."""
+    worked = document["ran"] + len(document["failed"]) + sum(each["fraction"] for each in document["running"])
+    waiting = len({*document["points"]} - {*done} - {each["folder"] for each in document["failed"]})
+    left = waiting - sum(each["fraction"] for each in document["running"])
+    elapsed = document["updated"] - document["started"]
+    return float(elapsed * max(left, 0) / worked) if worked > 0.05 else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = parse_json(read_text(path, remedy="remove it"))
+    except ValueError as error:
+        raise ShallowsError(f"{path} cannot be read: {error}") from None
+    wanted = {"running", "failed", "ran", "packet_hops", "process", "points", "started", "updated"}
+    if not (isinstance(document, dict) and document.keys() >= wanted):
+        raise ShallowsError(f"{path} is not what Shallows wrote")
+    return document
+
+
+def _is_running(document: dict[str, Any]) -> bool:
+    if document.get("ended"):
+        return False
+    process = Process.parse(document["process"])
+    if process is None or process.is_gone():
+        return False
+    return process.is_here() or bool(time.time() - document["updated"] < SILENT_S)

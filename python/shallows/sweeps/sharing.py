@@ -1,0 +1,156 @@
+"""The points of a sweep, shared with whoever else runs the same ones into the same folder.
+
+Each is claimed before it runs. One that another process has is left until the end; then it is there, or its
+claim is over and it is run here.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from shallows.errors import ClaimLostError, NoSpaceError, ShallowsError
+from shallows.runs import claims
+from shallows.runs.claims import Claim, Watch
+from shallows.runs.folder import failure
+from shallows.sweeps.points import Point
+
+LOOK_S = 0.5
+"""Wall time between two looks at points that others run."""
+
+LOOKING = 0.1
+"""Share of the time that goes into such looks, at most."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of a point that has ended."""
+
+    error: str | None = None
+    """Why it has no results; nothing if it has."""
+    by_another: bool = False
+    """Whether another process has run it."""
+    is_lost: bool = False
+    """Whether another process took it over."""
+    is_full: bool = False
+    """Whether there was no space for it."""
+
+    @classmethod
+    def by(cls, error: Exception) -> Self:
+        """Ended by an error."""
+        return cls(
+            str(error) or type(error).__name__,
+            is_lost=isinstance(error, ClaimLostError),
+            is_full=isinstance(error, NoSpaceError),
+        )
+
+
+class Share:
+    """What of a sweep this process has yet to run, and what it runs.
+
+    Parameters
+    ----------
+    points
+        Those that are not finished, by number; all in one folder.
+    """
+
+    def __init__(self, points: Mapping[int, Point]) -> None:
+        self.points = points
+        self.waiting = list(points)
+        self.claims: dict[int, Claim] = {}
+        """Of those that run here, by number."""
+        self.full: str | None = None
+        """Which point had no space; then no other is begun."""
+        self._ended: dict[int, Ended] = {}
+        self._watch = Watch()
+        self._next_look = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing waits or runs."""
+        return not (self.waiting or self.claims)
+
+    def begin(self) -> int | None:
+        """Claim the next point that nobody else runs, and return its number; nothing if there is none.
+
+        Raises
+        ------
+        ShallowsError
+            If the sweep's folder is gone, or cannot be written.
+        """
+        start = time.monotonic()
+        if not self.waiting or start < self._next_look:
+            return None
+        parent = self.points[self.waiting[0]].folder.parent
+        try:
+            for index, claim in self._claim(parent):
+                self.waiting.remove(index)
+                if not self.points[index].was_made_since():
+                    self.claims[index] = claim
+                    return index
+                claim.release()
+                self._ended[index] = Ended(by_another=True)
+        except FileNotFoundError:
+            raise ShallowsError(f"{parent} was removed while the sweep ran") from None
+        except OSError as error:
+            problem = failure(f"{parent} cannot be written", error, "")
+            if not isinstance(problem, NoSpaceError):
+                raise problem from None
+            self._stop(problem.message)
+        end = time.monotonic()
+        self._next_look = end + max(LOOK_S, (end - start) / LOOKING)
+        return None
+
+    def _claim(self, parent: Path) -> Iterable[tuple[int, Claim]]:
+        """One after the other all that can be claimed."""
+        left = claims.left_of(parent)
+        for index in [*self.waiting]:
+            point = self.points[index]
+            # To look at what has no claim costs nothing.
+            if any(self._watch.is_held(path) for path in left.get(point.folder.name, [])):
+                continue
+            if claim := claims.take(point.folder, self._watch):
+                yield index, claim
+
+    def end(self, index: int, ended: Ended) -> None:
+        """A point that ran here has ended."""
+        self.claims.pop(index).release()
+        if ended.is_full:
+            self._stop(str(ended.error))
+        elif not ended.is_lost:
+            self._ended[index] = ended
+        elif not self.full:
+            self.waiting.append(index)
+
+    def news(self) -> dict[int, Ended]:
+        """What has ended since this was asked last."""
+        news, self._ended = self._ended, {}
+        return news
+
+    def check_space(self) -> None:
+        """Raise if there was no space for a point."""
+        if self.full:
+            raise NoSpaceError(self.full)
+
+    def close(self) -> None:
+        """Give back what runs here."""
+        for claim in self.claims.values():
+            claim.release()
+
+    def _stop(self, why: str) -> None:
+        self.full = self.full or why.partition("\n")[0]
+        self.waiting.clear()
+
+
+def remove_left(points: Iterable[Point]) -> None:
+    """Remove what processes that are gone have left of these points' folders, which are in one."""
+    named = {point.folder.name: point.folder for point in points}
+    watch = Watch()
+    for parent in {folder.parent for folder in named.values()}:
+        try:
+            for name in claims.left_of(parent).keys() & named.keys():
+                if claim := claims.take(named[name], watch):
+                    claim.release()
+        except OSError:
+            continue  # whoever writes there says so

@@ -1,0 +1,211 @@
+"""Sweeps: each point once, on whatever engine, whatever happens in between."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import NoSpaceError, ShallowsError
+from shallows.runs.folder import check_writable
+from shallows.runs.results import Run
+from shallows.runs.running import Source, override_texts
+from shallows.sweeps.local import State, run_here
+from shallows.sweeps.points import Outcome, Point, plan, write_index
+from shallows.sweeps.progress import Recorder
+from shallows.sweeps.sharing import remove_left
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENGINES = ("local", "ray")
+
+Engine = Callable[[Mapping[int, Point]], Generator[State, None, None]]
+"""Runs points; raises `ConnectionError` when what it runs on is gone, `NoSpaceError` without space."""
+
+
+OnUpdate = Callable[[dict[int, dict[str, Any]], list[Outcome]], None]
+"""Called with the progress of each running point, by its number, and all outcomes so far."""
+
+
+def choose_engine(name: str = "local", jobs: int | None = None, address: str | None = None) -> Engine:
+    """The engine of that name.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none, what it needs is not installed, or it may run no point at all.
+    """
+    if name not in ENGINES:
+        raise ShallowsError(f"there is no engine {name!r}", f"the engines are: {', '.join(ENGINES)}")
+    if jobs is not None and jobs < 1:
+        raise ShallowsError(
+            f"{jobs} points at the same time are none", "name at least 1 for jobs, or leave it out"
+        )
+    if name == "ray":
+        from shallows.sweeps.cluster import check_ray, run_on_ray
+
+        check_ray()
+        return partial(run_on_ray, jobs=jobs, address=address)
+    if address is not None:
+        raise ShallowsError("an address means nothing to the local engine", "add --engine ray")
+    return partial(run_here, jobs=jobs)
+
+
+def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> list[Outcome]:
+    """Run what is not finished and return all outcomes in the order of the points.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C; the finished points are kept.
+    ShallowsError
+        If the engine is lost, or there is no space for a point; the finished points are kept.
+    """
+    outcomes = {i: _outcome(p, reused=True) for i, p in enumerate(points) if p.is_finished}
+    left = {index: point for index, point in enumerate(points) if index not in outcomes}
+
+    def kept() -> str:
+        finished = sum(point.has_results for point in points)
+        return f"{finished} of {len(points)} points are kept; the same command goes on from there"
+
+    for parent in {point.folder.parent for point in points}:
+        check_writable(parent)
+    try:
+        with Recorder(points) as recorder, closing(engine(left)) as states:
+            for running, ended in states:
+                for index, end in ended.items():
+                    outcomes[index] = _outcome(points[index], end.error, reused=end.by_another)
+                recorder.update(running, list(outcomes.values()))
+                on_update(running, list(outcomes.values()))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(kept()) from None
+    except ConnectionError as error:
+        raise ShallowsError(str(error), kept()) from None
+    except NoSpaceError as error:
+        raise NoSpaceError(error.message, f"free some space: {kept()}") from None
+    finally:
+        remove_left(points)
+    return [_still(outcomes[index]) for index in range(len(points))]
+
+
+def _outcome(point: Point, error: str | None = None, *, reused: bool = False) -> Outcome:
+    """What became of a point that has ended."""
+    if error is None and point.has_results:
+        return Outcome(point, Run(point.folder), None, reused)
+    return Outcome(point, None, error or f"{point.folder} was removed, or changed, while the sweep ran")
+
+
+def _still(outcome: Outcome) -> Outcome:
+    """What was there once may have been removed since."""
+    return outcome if outcome.point.has_results else _outcome(outcome.point, outcome.error)
+
+
+class Sweep:
+    """A sweep that has run: its results, and what failed.
+
+    Parameters
+    ----------
+    path
+        The folder that holds the points' folders.
+    outcomes
+        What became of each point, in the order of the sweep.
+    """
+
+    def __init__(self, path: Path, outcomes: Sequence[Outcome]) -> None:
+        self.path = path
+        self.runs = [outcome.run for outcome in outcomes if outcome.run]
+        """Finished runs in the order of the sweep; `run.labels` says which is which."""
+        self.failed = [
+            (outcome.point.source.labels, str(outcome.error)) for outcome in outcomes if not outcome.run
+        ]
+        """Labels of each point that failed, and why."""
+
+    def __repr__(self) -> str:
+        empty = sum(run.measured_nothing for run in self.runs)
+        said = f", {empty} measured nothing" if empty else ""
+        return f"Sweep({str(self.path)!r}, {len(self.runs)} runs, {len(self.failed)} failed{said})"
+
+    @cached_property
+    def table(self) -> "pl.DataFrame":
+        """One row for each run: its labels and its main results."""
+        import polars as pl
+
+        return pl.DataFrame([run.labels | _main_results(run.summary) for run in self.runs], strict=False)
+
+
+def _main_results(summary: dict[str, Any]) -> dict[str, Any]:
+    times, slowdowns = summary["fct_us"], summary["slowdown"]
+    return {
+        "fct_mean_us": times["all"]["mean"],
+        "fct_p99_us": times["all"]["p99"],
+        "small_fct_p99_us": times.get("small", {}).get("p99"),
+        "large_fct_mean_us": times.get("large", {}).get("mean"),
+        "slowdown_mean": slowdowns["all"]["mean"],
+        "slowdown_p99": slowdowns["all"]["p99"],
+        "goodput_gbps": summary["goodput_gbps"],
+        "loss_rate": summary["loss_rate"],
+        "loss_rate_in_switches": summary["loss_rate_in_switches"],
+        "loss_rate_in_cards": summary["loss_rate_in_cards"],
+        "timeouts": summary["timeouts"],
+        "packet_hops": summary["engine"]["packet_hops"],
+    }
+
+
+def sweep(
+    scenario: str | Path,
+    overrides: Mapping[str, object] | None = None,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    verify: bool = False,
+) -> Sweep:
+    """Run every point of a scenario's `[sweep]` table, and return their results.
+
+    Parameters
+    ----------
+    scenario
+        Path of the scenario file.
+    overrides
+        Values that differ from the file's, by dotted key; they win over schemes and axes.
+    out
+        Folder for the points' folders; `runs/NAME` if not given. Points that are finished there are not run
+        again.
+    jobs
+        How many points run at the same time: one per core if not given, and with Ray as many as fit.
+    engine
+        `local` or `ray`.
+    address
+        Of a Ray cluster. By default the environment's `RAY_ADDRESS`, or Ray is started on this machine.
+    verify
+        Whether to read the files of finished points and compare their hashes; one that differs runs again.
+
+    Returns
+    -------
+    Sweep
+        Runs with their labels, and the points that failed.
+
+    Raises
+    ------
+    ScenarioError
+        If a point cannot run; then none does.
+    ShallowsError
+        If a file cannot be read or written, or the cluster is lost.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> done = sh.sweep(sh.example("incast"), overrides={"stop.at": "60ms"}, out=folder / "sweep")
+    >>> done.table.select("scheme", "timeouts").rows()[-1]
+    ('Reno drop-tail', 4)
+    """
+    chosen = choose_engine(engine, jobs, address)
+    parent, points = plan(
+        Source.read(scenario, override_texts(overrides)),
+        Path(out) if out is not None else None,
+        verify=verify,
+    )
+    check_writable(parent)
+    write_index(parent, points)
+    return Sweep(parent, run_points(points, chosen, lambda *_: None))
