@@ -1,7 +1,8 @@
 """`make bench`: the same short flows through one slow link, ours and ns-2's: per flow, per queue, and speed.
 
-Reno, NewReno and Sack1 over DropTail, RED, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a
-table, and fails if a flow is left over. What both are told, and where they differ: `peers/README.md`.
+Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, DRR and SFQ. Writes
+`target/bench/bottleneck.json`, prints a table, and fails if a flow is left over. What both are told, and
+where they differ: `peers/README.md`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def print_case(name: str, case: Mapping[str, Any]) -> None:
     """Print one case."""
     ours, theirs = case["shallows"], case["ns2"]
     print(
-        f"  {name:<18}{case['alike']:>6} of {case['flows']:<6}{case['fct_ratio']:>7.3f}"
+        f"  {name:<22}{case['alike']:>6} of {case['flows']:<6}{case['fct_ratio']:>7.3f}"
         f"{ours['mean_fct_us'] / 1e3:>10.2f}{theirs['mean_fct_us'] / 1e3:>9.2f}"
         f"{ours['sent']:>9,}{theirs['sent']:>9,}{ours['dropped']:>8,}{theirs['dropped']:>7,}"
         f"{ours['hops_per_s'] / 1e6:>9.2f}{theirs['hops_per_s'] / 1e6:>7.2f}"
@@ -88,7 +89,7 @@ def bench(count: int, out: Path) -> list[str]:
     flows.write_first(flow_list, count, flows.bottleneck(LOAD, FLOWS_SEED))
     print(
         f"one link of 100 Mb/s, {count} flows: ours, then ns-2's\n"
-        f"  {'':<18}{'flows alike':<16}{'median':>7}{'mean FCT, ms':>19}{'packets':>18}{'dropped':>15}"
+        f"  {'':<22}{'flows alike':<16}{'median':>7}{'mean FCT, ms':>19}{'packets':>18}{'dropped':>15}"
         f"{'M hops/s':>16}"
     )
     document, found = {}, []

@@ -19,7 +19,8 @@ SCRIPT = Path(__file__).with_name("ns2_bottleneck.tcl")
 TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
     "Reno": {"tcp.recovery": "reno"},
     "Newreno": {"tcp.recovery": "newreno", "tcp.full_ack": "ssthresh"},
-    "Sack1": {"tcp.recovery": "sack", "tcp.sack_after_timeout": "forgotten"},
+    "Sack1": {"tcp.recovery": "sack1"},
+    "FullTcp/Sack": {"tcp.recovery": "fulltcp"},
 }
 PORT = "switch.overrides.0.port"
 QUEUES: Mapping[str, Mapping[str, Any]] = {

@@ -2,7 +2,7 @@
 #
 # Usage: ns ns2_bottleneck.tcl FLOWS TRANSPORT QUEUE SEED FCTS
 #
-# FLOWS is a list of benches/peers/flows.py; TRANSPORT is Reno, Newreno or Sack1, QUEUE a row of `queue` below. FCTS receives
+# FLOWS is a list of benches/peers/flows.py; TRANSPORT is Reno, Newreno, Sack1 or FullTcp/Sack, QUEUE a row of `queue` below. FCTS receives
 # a line for each flow that has ended: its number in the list, its time in ns, and how many packets were sent for it. What the
 # queue did is printed as one line of JSON. Packets are numbered whole, so that a flow has as many as hold its bytes.
 
@@ -29,8 +29,12 @@ set_all Agent/TCP [list packetSize_ $packet_bytes window_ 1000 windowInit_ 10 tc
     rtxcur_init_ 1.0 minrto_ 0.2 singledup_ 0]
 set_all Queue/$queue_name $queue($queue_name)
 
+# FullTcp counts bytes; segments are full, so that its receiver acknowledges each.
+set_all Agent/TCP/FullTcp [list segsize_ $packet_bytes nodelay_ true interval_ 0]
+
 # What a transport and its receiver are called.
-set sink [expr {$transport eq "Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]
+set full [string match FullTcp/* $transport]
+set sink [expr {$full ? "Agent/TCP/$transport" : $transport eq "Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]
 
 set ns [new Simulator]
 $defaultRNG seed $seed
@@ -52,7 +56,7 @@ proc build {} {
 
 # A flow arrives: it has a connection of its own.
 proc start {number source destination bytes} {
-    global ns transport sink host packet_bytes
+    global ns transport sink full host packet_bytes
     set tcp [new Agent/TCP/$transport]
     set receiver [new $sink]
     $ns attach-agent $host($source) $tcp
@@ -60,10 +64,15 @@ proc start {number source destination bytes} {
     $ns connect $tcp $receiver
     $tcp set flow $number
     $tcp set started [$ns now]
+    if {$full} {
+        $receiver listen
+        $tcp set signal_on_empty_ true
+    }
     $tcp advance [expr {($bytes + $packet_bytes - 1) / $packet_bytes}]
 }
 
-# Called when everything is acknowledged.
+# Called when everything is acknowledged; of FullTcp, by this name.
+Agent/TCP/FullTcp instproc done_data {} { $self done }
 Agent/TCP instproc done {} {
     global ns fcts left packets
     $self instvar flow started

@@ -38,7 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "ACKs with ECE grow the window": {TCP + "congestion.ece_growth": "all"},
     "byte counting in congestion avoidance": {TCP + "avoidance": "byte-counting"},
     "a loss halves the flight, not the window": {TCP + "loss_base": "flight-size"},
-    "SACK information kept after a timeout": {TCP + "sack_after_timeout": "kept"},
+    "losses repaired as in RFC 6675": {TCP + "recovery": "sack"},
     "restart after idle as in RFC 5681": {TCP + "restart_after_idle": "reduce"},
     "no restart after idle": {TCP + "restart_after_idle": "off"},
     "initial window 10": {TCP + "initial_window": 10},

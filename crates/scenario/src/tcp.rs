@@ -85,6 +85,8 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             (spec::Recovery::Sack, spec::Prr::Off) => Method::Sack(None),
             (spec::Recovery::Sack, spec::Prr::Ssrb) => Method::Sack(Some(Bound::SlowStart)),
             (spec::Recovery::Sack, spec::Prr::Crb) => Method::Sack(Some(Bound::Conservative)),
+            (spec::Recovery::FullTcp, _) => Method::FullTcp,
+            (spec::Recovery::Sack1, _) => Method::Sack1,
             (spec::Recovery::NewReno, _) => Method::NewReno,
             (spec::Recovery::Reno, _) => Method::Reno,
         },
@@ -268,9 +270,10 @@ fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
 fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     checker.require(sack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
-        "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+        "it is a part of RFC 6675's recovery: leave it out, or set tcp.recovery = \"sack\"".to_owned()
     });
-    let repairs = !tcp.limited_transmit_repairs || (tcp.limited_transmit && !sack);
+    let without = matches!(tcp.recovery, spec::Recovery::NewReno | spec::Recovery::Reno);
+    let repairs = !tcp.limited_transmit_repairs || (tcp.limited_transmit && without);
     checker.require(repairs, "tcp.limited_transmit_repairs", || {
         "it needs limited transmit without selective acknowledgements: leave it out, or set tcp.limited_transmit = true \
          and tcp.recovery = \"newreno\""
@@ -282,8 +285,7 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     });
     let kept = tcp.sack_after_timeout == spec::SackAfterTimeout::Kept;
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
-        "there are no selective acknowledgements to forget: leave it out, or set tcp.recovery = \"sack\""
-            .to_owned()
+        "only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"".to_owned()
     });
     let cubic = matches!(tcp.congestion, Congestion::Cubic(_));
     checker.require(!cubic || tcp.avoidance == spec::Avoidance::ByteCounting, "tcp.avoidance", || {

@@ -133,7 +133,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "tcp.recovery",
         "'new-reno'",
-        "tcp.recovery: \"new-reno\" is unknown (did you mean \"newreno\"?); expected one of \"sack\", \"newreno\", \"reno\"",
+        "tcp.recovery: \"new-reno\" is unknown (did you mean \"newreno\"?); expected one of \"sack\", \"fulltcp\", \"sack1\", \"newreno\", \"reno\"",
     ),
     ("tcp.initial_window", "0", "tcp.initial_window: 0B is less than one segment, 8.96KB"),
     ("tcp.initial_window", "126", "tcp.initial_window: 1128.96KB is above max_window = 1.12MB"),
@@ -459,12 +459,11 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
     for (sets, expected) in [
         (
             &[("tcp.recovery", "newreno"), ("tcp.prr", "ssrb")][..],
-            "tcp.prr: it needs selective acknowledgements: leave it out, or set tcp.recovery = \"sack\"",
+            "tcp.prr: it is a part of RFC 6675's recovery: leave it out, or set tcp.recovery = \"sack\"",
         ),
         (
             &[("tcp.recovery", "reno"), ("tcp.sack_after_timeout", "forgotten")],
-            "tcp.sack_after_timeout: there are no selective acknowledgements to forget: leave it out, or set \
-             tcp.recovery = \"sack\"",
+            "tcp.sack_after_timeout: only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"",
         ),
         (
             &[("tcp.congestion", "cubic"), ("tcp.avoidance", "per-ack")],

@@ -220,6 +220,8 @@ fn every_transport_of_the_papers_can_be_said() {
     let cubic = tcp(&[("tcp.congestion", "cubic"), ("tcp.prr", "crb"), ("tcp.fin", "true")]);
     assert_eq!(cubic.congestion, congestion::Config::Cubic(congestion::cubic::Config::default()));
     assert_eq!((cubic.recovery, cubic.fin), (Method::Sack(Some(Bound::Conservative)), true));
+    assert_eq!(tcp(&[("tcp.recovery", "fulltcp")]).recovery, Method::FullTcp);
+    assert_eq!(tcp(&[("tcp.recovery", "sack1")]).recovery, Method::Sack1);
     assert_eq!(tcp(&[("tcp.recovery", "newreno")]).recovery, Method::NewReno);
     assert_eq!(tcp(&[("tcp.recovery", "reno")]).recovery, Method::Reno);
     assert_eq!(tcp(&[]).recovery, Method::Sack(None));

@@ -146,6 +146,8 @@ fn tcp() -> impl Strategy<Value = String> {
             "recovery = 'sack'",
             "recovery = 'sack'\nprr = 'ssrb'",
             "recovery = 'sack'\nprr = 'crb'\nsack_after_timeout = 'forgotten'",
+            "recovery = 'fulltcp'",
+            "recovery = 'sack1'",
             "recovery = 'newreno'",
             "recovery = 'newreno'\nfull_ack = 'ssthresh'",
             "recovery = 'reno'",

@@ -58,9 +58,15 @@ fn no_two_congestion_controls_give_the_same_results() {
 #[test]
 fn no_two_ways_to_repair_losses_give_the_same_results() {
     let mut seen = BTreeSet::new();
-    for (recovery, prr) in
-        [("sack", "off"), ("sack", "ssrb"), ("sack", "crb"), ("newreno", "off"), ("reno", "off")]
-    {
+    for (recovery, prr) in [
+        ("sack", "off"),
+        ("sack", "ssrb"),
+        ("sack", "crb"),
+        ("fulltcp", "off"),
+        ("sack1", "off"),
+        ("newreno", "off"),
+        ("reno", "off"),
+    ] {
         let sets = [("tcp.congestion", "reno"), ("tcp.recovery", recovery), ("tcp.prr", prr)];
         let (times, _, retransmits) = outcome(&sets);
         assert!(retransmits > 0, "nothing was lost");

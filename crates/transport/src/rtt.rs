@@ -56,12 +56,17 @@ impl RttEstimator {
             self.srtt = (self.srtt * 7 + rtt) / 8;
         }
         // RFC 6298 §2.4, §2.5.
-        self.rto = self.unbounded(config).clamp(config.minimum, config.maximum);
+        self.end_back_off(config);
     }
 
     /// The timer fired: RFC 6298 §5.5.
     pub(crate) fn back_off(&mut self, config: &RtoConfig) {
         self.rto = self.rto.saturating_double(1).min(config.maximum);
+    }
+
+    /// Ends a back-off without a sample.
+    pub(crate) fn end_back_off(&mut self, config: &RtoConfig) {
+        self.rto = self.unbounded(config).clamp(config.minimum, config.maximum);
     }
 
     /// A SYN was lost: RFC 6298 §5.7.

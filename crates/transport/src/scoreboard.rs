@@ -1,5 +1,7 @@
 //! What the receiver has above the cumulative acknowledgement, and what follows for the holes (RFC 6675 §4).
 
+use shallows_core::packet::Segment;
+
 /// Bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
@@ -52,6 +54,19 @@ impl Scoreboard {
             }
         }
         true
+    }
+
+    /// RFC 6675 §4 `Update`: take in what an acknowledgement up to `una` reports. Says whether any of it is news.
+    pub(crate) fn update(&mut self, una: u64, next: u64, segment: &Segment) -> bool {
+        self.forget_below(una);
+        let mut news = false;
+        for (start, end) in segment.sack_ranges() {
+            // Anything else is old, or was never sent.
+            if una < start && start < end && end <= next {
+                news |= self.insert(Range { start, end });
+            }
+        }
+        news
     }
 
     /// Forget everything below `una`.

@@ -9,7 +9,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use crate::config::{Config, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
-use crate::recovery::{Allowance, Arrival, Outstanding, Recovery};
+use crate::recovery::{Allowance, Arrival, Method, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
 
 /// A segment to be sent now.
@@ -72,6 +72,8 @@ pub struct Sender {
     congestion: Algorithm,
     /// The least acknowledgement that may reduce the window because of ECN.
     reduce_from: u64,
+    /// What cwnd was last cut for.
+    last_cut: Option<Congestion>,
     recovery: Option<Box<Recovery>>,
     stats: Stats,
     /// Something is missing, or being repaired: `recovery` is in charge.
@@ -130,6 +132,7 @@ impl Sender {
             window: Window::new(config),
             congestion: config.congestion.build(),
             reduce_from: 0,
+            last_cut: None,
             recovery: None,
             stats: Stats::default(),
             disordered: false,
@@ -238,7 +241,7 @@ impl Sender {
         let mut lost = false;
         let mut keeps_timer = false;
         if self.disordered || segment.sack_count > 0 || acked == 0 {
-            (lost, keeps_timer) = self.on_ack_in_disorder(config, segment, &mut growth);
+            (lost, keeps_timer) = self.on_ack_in_disorder(config, now, segment, &mut growth);
         }
         self.advertised = segment.window;
         if acked > 0 && !keeps_timer {
@@ -247,7 +250,7 @@ impl Sender {
         }
         let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
-        let reduce = ece && number >= self.reduce_from;
+        let reduce = ece && self.heeds_ece(config, number, acked);
         if reduce || lost || (self.held && !self.may_grow_held(acked)) {
             growth = 0;
         }
@@ -263,7 +266,7 @@ impl Sender {
         };
         self.congestion.on_ack(&mut self.window, &ack);
         if lost {
-            self.on_loss();
+            self.on_loss(config, now);
         } else if reduce {
             self.on_ece(config, now);
         }
@@ -294,6 +297,7 @@ impl Sender {
         let flight_size = Bytes(recovery.flight_size(data));
         let repeated = recovery.on_timeout(config, data);
         self.disordered = true;
+        self.timed_end = 0;
         let congestion = if repeated { Congestion::RepeatedTimeout } else { Congestion::Timeout };
         self.reduce(congestion, flight_size);
         // RFC 6298 §5.5 and §5.6.
@@ -376,21 +380,28 @@ impl Sender {
 
     /// Whether a loss is being repaired that duplicate acknowledgements revealed.
     pub fn in_fast_recovery(&self) -> bool {
-        self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast())
+        let data = self.outstanding();
+        self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))
     }
 
     /// What it is busy with. A loss that is being repaired hides a brake.
     pub fn phase(&self) -> Phase {
+        let data = self.outstanding();
         match self.recovery.as_ref().filter(|_| self.disordered) {
-            Some(recovery) if recovery.is_after_timeout() => Phase::Timeout,
-            Some(recovery) if recovery.is_fast() => Phase::Recovery,
+            Some(recovery) if recovery.is_after_timeout(data) => Phase::Timeout,
+            Some(recovery) if recovery.is_fast(data) => Phase::Recovery,
             _ if self.congestion.is_braking() => Phase::Braking,
             _ => Phase::Open,
         }
     }
 
     fn outstanding(&self) -> Outstanding {
-        Outstanding { una: self.una, next: self.next }
+        Outstanding {
+            una: self.una,
+            next: self.next,
+            cut_at: self.reduce_from.saturating_sub(1),
+            cut_for: self.last_cut,
+        }
     }
 
     /// Length of the next segment of unsent data; zero if there is none or the receiver has no room for it.
@@ -500,8 +511,10 @@ impl Sender {
         let mut flags = Flags::ACK;
         if retransmission {
             self.stats.retransmits += 1;
-            // RFC 6298 §3, Karn: nothing that may have been sent twice is timed.
-            self.timed_end = 0;
+            if !config.recovery.is_ns2() {
+                // RFC 6298 §3, Karn: nothing that may have been sent twice is timed.
+                self.timed_end = 0;
+            }
         } else {
             self.next = seq + len;
             if self.cwr_due {
@@ -569,32 +582,65 @@ impl Sender {
     /// What is rare about an acknowledgement. Says whether it reveals a loss, and whether the timer goes on as it is; takes
     /// from `growth` what cwnd may not grow for.
     #[cold]
-    fn on_ack_in_disorder(&mut self, config: &Config, segment: &Segment, growth: &mut u64) -> (bool, bool) {
+    fn on_ack_in_disorder(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        segment: &Segment,
+        growth: &mut u64,
+    ) -> (bool, bool) {
         let (data, acked, slow_start) = (self.outstanding(), *growth, self.window.in_slow_start());
         // RFC 5681 §2: it acknowledges nothing new while something is outstanding, and leaves the window as it was.
         let duplicate = acked == 0 && data.next > data.una && segment.window == self.advertised;
         let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));
-        if recovery.is_fast() {
-            *growth = 0;
-        } else if recovery.is_after_timeout() && slow_start {
-            // RFC 3465 §2.3: L = 1 while slow start repairs what a timeout found outstanding.
-            *growth = acked.min(config.mss.0);
-        }
+        *growth = recovery.growth(config, data, acked, slow_start);
         let outcome = recovery.on_ack(config, data, Arrival { segment, acked, duplicate });
         self.disordered = !recovery.is_idle();
         if let Some(limit) = outcome.burst_limit {
             // RFC 6582 §3.2 step 3: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS); cwnd is ssthresh before.
             self.window.set_cwnd(self.window.cwnd().0.min(limit));
         }
+        if acked > 0 && config.recovery.is_ns2() {
+            return (outcome.begins, self.end_back_off(config, now));
+        }
         (outcome.begins, outcome.keeps_timer)
     }
 
+    /// As ns-2, whose FullTcp starts the timer anew before it ends the back-off. Says whether it did.
+    fn end_back_off(&mut self, config: &Config, now: Instant) -> bool {
+        let starts = config.recovery == Method::FullTcp && self.una < self.next;
+        if starts {
+            self.deadline = now + self.rtt.rto();
+        }
+        self.rtt.end_back_off(&config.rto);
+        starts
+    }
+
+    /// Whether an ECE cuts cwnd.
+    #[inline]
+    fn heeds_ece(&self, config: &Config, number: u64, acked: u64) -> bool {
+        let beyond = number >= self.reduce_from;
+        if !config.recovery.is_ns2() {
+            return beyond;
+        }
+        // `TcpAgent::ecn`, which FullTcp calls for new data only.
+        let called = acked > 0 || config.recovery == Method::Sack1;
+        called && (beyond || self.last_cut == Some(Congestion::Timeout))
+    }
+
     #[cold]
-    fn on_loss(&mut self) {
+    fn on_loss(&mut self, config: &Config, now: Instant) {
         self.stats.fast_recoveries += 1;
+        if config.recovery.is_ns2() {
+            self.deadline = now + self.rtt.rto();
+            self.timed_end = 0;
+        }
         // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
         // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
         if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
+            if config.recovery.is_ns2() {
+                self.note_cut(Congestion::Loss);
+            }
             return;
         }
         // RFC 5681 §3.2 step 2.
@@ -616,9 +662,16 @@ impl Sender {
 
     fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {
         self.congestion.on_congestion(&mut self.window, congestion, flight_size);
+        self.note_cut(congestion);
+        self.cwr_due = self.ecn != EcnMode::Off;
+    }
+
+    fn note_cut(&mut self, congestion: Congestion) {
         // An acknowledgement that echoes what was sent after the reduction is beyond what is sent now.
         self.reduce_from = self.next + 1;
-        self.cwr_due = self.ecn != EcnMode::Off;
+        if congestion != Congestion::RepeatedTimeout {
+            self.last_cut = Some(congestion);
+        }
     }
 }
 

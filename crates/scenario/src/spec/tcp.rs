@@ -218,6 +218,11 @@ pub(crate) enum Recovery {
     /// With selective acknowledgements (RFC 2018, RFC 6675).
     #[default]
     Sack,
+    /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`: what is lost counts as in the network until acknowledgements come in its
+    /// place, after a timeout everything outstanding is sent again, and a second loss in one window waits for the timer.
+    FullTcp,
+    /// With them, as ns-2's `Agent/TCP/Sack1`, which differs in details.
+    Sack1,
     /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
     NewReno,
     /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).

@@ -70,7 +70,8 @@ impl Sack {
         acked: u64,
     ) -> bool {
         let sacked = self.scoreboard.total();
-        let news = self.update(data, segment);
+        // RFC 6675 §2: a duplicate selectively acknowledges something new.
+        let news = self.scoreboard.update(data.una, data.next, segment);
         if acked > 0 {
             self.dup_acks = 0;
             self.limited = 0;
@@ -162,20 +163,6 @@ impl Sack {
         // RFC 6675 §5 step C.4.
         self.pipe += range.len();
         Some(range)
-    }
-
-    /// RFC 6675 §4 `Update`. Says whether the acknowledgement is a duplicate by §2: selectively acknowledges
-    /// something new.
-    fn update(&mut self, data: Outstanding, segment: &Segment) -> bool {
-        self.scoreboard.forget_below(data.una);
-        let mut news = false;
-        for (start, end) in segment.sack_ranges() {
-            // Anything else is old, or was never sent.
-            if data.una < start && start < end && end <= data.next {
-                news |= self.scoreboard.insert(Range { start, end });
-            }
-        }
-        news
     }
 
     /// RFC 6675 §5 steps 1 and 2.
@@ -275,7 +262,7 @@ mod tests {
             timed_out_below in prop::option::of(1u64..220),
         ) {
             let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config::default()));
-            let data = Outstanding { una: 0, next: 230 };
+            let data = Outstanding { una: 0, next: 230, cut_at: 0, cut_for: None };
             let mut recovery = Sack { high_rxt, ..Sack::default() };
             if let Some(recovery_point) = timed_out_below {
                 recovery.phase = Phase::Timeout;

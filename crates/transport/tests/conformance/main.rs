@@ -1,6 +1,7 @@
 //! The rules of TCP by plain calls: one file per RFC, and for ns-2, the section at each test. docs/conformance.md lists them.
 
 mod ns2;
+mod ns2_sack;
 mod pulser;
 mod rfc2018;
 mod rfc3042;

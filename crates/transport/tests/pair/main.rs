@@ -69,6 +69,8 @@ fn recovery() -> impl Strategy<Value = Method> {
     let bounds = [None, Some(Bound::SlowStart), Some(Bound::Conservative)];
     prop_oneof![
         prop::sample::select(bounds.to_vec()).prop_map(Method::Sack),
+        Just(Method::FullTcp),
+        Just(Method::Sack1),
         Just(Method::NewReno),
         Just(Method::Reno),
     ]

@@ -1,0 +1,207 @@
+//! Loss recovery with selective acknowledgements as ns-2.35 has it in `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
+//!
+//! It is older than RFC 6675 and sends less during fast recovery: what is lost counts as in the network until an
+//! acknowledgement arrives in its place. And it gives up earlier: a loss within the window that was last cut for a loss, and
+//! what a timeout sent again, wait for the timer.
+
+use super::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
+use crate::config::Config;
+use crate::scoreboard::{Range, Scoreboard};
+
+/// The variables of `FullTcpAgent` and `SackFullTcpAgent`; in brackets their names there.
+#[derive(Debug)]
+pub(crate) struct FullTcp {
+    scoreboard: Scoreboard,
+    /// Acknowledgements up to what was sent at the last cut are partial [`fastrecov_`].
+    fast: bool,
+    /// `pipe` limits what goes out, not the window [`pipectrl_`].
+    by_pipe: bool,
+    /// [`pipe_`]; falls below zero where acknowledgements come that it did not count on.
+    pipe: i64,
+    dup_acks: u32,
+    /// What is sent next where no hole is filled [`t_seqno_`]; a timeout sets it back.
+    send_from: u64,
+    /// Holes from here on were not filled yet [`h_seqno_`].
+    fill_from: u64,
+    /// The segment that fast retransmit sends is due; `pipe` does not count it.
+    first_due: bool,
+    /// The timer has fired: a segment goes whatever the limits are.
+    forced: bool,
+    /// Nothing is missing; `send_from` and `fill_from` are what is sent next.
+    idle: bool,
+}
+
+impl FullTcp {
+    pub(super) fn new() -> Self {
+        Self {
+            scoreboard: Scoreboard::default(),
+            fast: false,
+            by_pipe: false,
+            pipe: 0,
+            dup_acks: 0,
+            send_from: 0,
+            fill_from: 0,
+            first_due: false,
+            forced: false,
+            idle: true,
+        }
+    }
+
+    /// Whether all is in order; not before everything is acknowledged, as until then `fill_from` trails.
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle
+    }
+
+    pub(super) fn phase(&self, data: Outstanding) -> Phase {
+        match (self.idle, self.by_pipe) {
+            (true, _) => Phase::Open,
+            (false, true) => Phase::Recovery,
+            (false, false) if self.send_from < data.next => Phase::Timeout,
+            (false, false) => Phase::Open,
+        }
+    }
+
+    /// The estimate of how many bytes are in the network.
+    pub(super) fn pipe(&self, data: Outstanding) -> u64 {
+        if self.by_pipe { self.pipe.max(0) as u64 } else { data.next - data.una }
+    }
+
+    /// How much of what is outstanding was selectively acknowledged.
+    pub(super) fn sacked(&self, data: Outstanding) -> u64 {
+        self.scoreboard.sacked_between(data.una, data.next)
+    }
+
+    /// Whether cwnd does not grow for an acknowledgement of new data (`open_cwnd_on_pack_` is false).
+    pub(super) fn is_partial(&self, data: Outstanding) -> bool {
+        self.fast && data.una < data.cut_at
+    }
+
+    /// Take in an acknowledgement.
+    pub(super) fn on_ack(&mut self, config: &Config, data: Outstanding, arrival: Arrival<'_>) -> Outcome {
+        self.rouse(data);
+        let partial = self.is_partial(data);
+        self.scoreboard.update(data.una, data.next, arrival.segment);
+        let segment = config.mss.0 as i64;
+        if self.fast {
+            self.pipe -= segment;
+        }
+        let mut begins = false;
+        if arrival.acked == 0 {
+            begins = self.on_duplicate(config, data);
+        } else {
+            self.send_from = self.send_from.max(data.una);
+            self.fill_from = self.fill_from.max(data.una);
+            if partial {
+                // What it reveals to be lost has left the network, too.
+                self.pipe -= segment;
+            } else {
+                self.fast = false;
+                self.by_pipe = false;
+                self.dup_acks = 0;
+            }
+        }
+        self.idle = !self.fast
+            && self.dup_acks == 0
+            && self.send_from == data.next
+            && self.fill_from == data.next
+            && self.scoreboard.is_empty();
+        Outcome { begins, ..Outcome::default() }
+    }
+
+    /// The retransmission timer fired. Says whether ssthresh stays: where the last cut was for ECN.
+    pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
+        self.rouse(data);
+        self.idle = false;
+        self.scoreboard.clear();
+        self.fast = false;
+        self.first_due = false;
+        self.dup_acks = 0;
+        self.send_from = data.una;
+        self.forced = true;
+        data.cut_for_ecn()
+    }
+
+    /// The bytes to send next, if any may go, and count them as sent.
+    pub(super) fn next_segment(
+        &mut self,
+        config: &Config,
+        data: Outstanding,
+        allowance: Allowance,
+    ) -> Option<Range> {
+        if self.first_due {
+            self.first_due = false;
+            let range = at_most_a_segment(data.una, data.next, config);
+            self.fill_from = range.end;
+            return Some(range);
+        }
+        let start = self.next_start(data);
+        let range = if start < data.next {
+            at_most_a_segment(start, data.next, config)
+        } else {
+            non_empty(Range { start, end: start + allowance.unsent })?
+        };
+        if !self.forced && !self.may_send(config, data, allowance, range) {
+            return None;
+        }
+        self.forced = false;
+        if start == self.fill_from {
+            self.fill_from = range.end;
+        }
+        if start == self.send_from {
+            self.send_from = range.end;
+        }
+        self.pipe += range.len() as i64;
+        Some(range)
+    }
+
+    /// After order, both go on where new data does.
+    fn rouse(&mut self, data: Outstanding) {
+        if self.idle {
+            self.send_from = data.next;
+            self.fill_from = data.next;
+        }
+    }
+
+    /// Says whether fast recovery begins (`dupack_action`).
+    fn on_duplicate(&mut self, config: &Config, data: Outstanding) -> bool {
+        if data.una == data.next {
+            self.dup_acks = 0;
+            return false;
+        }
+        self.dup_acks += 1;
+        if self.dup_acks != config.duplicate_threshold {
+            return false;
+        }
+        self.fast = true;
+        self.pipe = (data.next - data.una - self.scoreboard.total()) as i64;
+        // `bugFix_`: no second fast retransmit for one window, unless the first cut was for ECN.
+        let recovered = data.una > data.cut_at || data.cut_for.is_none();
+        if !recovered && !data.cut_for_ecn() {
+            return false;
+        }
+        self.by_pipe = true;
+        self.first_due = true;
+        true
+    }
+
+    /// `nxt_tseq`: below what was sent at the last cut, whichever its reason, the first hole under something that was
+    /// selectively acknowledged; otherwise on from `send_from`, be that with what the receiver has.
+    fn next_start(&mut self, data: Outstanding) -> u64 {
+        if data.una < data.cut_at
+            && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())
+        {
+            self.fill_from = hole.start;
+            return hole.start;
+        }
+        self.send_from
+    }
+
+    /// `send_allowed`.
+    fn may_send(&self, config: &Config, data: Outstanding, allowance: Allowance, range: Range) -> bool {
+        if !self.by_pipe {
+            return range.end - data.una <= allowance.cwnd;
+        }
+        let whole = allowance.cwnd - allowance.cwnd % config.mss.0;
+        range.start < data.una + config.max_window.0 && self.pipe < whole as i64
+    }
+}

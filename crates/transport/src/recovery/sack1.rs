@@ -1,0 +1,199 @@
+//! Loss recovery with selective acknowledgements as ns-2.35 has it in `Agent/TCP/Sack1` (`tcp-sack1.cc`).
+//!
+//! Its pipe counts segments, lost ones among them, until an acknowledgement arrives in their place. After a timeout
+//! everything outstanding is sent again.
+
+use super::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
+use crate::config::Config;
+use crate::scoreboard::{Range, Scoreboard};
+
+/// The variables of `Sack1TcpAgent`; in brackets their names there.
+#[derive(Debug)]
+pub(crate) struct Sack1 {
+    scoreboard: Scoreboard,
+    /// Fast recovery [`fastrecov_`].
+    fast: bool,
+    /// Whole segments [`pipe_`]; falls below zero where acknowledgements come that it did not count on.
+    pipe: i64,
+    dup_acks: u32,
+    /// No new data was acknowledged since the timer fired [`timeout_`].
+    timed_out: bool,
+    /// Where fast recovery ends, and before which no other begins [`recover_`]; none once it has ended.
+    recover: u64,
+    /// What is sent next where no hole is filled [`t_seqno_`]; a timeout sets it back.
+    send_from: u64,
+    /// Holes from here on were not filled yet [`h_seqno_`].
+    fill_from: u64,
+    /// The segment that fast retransmit sends is due; `pipe` does not count it.
+    first_due: bool,
+    /// What is beyond fast retransmit waits for an acknowledgement.
+    waits: bool,
+    /// Nothing is missing; `send_from` is what is sent next.
+    idle: bool,
+}
+
+impl Sack1 {
+    pub(super) fn new() -> Self {
+        Self {
+            scoreboard: Scoreboard::default(),
+            fast: false,
+            pipe: 0,
+            dup_acks: 0,
+            timed_out: false,
+            recover: 0,
+            send_from: 0,
+            fill_from: 0,
+            first_due: false,
+            waits: false,
+            idle: true,
+        }
+    }
+
+    /// Whether nothing is missing and nothing is being repaired.
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle
+    }
+
+    pub(super) fn phase(&self, data: Outstanding) -> Phase {
+        match (self.idle, self.fast) {
+            (true, _) => Phase::Open,
+            (false, true) => Phase::Recovery,
+            (false, false) if self.timed_out || self.send_from < data.next => Phase::Timeout,
+            (false, false) => Phase::Open,
+        }
+    }
+
+    /// The estimate of how many bytes are in the network.
+    pub(super) fn pipe(&self, data: Outstanding) -> u64 {
+        if self.fast { self.pipe.max(0) as u64 } else { data.next - data.una }
+    }
+
+    /// How much of what is outstanding was selectively acknowledged.
+    pub(super) fn sacked(&self, data: Outstanding) -> u64 {
+        self.scoreboard.sacked_between(data.una, data.next)
+    }
+
+    /// Take in an acknowledgement.
+    pub(super) fn on_ack(&mut self, config: &Config, data: Outstanding, arrival: Arrival<'_>) -> Outcome {
+        self.rouse(data);
+        self.waits = false;
+        let segment = config.mss.0 as i64;
+        let mut begins = false;
+        if self.fast {
+            self.pipe -= segment;
+            if data.una >= self.recover {
+                self.recover = 0;
+                self.fast = false;
+                self.on_order(data);
+            } else if arrival.acked > 0 {
+                // What it reveals to be lost has left the network, too.
+                self.pipe -= segment;
+                self.scoreboard.update(data.una, data.next, arrival.segment);
+            } else if !self.timed_out {
+                self.scoreboard.update(data.una, data.next, arrival.segment);
+            }
+        } else if arrival.acked > 0 {
+            self.on_order(data);
+        } else if !self.timed_out && self.scoreboard.update(data.una, data.next, arrival.segment) {
+            self.dup_acks += 1;
+            begins = self.dup_acks == config.duplicate_threshold && self.begin(config, data);
+        }
+        self.idle = !self.fast
+            && !self.timed_out
+            && self.dup_acks == 0
+            && self.send_from == data.next
+            && self.scoreboard.is_empty();
+        Outcome { begins, ..Outcome::default() }
+    }
+
+    /// The retransmission timer fired. Says whether ssthresh stays: where the last cut was for ECN.
+    pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
+        self.rouse(data);
+        self.idle = false;
+        self.on_order(data);
+        self.fast = false;
+        self.first_due = false;
+        self.waits = false;
+        self.timed_out = true;
+        self.recover = data.next;
+        self.send_from = data.una;
+        data.una < data.cut_at && data.cut_for_ecn()
+    }
+
+    /// The bytes to send next, if any may go, and count them as sent.
+    pub(super) fn next_segment(
+        &mut self,
+        config: &Config,
+        data: Outstanding,
+        allowance: Allowance,
+    ) -> Option<Range> {
+        if self.first_due {
+            self.first_due = false;
+            self.waits = true;
+            let range = at_most_a_segment(data.una, data.next, config);
+            self.fill_from = range.end;
+            return Some(range);
+        }
+        let hole = self.scoreboard.hole_from(self.fill_from.max(data.una), self.scoreboard.highest());
+        let hole = hole.filter(|_| self.fast);
+        let start = hole.map_or(self.send_from, |hole| hole.start);
+        let range = if start < data.next {
+            at_most_a_segment(start, data.next, config)
+        } else {
+            non_empty(Range { start, end: start + allowance.unsent })?
+        };
+        if self.waits || !self.may_send(config, data, allowance, range) {
+            return None;
+        }
+        if hole.is_some() {
+            self.fill_from = range.end;
+        }
+        self.send_from = self.send_from.max(range.end);
+        self.pipe += config.mss.0 as i64;
+        Some(range)
+    }
+
+    /// After order, it goes on where new data does.
+    fn rouse(&mut self, data: Outstanding) {
+        if self.idle {
+            self.send_from = data.next;
+        }
+    }
+
+    /// New data was acknowledged outside of fast recovery, or all that it was to repair.
+    fn on_order(&mut self, data: Outstanding) {
+        self.dup_acks = 0;
+        self.timed_out = false;
+        self.send_from = self.send_from.max(data.una);
+        self.fill_from = 0;
+        self.scoreboard.clear();
+    }
+
+    /// Says whether fast recovery begins (`dupack_action`).
+    fn begin(&mut self, config: &Config, data: Outstanding) -> bool {
+        let recover = if data.cut_for_ecn() { data.cut_at } else { self.recover };
+        // `bugFix_`: no second fast retransmit for one window, unless the first cut was for ECN; `bugfix_ss_`: the first
+        // segment of all may be lost.
+        let begins = data.una > recover || data.una == 0 || data.cut_for_ecn();
+        if begins {
+            self.fast = true;
+            self.recover = data.next;
+            let outstanding = (data.next - data.una).div_ceil(config.mss.0) as i64;
+            self.pipe = (outstanding - i64::from(config.duplicate_threshold)) * config.mss.0 as i64;
+            self.first_due = true;
+        }
+        begins
+    }
+
+    fn may_send(&self, config: &Config, data: Outstanding, allowance: Allowance, range: Range) -> bool {
+        if self.fast {
+            let whole = allowance.cwnd - allowance.cwnd % config.mss.0;
+            return range.start < data.una + config.max_window.0 && self.pipe < whole as i64;
+        }
+        // Duplicates hold it back; with limited transmit (`singledup_`) each lets one segment more go.
+        let limited = self.dup_acks > 0;
+        let beyond = u64::from(self.dup_acks) * config.mss.0;
+        (!limited || config.limited_transmit && self.dup_acks < config.duplicate_threshold)
+            && range.end - data.una <= allowance.cwnd + beyond
+    }
+}

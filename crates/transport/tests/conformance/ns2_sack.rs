@@ -1,0 +1,259 @@
+//! How ns-2's agents with selective acknowledgements repair losses: tcp-full.cc (`SackFullTcpAgent`), tcp-sack1.cc and tcp.cc of
+//! ns-2.35.
+
+use crate::script::{MSS, Scripted, ack, dctcp, reno, reno_with_ecn};
+use shallows_core::Duration;
+use shallows_core::packet::{Flags, Segment};
+use shallows_transport::congestion::dctcp::Config as Dctcp;
+use shallows_transport::congestion::{Avoidance, LossBase};
+use shallows_transport::{Config, Method};
+
+const BOTH: [Method; 2] = [Method::FullTcp, Method::Sack1];
+
+/// Without limited transmit, as the papers' FullTcp.
+fn with(recovery: Method, config: Config) -> Config {
+    Config { recovery, limited_transmit: false, ..config }
+}
+
+/// Ten segments on their way, of 100.
+fn started(recovery: Method) -> Scripted {
+    Scripted::started(with(recovery, reno()), 100 * MSS)
+}
+
+/// A duplicate that covers the segments from `start` up to `end`, and what it sends.
+fn duplicate(script: &mut Scripted, una: u64, start: u64, end: u64) -> Vec<u64> {
+    script.ack(una * MSS, &[(start * MSS, end * MSS)])
+}
+
+#[test]
+fn what_is_lost_counts_as_in_the_network_until_acknowledgements_come_in_its_place() {
+    for recovery in BOTH {
+        // The first five of ten are lost. RFC 6675 takes them out of the pipe at the third duplicate, and sends four of them.
+        let mut script = started(recovery);
+        assert_eq!(duplicate(&mut script, 0, 5, 6), [0; 0]);
+        assert_eq!(duplicate(&mut script, 0, 5, 7), [0; 0]);
+        assert_eq!(duplicate(&mut script, 0, 5, 8), [0], "{recovery:?}");
+        assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (5 * MSS, 5 * MSS, 7 * MSS));
+        // One less for each acknowledgement; nothing goes before four are left.
+        assert_eq!(duplicate(&mut script, 0, 5, 9), [0; 0]);
+        assert_eq!(duplicate(&mut script, 0, 5, 10), [0; 0]);
+        // Two less for one of new data: the segment that it is of, and the lost one before.
+        assert_eq!(duplicate(&mut script, 1, 5, 10), [MSS, 2 * MSS], "{recovery:?}");
+        assert_eq!(duplicate(&mut script, 2, 5, 10), [3 * MSS, 4 * MSS], "{recovery:?}");
+        assert_eq!(duplicate(&mut script, 3, 5, 10), [10 * MSS, 11 * MSS], "{recovery:?}");
+        assert_eq!(script.cwnd(), 5 * MSS, "no growth meanwhile");
+    }
+}
+
+#[test]
+fn only_fulltcp_grows_with_the_acknowledgement_that_ends_a_recovery() {
+    for (recovery, cwnd) in [(Method::FullTcp, 5_200), (Method::Sack1, 5_000)] {
+        let config = Config { avoidance: Avoidance::PerAck, ..reno() };
+        let mut script = Scripted::started(with(recovery, config), 100 * MSS);
+        for end in 2..=4 {
+            duplicate(&mut script, 0, 1, end);
+        }
+        script.ack(10 * MSS, &[]);
+        assert_eq!(script.cwnd(), cwnd, "{recovery:?}");
+    }
+}
+
+#[test]
+fn after_a_timeout_what_was_sacked_is_sent_again() {
+    for recovery in BOTH {
+        let mut script = started(recovery);
+        // The first two are lost, and too little arrives for a fast retransmit.
+        duplicate(&mut script, 0, 2, 3);
+        duplicate(&mut script, 0, 2, 4);
+        assert_eq!(script.time_out(), [0]);
+        assert_eq!(
+            duplicate(&mut script, 1, 2, 4),
+            [MSS, 2 * MSS],
+            "{recovery:?}: the receiver has the third"
+        );
+        // It says so, and has more than was sent again.
+        assert_eq!(script.ack(4 * MSS, &[]), [4 * MSS, 5 * MSS, 6 * MSS], "{recovery:?}");
+    }
+}
+
+#[test]
+fn duplicates_of_what_a_timeout_sent_again_repair_nothing_and_hold_fulltcps_window() {
+    for (recovery, grown) in [(Method::FullTcp, 2), (Method::Sack1, 3)] {
+        let mut script = started(recovery);
+        script.time_out();
+        duplicate(&mut script, 1, 2, 4);
+        assert_eq!(script.cwnd(), 2 * MSS);
+        for end in 5..=7 {
+            assert_eq!(
+                duplicate(&mut script, 1, 2, end),
+                [0; 0],
+                "{recovery:?}: below what the timeout found"
+            );
+        }
+        // FullTcp has begun to count acknowledgements as partial all the same.
+        script.ack(2 * MSS, &[]);
+        assert_eq!(script.cwnd(), grown * MSS, "{recovery:?}");
+    }
+}
+
+#[test]
+fn fulltcp_leaves_a_loss_right_after_what_was_cut_for_to_the_timer() {
+    for (recovery, at, repaired) in [
+        (Method::FullTcp, 10, false),
+        (Method::FullTcp, 11, true),
+        (Method::Sack1, 10, true),
+        (Method::Sack1, 11, true),
+    ] {
+        let mut script = started(recovery);
+        for end in 2..=4 {
+            duplicate(&mut script, 0, 1, end);
+        }
+        // All ten; then new data, of which the first, or the second, is lost.
+        script.ack(10 * MSS, &[]);
+        script.ack(at * MSS, &[]);
+        let sent: Vec<u64> =
+            (at + 2..at + 5).flat_map(|end| duplicate(&mut script, at, at + 1, end)).collect();
+        assert_eq!(sent.first() == Some(&(at * MSS)), repaired, "{recovery:?} at {at}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_loss_in_a_window_that_was_cut_for_ecn_is_repaired() {
+    for recovery in BOTH {
+        // Alpha is 1: the mark halves the window, and the loss does so again (RFC 8257 §3.5).
+        let mut script = Scripted::started(with(recovery, dctcp(Dctcp::default())), 100 * MSS);
+        script.ack_with_ece(MSS);
+        assert_eq!(script.cwnd(), 5 * MSS);
+        let sent: Vec<u64> = (3..=5).flat_map(|end| duplicate(&mut script, 1, 2, end)).collect();
+        assert_eq!(sent.first(), Some(&MSS), "{recovery:?}");
+        // With classic ECN it does not (RFC 3168 §6.1.2).
+        let mut script = Scripted::started(with(recovery, reno_with_ecn()), 100 * MSS);
+        script.ack_with_ece(MSS);
+        let sent: Vec<u64> = (3..=5).flat_map(|end| duplicate(&mut script, 1, 2, end)).collect();
+        assert_eq!((sent.first(), script.cwnd()), (Some(&MSS), 5 * MSS), "{recovery:?}");
+    }
+}
+
+#[test]
+fn fulltcp_fills_holes_at_once_in_a_window_that_was_cut_for_ecn_after_a_recovery() {
+    let mut script = Scripted::started(with(Method::FullTcp, dctcp(Dctcp::default())), 100 * MSS);
+    for end in 2..=10 {
+        duplicate(&mut script, 0, 1, end);
+    }
+    // New data is on its way before the recovery ends; of that, the first is marked and the second lost.
+    script.ack(10 * MSS, &[]);
+    script.ack_with_ece(11 * MSS);
+    let first = duplicate(&mut script, 11, 12, 13);
+    assert_eq!(first.first(), Some(&(11 * MSS)), "one duplicate is enough: {first:?}");
+}
+
+#[test]
+fn a_timeout_after_a_mark_leaves_ssthresh_and_the_next_mark_cuts() {
+    for recovery in BOTH {
+        let mut script = Scripted::started(with(recovery, dctcp(Dctcp::default())), 100 * MSS);
+        script.ack_with_ece(MSS);
+        let ssthresh = script.ssthresh();
+        script.time_out();
+        assert_eq!((script.cwnd(), script.ssthresh()), (MSS, ssthresh), "{recovery:?}");
+
+        // Without a mark before, half, and the first mark after it cuts, although it is of what was sent before.
+        let mut script = Scripted::started(with(recovery, dctcp(Dctcp::default())), 100 * MSS);
+        script.time_out();
+        assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS), "{recovery:?}");
+        script.ack(MSS, &[]);
+        script.ack(2 * MSS, &[]);
+        assert_eq!(script.cwnd(), 3 * MSS);
+        script.ack_with_ece(3 * MSS);
+        assert!(script.cwnd() < 2 * MSS, "{recovery:?}: {}", script.cwnd());
+        let cut = script.cwnd();
+        script.ack_with_ece(4 * MSS);
+        assert!(script.cwnd() >= cut, "{recovery:?}: once");
+    }
+}
+
+#[test]
+fn a_timeout_that_is_repeated_halves_ssthresh_again() {
+    for recovery in BOTH {
+        let mut script = started(recovery);
+        script.time_out();
+        script.time_out();
+        // Half of one segment, and two at least (RFC 5681 Eq. 4).
+        assert_eq!(script.ssthresh(), 5 * MSS, "{recovery:?}: of what is outstanding");
+        let config = Config { loss_base: LossBase::Cwnd, ..script.config.clone() };
+        let mut script = Scripted::started(config, 100 * MSS);
+        script.time_out();
+        script.time_out();
+        assert_eq!(script.ssthresh(), 2 * MSS, "{recovery:?}: of cwnd");
+    }
+}
+
+#[test]
+fn any_new_data_ends_the_back_off() {
+    for (recovery, first) in [(Method::FullTcp, 2), (Method::Sack1, 1)] {
+        let config = Config { timestamps: false, ..reno() };
+        let mut script = Scripted::started(with(recovery, config), 100 * MSS);
+        let second = Duration::from_secs(1);
+        script.time_out();
+        let left = |script: &Scripted| script.sender.deadline().unwrap().saturating_since(script.now);
+        assert_eq!(left(&script), second * 2);
+        // FullTcp starts its timer before it ends the back-off. No sample: what was sent again is not timed.
+        script.ack(MSS, &[]);
+        assert_eq!(left(&script), second * first, "{recovery:?}");
+        script.ack(2 * MSS, &[]);
+        assert_eq!(left(&script), second, "{recovery:?}");
+        assert_eq!(script.sender.srtt(), None);
+    }
+}
+
+#[test]
+fn the_timer_starts_anew_with_a_fast_retransmit() {
+    for recovery in BOTH {
+        let mut script = started(recovery);
+        for end in 2..=4 {
+            script.wait(Duration::from_millis(1));
+            duplicate(&mut script, 0, 1, end);
+        }
+        assert_eq!(script.sender.deadline(), Some(script.now + script.sender.rto()), "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_timeout_within_a_recovery_sends_a_segment_whatever_the_pipe_is() {
+    let mut script = started(Method::FullTcp);
+    for end in 6..=8 {
+        duplicate(&mut script, 0, 5, end);
+    }
+    assert_eq!((script.cwnd(), script.pipe()), (5 * MSS, 7 * MSS));
+    assert_eq!(script.time_out(), [0]);
+    // It still counts what it had, until new data is acknowledged.
+    assert_eq!(duplicate(&mut script, 0, 5, 9), [0; 0]);
+    assert_eq!(script.ack(MSS, &[]), [MSS, 2 * MSS]);
+}
+
+#[test]
+fn fulltcp_takes_a_mark_on_a_duplicate_for_none() {
+    let config = with(Method::FullTcp, dctcp(Dctcp::default()));
+    let mut script = Scripted::started(config, 100 * MSS);
+    script.ack(MSS, &[]);
+    let cwnd = script.cwnd();
+    let marked =
+        |number, sacked: &[(u64, u64)]| Segment { flags: Flags::ACK.with(Flags::ECE), ..ack(number, sacked) };
+    script.receive(marked(MSS, &[(2 * MSS, 3 * MSS)]));
+    assert_eq!(script.cwnd(), cwnd);
+    script.receive(marked(3 * MSS, &[]));
+    assert!(script.cwnd() < cwnd);
+}
+
+#[test]
+fn limited_transmit_is_sack1s_alone() {
+    for (recovery, limited, sent) in [
+        (Method::Sack1, true, vec![10 * MSS, 11 * MSS]),
+        (Method::Sack1, false, vec![]),
+        (Method::FullTcp, true, vec![]),
+    ] {
+        let config = Config { limited_transmit: limited, ..with(recovery, reno()) };
+        let mut script = Scripted::started(config, 100 * MSS);
+        let early: Vec<u64> = (2..=3).flat_map(|end| duplicate(&mut script, 0, 1, end)).collect();
+        assert_eq!(early, sent, "{recovery:?}");
+    }
+}
