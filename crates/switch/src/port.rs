@@ -10,14 +10,17 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::aqm::{Aqm, Hears, Installed, Marker, Placed, PortView, Verdict};
 use crate::buffer::{Refusal, SharedBuffer};
-use crate::discipline::{self, AnyDiscipline, Discipline, Item, Left, QueueState};
+use crate::discipline::{self, AnyDiscipline, Discipline};
+use crate::queue::{Item, Left, QueueState};
 use crate::ring::Ring;
 use crate::shaper::{self, TokenBucket};
 
 mod counters;
 mod inspection;
 
-pub use counters::{Counters, DropReason};
+pub use counters::Counters;
+
+pub use crate::queue::DropReason;
 
 /// What a packet that a dequeue marker drops costs on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use shallows_core::Duration;
 use super::Port;
 use crate::aqm::Aqm;
 use crate::buffer::SharedBuffer;
-use crate::discipline::{Discipline, Reading};
+use crate::discipline::Discipline;
+use crate::queue::Reading;
 
 impl<T: Copy + Default> Port<T> {
     /// Tell everything that a trace of this port shows: its backlog, that of each queue, and what its discipline and its
