@@ -84,6 +84,7 @@ impl<T: Copy + Default> Port<T> {
             total: QueueState::default(),
             account,
             egress_drop: config.egress_drop,
+            slack: config.slack,
             hears: markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears())),
             markers,
             counters: Counters::default(),
@@ -120,9 +121,12 @@ impl<T: Copy + Default> Port<T> {
     ) -> Option<Departure<T>> {
         let Self { edge, queues } = self;
         debug_assert!(edge.busy_until <= now, "the previous packet is still being sent");
+        let start = edge.start(now);
         match queues {
-            Queues::One(queue) => edge.transmit(queue, now, buffer, dropped),
-            Queues::Elaborate(queues) => edge.transmit_out_of_line(&mut **queues, now, buffer, dropped),
+            Queues::One(queue) => edge.transmit(queue, now, start, buffer, dropped),
+            Queues::Elaborate(queues) => {
+                edge.transmit_out_of_line(&mut **queues, now, start, buffer, dropped)
+            }
         }
     }
 

@@ -184,6 +184,8 @@ impl Site<'_> {
                 spec::EgressDrop::Slot => EgressDrop::Slot,
                 spec::EgressDrop::Free => EgressDrop::Free,
             },
+            // Events come on time.
+            slack: Duration::ZERO,
         }
     }
 

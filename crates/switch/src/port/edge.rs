@@ -22,10 +22,20 @@ pub(super) struct Edge {
     /// Number of the first queue in the buffer of the switch; the others follow.
     pub(super) account: usize,
     pub(super) egress_drop: EgressDrop,
+    pub(super) slack: Duration,
     /// What the markers must hear of.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) counters: Counters,
+}
+
+/// A packet leaves its queue.
+#[derive(Clone, Copy)]
+struct Leave {
+    now: Instant,
+    enqueued_at: Instant,
+    /// From when on it takes the link.
+    start: Instant,
 }
 
 impl Edge {
@@ -76,7 +86,8 @@ impl Edge {
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
             // It joins its queue only in passing: what it would take it gives back at once.
-            let departs = self.depart(waiting, now, now, queue, header, buffer);
+            let leave = Leave { now, enqueued_at: now, start: now };
+            let departs = self.depart(waiting, leave, queue, header, buffer);
             if ends_turn {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
@@ -93,7 +104,7 @@ impl Edge {
         if !idle {
             return Arrival::Queued;
         }
-        match self.transmit_out_of_line(waiting, now, buffer, dropped) {
+        match self.transmit_out_of_line(waiting, now, now, buffer, dropped) {
             Some(departure) => Arrival::Sent(departure),
             None if self.total.backlog.0 > 0 => Arrival::Queued,
             None => Arrival::Dropped,
@@ -106,18 +117,20 @@ impl Edge {
         &mut self,
         waiting: &mut W,
         now: Instant,
+        start: Instant,
         buffer: &mut SharedBuffer,
         dropped: &mut Vec<W::Payload>,
     ) -> Option<Departure<W::Payload>> {
-        self.transmit(waiting, now, buffer, dropped)
+        self.transmit(waiting, now, start, buffer, dropped)
     }
 
-    /// The link is free: send the next packet that waits.
+    /// The link is free: send the next packet that waits, which takes it from `start` on.
     #[inline(always)]
     pub(super) fn transmit<W: Waiting>(
         &mut self,
         waiting: &mut W,
         now: Instant,
+        start: Instant,
         buffer: &mut SharedBuffer,
         dropped: &mut Vec<W::Payload>,
     ) -> Option<Departure<W::Payload>> {
@@ -129,7 +142,7 @@ impl Edge {
             let Left { item, queue, ends_turn } = waiting.dequeue(now)?;
             let Item { header, payload, enqueued_at } = item;
             self.free(queue, &header, buffer);
-            let departs = self.depart(waiting, now, enqueued_at, queue, header, buffer);
+            let departs = self.depart(waiting, Leave { now, enqueued_at, start }, queue, header, buffer);
             let slot_used = departs.is_some() || self.egress_drop == EgressDrop::Slot;
             if slot_used {
                 waiting.spend(now, header.size());
@@ -145,6 +158,13 @@ impl Edge {
                 return None;
             }
         }
+    }
+
+    /// Since when the next packet that waits has the link: since it was free, but for what is beyond the slack.
+    #[inline(always)]
+    pub(super) fn start(&self, now: Instant) -> Instant {
+        let late = now.0 - self.busy_until.0;
+        Instant(now.0 - late.min(self.slack.0))
     }
 
     /// Whether the buffer and the enqueue markers let a packet join `queue`; notes in its header what they decide.
@@ -219,8 +239,7 @@ impl Edge {
     fn depart<W: Waiting>(
         &mut self,
         waiting: &mut W,
-        now: Instant,
-        enqueued_at: Instant,
+        Leave { now, enqueued_at, start }: Leave,
         queue: usize,
         mut header: Header,
         buffer: &SharedBuffer,
@@ -232,12 +251,12 @@ impl Edge {
             if !self.carry_out(waiting, verdict, queue, &mut header) {
                 self.count(waiting, queue).dropped_at_dequeue += 1;
                 if self.egress_drop == EgressDrop::Slot {
-                    self.busy_until = now + self.transmission_time(header.size());
+                    self.busy_until = start + self.transmission_time(header.size());
                 }
                 return None;
             }
         }
-        self.busy_until = now + self.transmission_time(header.size());
+        self.busy_until = start + self.transmission_time(header.size());
         let counters = self.count(waiting, queue);
         counters.sent += 1;
         counters.sent_bytes += header.size();

@@ -1,7 +1,7 @@
 //! What a port is made of, and what it tells its driver of a packet.
 
-use shallows_core::Instant;
 use shallows_core::packet::Header;
+use shallows_core::{Duration, Instant};
 
 use crate::aqm::Placed;
 use crate::{discipline, shaper};
@@ -49,4 +49,7 @@ pub struct Config {
     pub shaper: Option<shaper::Config>,
     /// What a drop at dequeue costs.
     pub egress_drop: EgressDrop,
+    /// How late [`Port::transmit_next`](super::Port::transmit_next) may be called without a loss of rate: the packet then counts as
+    /// sent from when the link was free. Zero where calls are never late, as in a simulation; on a real clock, a wake-up's delay.
+    pub slack: Duration,
 }
