@@ -5,6 +5,7 @@
 pub mod event;
 pub mod mrg32k3a;
 pub mod packet;
+mod quantity;
 pub mod random;
 pub mod time;
 pub mod units;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
-use crate::units::{ParseUnitError, Suffix, parse_quantity, print_quantity};
+use crate::quantity::{ParseUnitError, Suffix, parse_quantity, print_quantity};
 
 const PS_PER_US: u64 = 1_000_000;
 const PS_PER_SECOND: u64 = 1_000_000_000_000;

@@ -1,4 +1,4 @@
-//! Sizes and rates, and the text form of every quantity.
+//! Sizes and rates.
 //!
 //! Decimal prefixes are powers of ten (`KB` = 1,000), binary ones powers of two (`KiB` = 1,024). Parsing is
 //! exact integer arithmetic: a value that the unit cannot hold exactly is an error, never rounded.
@@ -7,6 +7,8 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
+pub use crate::quantity::ParseUnitError;
+use crate::quantity::{Suffix, parse_quantity, print_quantity};
 use crate::time::Duration;
 
 /// An amount of data, in bytes.
@@ -16,8 +18,6 @@ pub struct Bytes(pub u64);
 /// A data rate, in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
-
-pub(crate) type Suffix = (&'static str, u64);
 
 const SIZE_SUFFIXES: &[Suffix] = &[
     ("B", 1),
@@ -108,103 +108,6 @@ impl Mul<u64> for Bytes {
     fn mul(self, rhs: u64) -> Self {
         Self(self.0.checked_mul(rhs).expect("fewer than 2^64 bytes"))
     }
-}
-
-/// Why a quantity could not be read. Prints what was found and which units are known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseUnitError {
-    found: String,
-    expected: &'static str,
-    problem: &'static str,
-    /// The same in a unit that was probably meant.
-    meant: Option<String>,
-    units: &'static [Suffix],
-}
-
-impl fmt::Display for ParseUnitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units: Vec<_> = self.units.iter().map(|unit| unit.0).collect();
-        let Self { found, expected, problem, .. } = self;
-        let hint = self.meant.as_ref().map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
-        write!(f, "\"{found}\" is not {expected}: {problem}{hint} (units: {})", units.join(", "))
-    }
-}
-
-impl std::error::Error for ParseUnitError {}
-
-/// Read `text` as a number and one of `units`; the result is in the unit whose factor is 1.
-pub(crate) fn parse_quantity(
-    text: &str,
-    expected: &'static str,
-    units: &'static [Suffix],
-) -> Result<u64, ParseUnitError> {
-    let fail = |problem| ParseUnitError { found: text.to_owned(), expected, problem, meant: None, units };
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
-    let (number, unit) = (text[..split].replace('_', ""), text[split..].trim_start());
-    if number.is_empty() {
-        return Err(fail("it must begin with a number that is not negative"));
-    }
-    let &(_, factor) = units.iter().find(|known| known.0 == unit).ok_or_else(|| ParseUnitError {
-        meant: meant(unit, units).map(|unit| format!("{number}{unit}")),
-        ..fail("the unit is missing or unknown")
-    })?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    let digits = format!("{whole}{fraction}");
-    let value: u128 = digits.parse().map_err(|_| fail("the number cannot be read"))?;
-    let scale = u32::try_from(fraction.len())
-        .ok()
-        .and_then(|places| 10u128.checked_pow(places))
-        .ok_or_else(|| fail("too many decimals"))?;
-    let product = value.checked_mul(u128::from(factor)).ok_or_else(|| fail("too large"))?;
-    if product % scale != 0 {
-        return Err(fail("finer than the smallest unit"));
-    }
-    u64::try_from(product / scale).map_err(|_| fail("too large"))
-}
-
-/// The unit that `unit` is another spelling of: `gbps`, `Gbit/s`, `Gb/s` and `G` of `Gbps`, `kb` and `KBytes` of `KB`,
-/// `µs`, `usec` and `microseconds` of `us`.
-fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
-    let mut plain = unit.to_lowercase().replace(['µ', 'μ'], "u");
-    for (long, short) in [("kilo", "k"), ("mega", "m"), ("giga", "g"), ("tera", "t")] {
-        plain = plain.replace(long, short);
-    }
-    for (long, short) in [("pico", "p"), ("nano", "n"), ("micro", "u"), ("milli", "m")] {
-        plain = plain.replace(long, short);
-    }
-    for (long, short) in
-        [("seconds", "s"), ("second", "s"), ("secs", "s"), ("sec", "s"), ("bytes", "b"), ("byte", "b")]
-    {
-        plain = plain.replace(long, short);
-    }
-    for (long, short) in
-        [("bits/s", "bps"), ("bit/s", "bps"), ("b/s", "bps"), ("bits", "bps"), ("bit", "bps")]
-    {
-        plain = plain.replace(long, short);
-    }
-    if plain.is_empty() {
-        return None;
-    }
-    let spelled = |&&(known, _): &&Suffix| {
-        let known = known.to_lowercase();
-        known == plain || ["b", "ps", "bps"].iter().any(|rest| known == format!("{plain}{rest}"))
-    };
-    units.iter().find(spelled).map(|known| known.0)
-}
-
-/// Print `value` in the largest unit that shows it exactly with at most three decimals.
-pub(crate) fn print_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[Suffix]) -> fmt::Result {
-    let exact =
-        |&&(_, factor): &&Suffix| value >= factor && (u128::from(value) * 1_000) % u128::from(factor) == 0;
-    let &(unit, factor) = units.iter().filter(exact).max_by_key(|unit| unit.1).unwrap_or(&units[0]);
-    let thousandths = u128::from(value) * 1_000 / u128::from(factor);
-    let (whole, rest) = (thousandths / 1_000, thousandths % 1_000);
-    if rest == 0 {
-        return write!(f, "{whole}{unit}");
-    }
-    let decimals = format!("{rest:03}");
-    write!(f, "{whole}.{}{unit}", decimals.trim_end_matches('0'))
 }
 
 impl FromStr for Bytes {

@@ -3,7 +3,7 @@
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::buffer::Policy;
 
-use crate::ports::Site;
+use crate::ports::site::Site;
 use crate::quantity::Automatic;
 use crate::spec::Bcc;
 

@@ -44,7 +44,8 @@ fn links(capture: &spec::Capture, key: &str, network: &Network, checker: &mut Ch
         && let Some(hosts) = checker.accept(&format!("{key}.hosts"), hosts.resolve(network))
     {
         for (link, chosen) in network.links.iter().zip(&mut chosen) {
-            let at = |node: crate::NodeId| hosts.binary_search_by_key(&node.0, |host| host.0).is_ok();
+            let at =
+                |node: crate::topology::NodeId| hosts.binary_search_by_key(&node.0, |host| host.0).is_ok();
             *chosen |= at(link.from) || at(link.to);
         }
     }

@@ -85,12 +85,12 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let few = checker.require(count <= MAX_WORKLOADS, "workload", || {
         format!("{count} workloads; at most {MAX_WORKLOADS}")
     });
-    let network = topology::build(&spec, spec.seed, checker);
+    let network = topology::build::build(&spec, spec.seed, checker);
     let (tcp, mut network) = tcp.zip(network).filter(|_| some && few)?;
     let overhead = shallows_transport::header_bytes(tcp.timestamps) + network.framing;
     let segments = Segments { mss: tcp.mss, overhead };
     let seed = spec.seed;
-    let traffic = workload::build(&mut spec, &network, segments, seed, checker);
+    let traffic = workload::build::build(&mut spec, &network, segments, seed, checker);
     let traces = ports::traces(&spec.measure.traces, &network, checker);
     timing::check(&spec, &traffic, checker);
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();

@@ -5,7 +5,8 @@ use shallows_core::Instant;
 use crate::check::Checker;
 use crate::experiment::Experiment;
 use crate::spec::Spec;
-use crate::workload::{Generator, Traffic};
+use crate::workload::Generator;
+use crate::workload::build::Traffic;
 
 /// Refuse a run that ends before anything is sent.
 pub(crate) fn check(spec: &Spec, traffic: &Traffic, checker: &mut Checker<'_>) {

@@ -8,6 +8,7 @@ pub mod aqm;
 pub mod buffer;
 pub mod discipline;
 pub mod port;
+pub mod queue;
 pub mod ring;
 pub mod routing;
 pub mod scheduler;

@@ -3,9 +3,9 @@
 use shallows_core::packet::Ecn;
 use shallows_core::{Bytes, Duration};
 
-use crate::congestion::{self, Avoidance, EcnMode, LossBase};
+use crate::congestion::{self, Avoidance, EcnMode, LossBase, Start};
 use crate::receive_window::Control;
-use crate::recovery::Method;
+use crate::recovery::interface::Method;
 use crate::rtt::RtoConfig;
 
 /// The parameters of every connection of a run. [`Config::new`] is what the RFCs prescribe.
@@ -192,6 +192,19 @@ impl Config {
             (EcnMode::Classic | EcnMode::Accurate, EctPolicy::All) => Ecn::Ect,
             // RFC 3168 §6.1.4.
             _ => Ecn::NotEct,
+        }
+    }
+
+    /// What the window of a new connection follows from.
+    pub(crate) fn window(&self) -> Start {
+        Start {
+            cwnd: self.initial_window,
+            maximum: self.max_window,
+            minimum: self.minimum_window,
+            mss: self.mss,
+            slow_start_limit: self.slow_start_limit,
+            avoidance: self.avoidance,
+            loss_base: self.loss_base,
         }
     }
 }

@@ -129,7 +129,7 @@ impl Sender {
             timed_end: 0,
             timed_at: Instant::ZERO,
             rtt: RttEstimator::new(&config.rto),
-            window: Window::new(config),
+            window: Window::new(config.window()),
             congestion: config.congestion.build(),
             reduce_from: 0,
             last_cut: None,

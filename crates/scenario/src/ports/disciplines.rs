@@ -4,7 +4,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_switch::discipline::{self, ComposedConfig, FlowHash, Limits, hashed_drr, hcf, sfq};
 use shallows_switch::scheduler;
 
-use super::Site;
+use super::site::Site;
 use crate::check::Checker;
 use crate::memory::{check_limit, in_bytes, limit_of};
 use crate::quantity::{Amount, Automatic, PerQueue};

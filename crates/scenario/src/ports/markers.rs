@@ -4,7 +4,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_switch::aqm::{self, Gauge, Level, Placed};
 use shallows_switch::discipline::Share;
 
-use super::Site;
+use super::site::Site;
 use crate::bcc;
 use crate::check::Checker;
 use crate::quantity::{Automatic, Depth};

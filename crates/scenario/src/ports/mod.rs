@@ -2,12 +2,14 @@
 
 mod disciplines;
 mod markers;
+pub(crate) mod site;
 
 use std::collections::BTreeSet;
 
-use shallows_core::{Bytes, Duration};
+use shallows_core::Duration;
 use shallows_switch::{EgressDrop, port, shaper};
 
+use self::site::Site;
 use crate::bcc;
 use crate::check::Checker;
 use crate::experiment::Trace;
@@ -156,15 +158,6 @@ pub(crate) fn matching(
     row
 }
 
-/// Where a port stands.
-pub(crate) struct Site<'a> {
-    pub(crate) network: &'a Network,
-    pub(crate) link: &'a Link,
-    /// Size of a full packet on the link.
-    pub(crate) packet: Bytes,
-    pub(crate) base_rtt: Duration,
-}
-
 impl Site<'_> {
     fn port(&self, wanted: &Wanted<'_>, notes: &mut Vec<String>, checker: &mut Checker<'_>) -> port::Config {
         let discipline = self.discipline(wanted.port.0, &wanted.port.1, checker);
@@ -191,6 +184,8 @@ impl Site<'_> {
                 spec::EgressDrop::Slot => EgressDrop::Slot,
                 spec::EgressDrop::Free => EgressDrop::Free,
             },
+            // Events come on time.
+            slack: Duration::ZERO,
         }
     }
 

@@ -21,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use shallows_core::Bytes;
 
 use crate::quantity::{Amount, Backpressure, Every, Jitter, Size, Time};
+use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
@@ -66,6 +67,35 @@ pub(crate) struct Spec {
     #[serde(default, skip_serializing)]
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub(crate) sweep: toml::Table,
+}
+
+tagged! {
+    /// Who sends what to whom, and when.
+    Workload, "workload" {
+        /// Flows that arrive at random times and load given links to a given share.
+        "poisson" => Poisson(Poisson),
+        /// Flows that last as long as the run.
+        "long-lived" => LongLived(LongLived),
+        /// Several senders answer a receiver at once.
+        "incast" => Incast(Incast),
+        /// Queries that are split over workers, whose answers are gathered.
+        "partition-aggregate" => PartitionAggregate(PartitionAggregate),
+        /// Blocks that are split over servers, fetched one after the other.
+        "block-transfer" => BlockTransfer(BlockTransfer),
+        /// The flows that a file lists.
+        "trace" => Trace(Trace),
+        /// Datagrams that react to nothing.
+        "udp" => Udp(Udp),
+        /// Echo requests, whose round-trip times are recorded.
+        "ping" => Ping(Ping),
+    }
+}
+
+impl Workload {
+    /// Whether flows are numbered, counted and traced that it sends: datagrams and echo requests are none.
+    pub(crate) fn sends_flows(&self) -> bool {
+        !matches!(self, Self::Udp(_) | Self::Ping(_))
+    }
 }
 
 /// When the run ends: at a time, or when every flow is complete, whichever is first.

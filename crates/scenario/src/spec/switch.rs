@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
-use super::{Marker, Port, Shaper};
+use super::marker::Marker;
+use super::port::{Port, Shaper};
 use crate::quantity::{Amount, PerQueue, Size};
 use crate::tagged::tagged;
 

@@ -4,39 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
 
-use super::query::{BlockTransfer, PartitionAggregate};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Speed, Time};
 use crate::tagged::tagged;
-
-tagged! {
-    /// Who sends what to whom, and when.
-    Workload, "workload" {
-        /// Flows that arrive at random times and load given links to a given share.
-        "poisson" => Poisson(Poisson),
-        /// Flows that last as long as the run.
-        "long-lived" => LongLived(LongLived),
-        /// Several senders answer a receiver at once.
-        "incast" => Incast(Incast),
-        /// Queries that are split over workers, whose answers are gathered.
-        "partition-aggregate" => PartitionAggregate(PartitionAggregate),
-        /// Blocks that are split over servers, fetched one after the other.
-        "block-transfer" => BlockTransfer(BlockTransfer),
-        /// The flows that a file lists.
-        "trace" => Trace(Trace),
-        /// Datagrams that react to nothing.
-        "udp" => Udp(Udp),
-        /// Echo requests, whose round-trip times are recorded.
-        "ping" => Ping(Ping),
-    }
-}
-
-impl Workload {
-    /// Whether flows are numbered, counted and traced that it sends: datagrams and echo requests are none.
-    pub(crate) fn sends_flows(&self) -> bool {
-        !matches!(self, Self::Udp(_) | Self::Ping(_))
-    }
-}
 
 /// Flows that arrive at random times, between pairs drawn uniformly, with sizes drawn from a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan, Planned};
-use super::{NodeId, PortKind, routing};
+use super::network::{NodeId, PortKind};
+use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan, Planned};
+use super::routing;
 use crate::check::Checker;
 use crate::pattern;
 use crate::spec::Graph;

@@ -3,7 +3,8 @@
 use shallows_core::random::Stream;
 use shallows_switch::routing::{Ecmp, Ns2, Numbered};
 
-use super::{FIRST_PORT, Network, routing};
+use super::network::{FIRST_PORT, Network};
+use super::routing;
 use crate::check::Checker;
 use crate::spec::{self, Spec};
 

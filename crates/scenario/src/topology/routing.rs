@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shallows_core::Duration;
 
-use super::{Network, PortKind, Routes};
+use super::network::{Network, PortKind, Routes};
 
 /// Routes of every switch, over each link that lies on a shortest path to the destination.
 ///
@@ -41,8 +41,16 @@ pub(super) fn tiers(network: &Network) -> Vec<u32> {
     tiers
 }
 
+impl Network {
+    /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.
+    pub fn base_rtt(&self) -> Duration {
+        // Both directions of a cable have one delay.
+        longest_delay(self) * 2
+    }
+}
+
 /// Propagation and host delays of the path that has most of them, one way, between two hosts.
-pub(super) fn longest_delay(network: &Network) -> Duration {
+fn longest_delay(network: &Network) -> Duration {
     let graph = Graph::new(network);
     let delay = |link: u32| network.links[link as usize].delay;
     // Of each switch: the delays to its hosts, longest first. Those from them are the same.

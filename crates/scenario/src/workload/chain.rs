@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use shallows_core::{Duration, Instant};
 
-use super::{Flow, Milestone, Next, Workload};
+use super::interface::{Flow, Milestone, Next, Workload};
 
 /// What a flow of a list waits for: a signal, by number, to be given so many times, at least once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

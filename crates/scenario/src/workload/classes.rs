@@ -4,7 +4,7 @@ use shallows_core::Instant;
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 
-use super::{Leg, Milestone, Next, QueryRecord, Workload};
+use super::interface::{Leg, Milestone, Next, QueryRecord, Workload};
 
 /// Which class of service the flows of a workload have.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,8 +13,8 @@ use shallows_core::Instant;
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::HostId;
 
+use super::interface::{Flow, Next, Workload};
 use super::poisson::Config;
-use super::{Flow, Next, Workload};
 
 /// A process for each pair, all with the same mean.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
 
 use super::distribution::Sizes;
-use super::{Flow, Next, Workload};
+use super::interface::{Flow, Next, Workload};
 
 /// What a Poisson workload is made of.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Config {
 impl Config {
     /// Flows until `end`, on average.
     pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
-        super::times(self.start, end, self.mean_gap, self.flows)
+        super::interface::times(self.start, end, self.mean_gap, self.flows)
     }
 }
 

@@ -11,46 +11,8 @@ use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::queries::{Action, Agenda, Alarm, Config, Response};
-
-/// A part of a query that one flow carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leg {
-    /// The query, by its place in [`super::Workload::queries`].
-    pub query: u32,
-    /// Which of those whom it asks, directly or not.
-    pub member: u32,
-    /// Which time.
-    pub iteration: u16,
-    /// Which way.
-    pub kind: LegKind,
-}
-
-/// Which way a flow of a query goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LegKind {
-    /// To a worker or an aggregator.
-    Request,
-    /// From one.
-    Answer,
-}
-
-/// What became of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueryRecord {
-    /// Who asked.
-    pub client: HostId,
-    /// When the first requests were due, before their jitter.
-    pub start: Instant,
-    /// When the last iteration ended: with the last answer, or at its deadline.
-    pub completed_at: Option<Instant>,
-    /// Answers of workers that would make the result whole, of all iterations.
-    pub responses: u32,
-    /// Those that are in it.
-    pub in_time: u32,
-    /// Bytes of answers that the client received in time.
-    pub bytes: Bytes,
-}
+use super::asking::{Action, Agenda, Alarm, Asker, Config, Response};
+use super::interface::{Leg, LegKind};
 
 /// A query that is under way.
 #[derive(Clone, Debug)]
@@ -83,13 +45,6 @@ struct Member {
     asker: Asker,
     /// Members that it asks in its turn; none if it is a worker.
     below: Range<u32>,
-}
-
-/// Who asks: the client, or an aggregator by its place among the members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Asker {
-    Client,
-    Aggregator(u32),
 }
 
 /// Requests of one asker, and what has come back.

@@ -6,7 +6,7 @@ use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::{Flow, Next, Workload};
+use super::interface::{Flow, Next, Workload};
 
 /// Flows in order of their times.
 #[derive(Clone, Debug)]
@@ -120,7 +120,8 @@ impl Incast {
     pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
         let config = &self.config;
         let gap = config.period.0.max(1) as f64;
-        config.pairs.len() as f64 * super::times(config.start, end, gap, Some(config.repeats.into()))
+        config.pairs.len() as f64
+            * super::interface::times(config.start, end, gap, Some(config.repeats.into()))
     }
 
     pub(super) fn expected_flows(&self) -> u64 {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
 
-use super::Flow;
 use super::chain::{Links, Wait};
+use super::interface::Flow;
 use crate::quantity::MAX_TIME;
 use crate::spec::CLASSES;
 use crate::topology::Network;

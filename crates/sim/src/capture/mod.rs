@@ -7,7 +7,7 @@
 mod frame;
 mod pcapng;
 
-use std::io::{self, Write};
+use std::io;
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
@@ -16,10 +16,8 @@ use shallows_scenario::Experiment;
 use crate::link::Link;
 use crate::packet::Packet;
 use frame::{Frame, Wire};
+pub use pcapng::Sink;
 use pcapng::{File, Interface};
-
-/// Where the packets of a capture go.
-pub type Sink = Box<dyn Write + Send>;
 
 /// The captures of a run.
 pub(crate) struct Captures {

@@ -13,8 +13,10 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use shallows_core::{Instant, Rate};
 
-use super::Sink;
 use super::frame::Frame;
+
+/// Where the packets of a capture go.
+pub type Sink = Box<dyn Write + Send>;
 
 /// A port whose packets are captured.
 pub(super) struct Interface<'a> {

@@ -7,7 +7,8 @@ use shallows_core::Bytes;
 use shallows_scenario::PortKind;
 use shallows_switch::port::Counters;
 
-use super::{Report, ratio};
+use super::record::Report;
+use super::statistics::ratio;
 
 /// What some ports have done together.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use shallows_scenario::{Capture, FlowChoice, FlowTrace};
 
-use super::Report;
+use super::record::Report;
 
 /// Something that has no numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

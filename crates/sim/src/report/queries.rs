@@ -8,7 +8,8 @@ use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::parquet::{self, Column};
-use super::{Report, ratio, statistics};
+use super::record::Report;
+use super::statistics::{self, ratio};
 
 /// What became of one query.
 #[derive(Clone, Copy, Debug, PartialEq)]

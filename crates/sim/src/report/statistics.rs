@@ -56,6 +56,11 @@ fn bin_name(bin: usize, edges: &[u64]) -> String {
     edges.get(bin).map_or_else(|| format!("above_{lower}"), |upper| format!("{lower}_to_{upper}"))
 }
 
+/// A part of a whole, of which there may be nothing.
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

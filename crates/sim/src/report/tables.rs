@@ -7,8 +7,8 @@ use shallows_scenario::Network;
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::{Counters, DropReason};
 
-use super::Report;
 use super::parquet::{self, Column};
+use super::record::Report;
 use crate::connection::Address;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::QUANTITIES;

@@ -6,8 +6,8 @@
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::{Action, Aqm, Hears, PortView, Verdict};
-use crate::discipline::Reading;
+use super::interface::{Action, Aqm, Hears, PortView, Verdict};
+use crate::queue::Reading;
 
 /// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq)]

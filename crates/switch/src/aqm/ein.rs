@@ -10,8 +10,8 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
-use super::{Aqm, Hears, PortView, Verdict};
-use crate::discipline::Reading;
+use super::interface::{Aqm, Hears, PortView, Verdict};
+use crate::queue::Reading;
 
 /// Parameters of Algorithm 1.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::{Aqm, Hears, PortView, Verdict};
-use crate::discipline::Reading;
+use super::interface::{Aqm, Hears, PortView, Verdict};
+use crate::queue::Reading;
 
 /// Parameters of the released detector.
 #[derive(Clone, Debug, PartialEq)]

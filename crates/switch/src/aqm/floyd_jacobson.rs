@@ -10,9 +10,9 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::gauge::{Meter, average_name};
-use super::{Action, Aqm, Gauge, Hears, Level, PortView, Scope, Unit, Verdict};
-use crate::discipline::Reading;
+use super::gauge::{Gauge, Level, Meter, Scope, Unit, average_name};
+use super::interface::{Action, Aqm, Hears, PortView, Verdict};
+use crate::queue::Reading;
 
 /// Parameters of RED.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 use shallows_core::Bytes;
 use shallows_core::packet::Header;
 
-use super::PortView;
-use crate::discipline::Reading;
+use super::interface::{Hears, PortView};
+use crate::queue::Reading;
 
 /// Whose backlog a marker compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -194,6 +194,15 @@ pub(super) fn average_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "average_bytes",
         Unit::Packets => "average_packets",
+    }
+}
+
+impl From<Point> for Hears {
+    fn from(point: Point) -> Self {
+        match point {
+            Point::Enqueue => Self::ENQUEUES,
+            Point::Dequeue => Self::DEQUEUES,
+        }
     }
 }
 

@@ -10,9 +10,10 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
+use super::gauge::{Level, Point};
+use super::interface::{Aqm, Hears, PortView, Verdict};
 use super::red::Curve;
-use super::{Aqm, Hears, Level, Point, PortView, Verdict};
-use crate::discipline::{Reading, Share};
+use crate::queue::{Reading, Share};
 
 /// Below this round time thresholds are the standard ones (MQ-ECN's released simulator, dwrr.cc).
 const SHORTEST_ROUND_PS: f64 = 1_000.0;

@@ -8,9 +8,9 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant};
 
-use super::gauge::Meter;
-use super::{Aqm, Gauge, Hears, Level, Point, PortView, Verdict};
-use crate::discipline::Reading;
+use super::gauge::{Gauge, Level, Meter, Point};
+use super::interface::{Aqm, Hears, PortView, Verdict};
+use crate::queue::Reading;
 
 /// A marking probability by backlog: nothing up to Kmin, *Pmax* just below Kmax, certainty from there on.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
-use super::{Aqm, Hears, PortView, Verdict};
+use super::interface::{Aqm, Hears, PortView, Verdict};
 
 /// Marks by the time that a packet has waited.
 #[derive(Clone, Debug)]

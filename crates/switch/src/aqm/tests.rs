@@ -1,6 +1,7 @@
 //! Every marker at a real port: what it hears, and what becomes of its verdicts.
 
-use shallows_core::packet::Ecn;
+use shallows_core::packet::{Ecn, Header};
+use shallows_core::{Bytes, Rate};
 
 use super::*;
 use crate::buffer::{Config as BufferConfig, Limit, Policy, PrivateRule, SharedBuffer};

@@ -3,9 +3,9 @@
 use shallows_core::Instant;
 use shallows_core::packet::Header;
 
-use super::gauge::Meter;
-use super::{Aqm, Gauge, Hears, Level, Point, PortView, Verdict};
-use crate::discipline::Reading;
+use super::gauge::{Gauge, Level, Meter, Point};
+use super::interface::{Aqm, Hears, PortView, Verdict};
+use crate::queue::Reading;
 
 /// Marks every packet that finds more than *K*.
 #[derive(Clone, Debug)]

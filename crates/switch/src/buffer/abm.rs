@@ -10,7 +10,7 @@
 
 use shallows_core::Bytes;
 
-use super::{Pool, Queue};
+use super::pool::{Pool, Queue};
 
 /// Parameters of ABM.
 #[derive(Clone, Debug, PartialEq)]

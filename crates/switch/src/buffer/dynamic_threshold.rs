@@ -2,7 +2,7 @@
 
 use shallows_core::Bytes;
 
-use super::{Pool, Queue};
+use super::pool::{Pool, Queue};
 
 /// *T = α · (B − U)*, where *B* is the size of the pool and *U* what it holds.
 #[derive(Clone, Debug)]

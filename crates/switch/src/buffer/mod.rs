@@ -5,10 +5,12 @@
 
 mod abm;
 mod dynamic_threshold;
+mod pool;
 
 use abm::{Abm, Place};
 pub use abm::{Config as AbmConfig, Congested, DrainRate};
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
+pub use pool::{Pool, Queue};
 use shallows_core::Bytes;
 use shallows_core::packet::Memory;
 
@@ -91,39 +93,6 @@ pub struct SharedBuffer {
     queues: Vec<Queue>,
     /// The state of [`Policy::Abm`].
     abm: Option<Box<Abm>>,
-}
-
-/// A part of the memory that several queues share.
-#[derive(Clone, Copy, Debug)]
-pub struct Pool {
-    /// Its size.
-    pub size: Bytes,
-    /// How much of it holds packets.
-    pub used: Bytes,
-    /// How many packets.
-    pub packets: u32,
-}
-
-/// What one queue holds.
-#[derive(Clone, Copy, Debug)]
-pub struct Queue {
-    pool: usize,
-    private_size: Bytes,
-    /// What counts against the reserve; differs from the private backlog only under [`PrivateRule::AsReleased`].
-    private_counter: Bytes,
-    /// Bytes held in the reserve.
-    pub private: Bytes,
-    /// Bytes held in the pool.
-    pub shared: Bytes,
-    /// Packets held.
-    pub packets: u32,
-}
-
-impl Queue {
-    /// Bytes held.
-    pub fn backlog(&self) -> Bytes {
-        self.private + self.shared
-    }
 }
 
 impl SharedBuffer {

@@ -2,7 +2,7 @@
 
 use shallows_core::Bytes;
 
-use super::{Item, QueueState};
+use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
 /// Buckets, of which those in the circle wait for service. A bucket joins it behind all others.

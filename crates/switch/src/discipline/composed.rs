@@ -3,9 +3,9 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant, Rate};
 
-use super::{Discipline, Item, Left, QueueState, Reading};
+use super::interface::Discipline;
 use crate::buffer::Limit;
-use crate::port::DropReason;
+use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
 use crate::scheduler::{self, AnyScheduler, Scheduler};
 

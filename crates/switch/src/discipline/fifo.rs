@@ -3,8 +3,8 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
-use super::{Discipline, Item, Left, QueueState};
-use crate::port::DropReason;
+use super::interface::Discipline;
+use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
 
 /// One queue. What it holds is bounded by the buffer alone.

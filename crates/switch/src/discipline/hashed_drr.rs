@@ -9,9 +9,9 @@ use shallows_core::{Bytes, Instant};
 
 use super::circle::{self, Circle};
 use super::flow_hash::FlowHash;
-use super::{Discipline, Item, Left, QueueState, Reading};
+use super::interface::Discipline;
 use crate::buffer::Limit;
-use crate::port::DropReason;
+use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
 /// Parameters; the defaults are ns-2's, except for the hash.
 #[derive(Clone, Debug, PartialEq)]

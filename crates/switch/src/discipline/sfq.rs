@@ -9,9 +9,9 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use super::circle::{self, Circle};
 use super::flow_hash::FlowHash;
+use super::interface::Discipline;
 use super::periodic::Periodic;
-use super::{Discipline, Item, Left, QueueState, Reading};
-use crate::port::DropReason;
+use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
 /// Parameters; the sizes are ns-2's, the rest McKenney's.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use shallows_core::packet::{Header, HostId};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant};
 
-use super::{Discipline, Item};
-use crate::port::DropReason;
+use super::interface::Discipline;
+use crate::queue::{DropReason, Item};
 
 /// A packet of 1,000 bytes of this flow; flows differ in sender and ports.
 pub(crate) fn packet(flow: u32) -> Header {

@@ -2,51 +2,7 @@
 
 use shallows_core::Bytes;
 
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum DropReason {
-    /// Its queue may grow no further.
-    QueueLimit,
-    /// The queues of its port together may grow no further.
-    PortLimit,
-    /// The pool had no room.
-    PoolFull,
-    /// It made room for another packet.
-    PushedOut,
-    /// A marker dropped it, ECN-capable or not.
-    Early,
-    /// A marker chose it, and it was not ECN-capable.
-    NotEct,
-    /// Likewise, and it was a pure acknowledgement.
-    NotEctAck,
-}
-
-impl DropReason {
-    /// Every reason, in the order of [`Counters::dropped`].
-    pub const ALL: [Self; 7] = [
-        Self::QueueLimit,
-        Self::PortLimit,
-        Self::PoolFull,
-        Self::PushedOut,
-        Self::Early,
-        Self::NotEct,
-        Self::NotEctAck,
-    ];
-
-    /// The name under which results list it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::QueueLimit => "queue_limit",
-            Self::PortLimit => "port_limit",
-            Self::PoolFull => "pool_full",
-            Self::PushedOut => "pushed_out",
-            Self::Early => "early",
-            Self::NotEct => "not_ect",
-            Self::NotEctAck => "not_ect_ack",
-        }
-    }
-}
+use crate::queue::DropReason;
 
 /// Packets by what became of them. Law: received = sent + dropped + queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,17 +2,20 @@
 
 use shallows_core::Duration;
 
-use super::Port;
+use super::waiting::Waiting;
+use super::{Port, Queues};
 use crate::aqm::Aqm;
 use crate::buffer::SharedBuffer;
-use crate::discipline::{Discipline, Reading};
+use crate::discipline::Discipline;
+use crate::queue::Reading;
 
 impl<T: Copy + Default> Port<T> {
     /// Tell everything that a trace of this port shows: its backlog, that of each queue, and what its discipline and its
     /// markers have to say.
     pub fn observe(&mut self, buffer: &SharedBuffer, mut tell: impl FnMut(Reading)) {
-        tell(Reading { quantity: "backlog_bytes", queue: None, value: self.total.backlog.0 as f64 });
-        if let Some(elaborate) = &self.elaborate {
+        let Self { edge, queues } = self;
+        tell(Reading { quantity: "backlog_bytes", queue: None, value: edge.total.backlog.0 as f64 });
+        if let Queues::Elaborate(elaborate) = queues {
             let queues = elaborate.discipline.queues();
             for (queue, state) in queues.iter().enumerate().filter(|_| queues.len() > 1) {
                 let value = state.backlog.0 as f64;
@@ -21,12 +24,15 @@ impl<T: Copy + Default> Port<T> {
             elaborate.discipline.observe(&mut tell);
         }
         for queue in 0..self.queue_counters().len() {
-            if let Some(threshold) = buffer.threshold(self.account + queue) {
+            if let Some(threshold) = buffer.threshold(self.edge.account + queue) {
                 let (quantity, value) = ("buffer_threshold_bytes", threshold.0 as f64);
                 tell(Reading { quantity, queue: Some(queue), value });
             }
         }
-        let (markers, view) = self.markers_and_view(0, Duration::ZERO, buffer);
+        let (markers, view) = match &self.queues {
+            Queues::One(queue) => self.edge.markers_and_view(queue, 0, Duration::ZERO, buffer),
+            Queues::Elaborate(queues) => self.edge.markers_and_view(&**queues, 0, Duration::ZERO, buffer),
+        };
         tell(Reading { quantity: "pool_bytes", queue: None, value: view.pool().used.0 as f64 });
         for installed in markers {
             installed.marker().observe(&view, &mut tell);
@@ -40,8 +46,11 @@ impl<T: Copy + Default> Port<T> {
     /// If the books do not balance, which is a defect of this program.
     pub fn audit(&self, buffer: &SharedBuffer) {
         let counters = self.counters();
-        let own = std::slice::from_ref(&self.total);
-        let queues = self.elaborate.as_ref().map_or(own, |elaborate| elaborate.discipline.queues());
+        let total = &self.edge.total;
+        let queues = match &self.queues {
+            Queues::One(queue) => queue.states(total),
+            Queues::Elaborate(queues) => queues.states(total),
+        };
         let packets = |queue: usize| u64::from(queues[queue].packets);
         assert_eq!(
             counters.received,
@@ -49,7 +58,7 @@ impl<T: Copy + Default> Port<T> {
             "received = sent + dropped + queued"
         );
         assert_eq!(
-            self.total.backlog.0,
+            total.backlog.0,
             queues.iter().map(|queue| queue.backlog.0).sum::<u64>(),
             "the backlog of the port is that of its queues"
         );
@@ -61,7 +70,7 @@ impl<T: Copy + Default> Port<T> {
             );
             assert_eq!(
                 queues[queue].backlog,
-                buffer.queue(self.account + queue).backlog(),
+                buffer.queue(self.edge.account + queue).backlog(),
                 "port and buffer count the same bytes of queue {queue}"
             );
         }

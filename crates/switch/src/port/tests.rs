@@ -1,10 +1,10 @@
 //! A port by plain calls: order of decisions, service order, drops.
 
 use shallows_core::Duration;
-use shallows_core::random::Stream;
+use shallows_core::packet::{Ecn, PacketKind};
 
 use super::*;
-use crate::aqm::{Config, Gauge, Level, Point, Scope, Split};
+use crate::aqm::{Config, Gauge, Level, Placed, Point, Scope, Split};
 use crate::buffer::{Config as BufferConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
 
 mod elaborate;

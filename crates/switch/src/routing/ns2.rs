@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::Header;
 
-use super::{data_direction, spread, symmetric_hash};
+use super::hash::{data_direction, spread, symmetric_hash};
 
 /// The hash of ns-2's multipath classifier as patched for DCTCP, which MQ-ECN's simulations use: of the numbers of node,
 /// source, destination and flow, by Tcl's hash of strings. It is far from even: of the twelve uplinks of a leaf some get

@@ -4,8 +4,8 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::Scheduler;
-use crate::discipline::{QueueState, Reading};
+use super::interface::Scheduler;
+use crate::queue::{QueueState, Reading};
 use crate::ring::Ring;
 
 /// A list of the queues that hold packets; the first has the turn.

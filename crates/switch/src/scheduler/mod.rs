@@ -5,6 +5,7 @@
 
 mod dwrr;
 pub mod gps;
+mod interface;
 mod self_clocked;
 mod strict_above;
 mod strict_priority;
@@ -12,6 +13,7 @@ mod wfq;
 mod wrr;
 
 pub use dwrr::Dwrr;
+pub use interface::Scheduler;
 pub use self_clocked::{Reference, SelfClocked};
 use shallows_core::{Bytes, Instant, Rate};
 pub use strict_above::StrictAbove;
@@ -19,32 +21,7 @@ pub use strict_priority::StrictPriority;
 pub use wfq::{VirtualTime, Wfq};
 pub use wrr::{Order, Wrr};
 
-use crate::discipline::{QueueState, Reading, Share};
-
-/// Chooses among the queues of a port.
-pub trait Scheduler {
-    /// A packet of `size` has joined `queue`; it is alone there if that now holds one packet.
-    fn on_enqueue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) {}
-
-    /// The queue whose head goes next; nothing if all are empty. Asked again before anything left, it answers the same
-    /// unless packets have arrived in between.
-    fn select(&mut self, now: Instant, queues: &[QueueState]) -> Option<usize>;
-
-    /// A packet of `size` has left the `queue` that was selected; `queues` is what remains. Says whether the turn of that
-    /// queue ends with it.
-    fn on_dequeue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) -> bool {
-        false
-    }
-
-    /// A packet of `size` passes `queue` while all queues are empty: the state is as if it had joined and left at once. Says whether a
-    /// turn ends with it; nothing if the packet must join and leave indeed.
-    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
-        None
-    }
-
-    /// Tell what traces should show.
-    fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
-}
+use crate::queue::{QueueState, Reading, Share};
 
 /// A scheduler before it is placed at a port. The number of entries is the number of queues.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,7 +140,7 @@ macro_rules! schedulers {
 
 schedulers!(
     StrictPriority(StrictPriority),
-    StrictAbove(StrictAbove),
+    StrictAbove(StrictAbove<AnyScheduler>),
     Wrr(Wrr),
     Dwrr(Dwrr),
     Wfq(Wfq),

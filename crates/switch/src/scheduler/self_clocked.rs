@@ -4,9 +4,9 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::Scheduler;
+use super::interface::Scheduler;
 use super::wfq::{NO_TAG, earliest, span};
-use crate::discipline::QueueState;
+use crate::queue::QueueState;
 
 /// Which tag is the virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

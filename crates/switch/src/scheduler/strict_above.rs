@@ -5,24 +5,25 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::{AnyScheduler, Scheduler, StrictPriority};
-use crate::discipline::{QueueState, Reading};
+use super::interface::Scheduler;
+use super::strict_priority::StrictPriority;
+use crate::queue::{QueueState, Reading};
 
 /// Queues 0, 1, … by priority; those from `above` on, renumbered from 0, belong to the scheduler below.
 #[derive(Clone, Debug)]
-pub struct StrictAbove {
+pub struct StrictAbove<S> {
     above: usize,
-    below: Box<AnyScheduler>,
+    below: Box<S>,
 }
 
-impl StrictAbove {
+impl<S> StrictAbove<S> {
     /// So many queues of strict priority `above` those of the scheduler `below`.
-    pub fn new(above: usize, below: AnyScheduler) -> Self {
+    pub fn new(above: usize, below: S) -> Self {
         Self { above, below: Box::new(below) }
     }
 }
 
-impl Scheduler for StrictAbove {
+impl<S: Scheduler> Scheduler for StrictAbove<S> {
     #[inline]
     fn on_enqueue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
         if let Some(queue) = queue.checked_sub(self.above) {

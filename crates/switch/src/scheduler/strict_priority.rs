@@ -2,8 +2,8 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::Scheduler;
-use crate::discipline::QueueState;
+use super::interface::Scheduler;
+use crate::queue::QueueState;
 
 /// Queue 0 before queue 1, and so on.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,8 +5,8 @@
 
 use shallows_core::{Bytes, Instant, Rate};
 
-use super::Scheduler;
-use crate::discipline::QueueState;
+use super::interface::Scheduler;
+use crate::queue::QueueState;
 use crate::ring::Ring;
 
 /// What tells the time by which the queues of `wfq` are served.

@@ -4,8 +4,8 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::Scheduler;
-use crate::discipline::QueueState;
+use super::interface::Scheduler;
+use crate::queue::QueueState;
 use crate::ring::Ring;
 
 /// In which order the queues of a round take their turns.

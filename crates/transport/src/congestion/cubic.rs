@@ -4,7 +4,8 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::{Ack, Congestion, CongestionControl, Window};
+use super::interface::{Ack, Congestion, CongestionControl};
+use super::window::Window;
 
 /// Parameters of [`Cubic`]; the default is RFC 9438's.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use shallows_core::Bytes;
 
-use super::{Ack, Congestion, CongestionControl, Window};
+use super::interface::{Ack, Congestion, CongestionControl};
+use super::window::Window;
 
 /// Parameters of [`Dctcp`]; the default is RFC 8257's.
 #[derive(Clone, Copy, Debug, PartialEq)]

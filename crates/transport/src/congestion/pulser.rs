@@ -7,7 +7,9 @@
 use shallows_core::packet::Flags;
 use shallows_core::{Bytes, Duration};
 
-use super::{Ack, Congestion, CongestionControl, Dctcp, Window, dctcp};
+use super::dctcp::{self, Dctcp};
+use super::interface::{Ack, Congestion, CongestionControl};
+use super::window::Window;
 
 /// Parameters of [`Pulser`].
 #[derive(Clone, Copy, Debug, PartialEq)]

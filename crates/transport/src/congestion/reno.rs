@@ -2,7 +2,8 @@
 
 use shallows_core::Bytes;
 
-use super::{Ack, Congestion, CongestionControl, Window};
+use super::interface::{Ack, Congestion, CongestionControl};
+use super::window::Window;
 
 /// Parameters of [`Reno`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

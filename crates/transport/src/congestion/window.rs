@@ -40,21 +40,34 @@ pub struct Window {
     loss_base: LossBase,
 }
 
+/// What the window of a new connection follows from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) cwnd: Bytes,
+    pub(crate) maximum: Bytes,
+    pub(crate) minimum: Bytes,
+    pub(crate) mss: Bytes,
+    /// In segments.
+    pub(crate) slow_start_limit: u32,
+    pub(crate) avoidance: Avoidance,
+    pub(crate) loss_base: LossBase,
+}
+
 impl Window {
     /// The window of a new connection.
-    pub fn new(config: &crate::Config) -> Self {
+    pub(crate) fn new(start: Start) -> Self {
         let narrow = |bytes: Bytes| u32::try_from(bytes.0).expect("segments and least windows are small");
         Self {
-            cwnd: config.initial_window.0,
+            cwnd: start.cwnd.0,
             // RFC 5681 §3.1: arbitrarily high at first.
             ssthresh: u64::MAX,
             counted: 0,
-            maximum: config.max_window.0,
-            mss: narrow(config.mss),
-            minimum: narrow(config.minimum_window),
-            slow_start_limit: config.slow_start_limit.saturating_mul(narrow(config.mss)),
-            avoidance: config.avoidance,
-            loss_base: config.loss_base,
+            maximum: start.maximum.0,
+            mss: narrow(start.mss),
+            minimum: narrow(start.minimum),
+            slow_start_limit: start.slow_start_limit.saturating_mul(narrow(start.mss)),
+            avoidance: start.avoidance,
+            loss_base: start.loss_base,
         }
     }
 

@@ -4,7 +4,7 @@
 //! acknowledgement arrives in its place. And it gives up earlier: a loss within the window that was last cut for a loss, and
 //! what a timeout sent again, wait for the timer.
 
-use super::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
+use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
@@ -130,13 +130,13 @@ impl FullTcp {
     ) -> Option<Range> {
         if self.first_due {
             self.first_due = false;
-            let range = at_most_a_segment(data.una, data.next, config);
+            let range = at_most_a_segment(data.una, data.next, config.mss);
             self.fill_from = range.end;
             return Some(range);
         }
         let start = self.next_start(data);
         let range = if start < data.next {
-            at_most_a_segment(start, data.next, config)
+            at_most_a_segment(start, data.next, config.mss)
         } else {
             non_empty(Range { start, end: start + allowance.unsent })?
         };

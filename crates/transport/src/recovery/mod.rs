@@ -4,107 +4,23 @@
 //! call HighData, recover or RecoveryPoint is one less.
 
 mod fulltcp;
+pub(crate) mod interface;
 mod newreno;
 mod prr;
 mod sack;
 mod sack1;
 
 use fulltcp::FullTcp;
+pub use interface::Method;
+use interface::Phase;
+pub(crate) use interface::{Allowance, Arrival, Outcome, Outstanding};
 use newreno::NewReno;
 pub use prr::Bound;
 use sack::Sack;
 use sack1::Sack1;
-use shallows_core::packet::Segment;
 
 use crate::config::Config;
-use crate::congestion::Congestion;
 use crate::scoreboard::Range;
-
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// With selective acknowledgements (RFC 6675), under proportional rate reduction (RFC 6937) if a bound is named.
-    Sack(Option<Bound>),
-    /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`.
-    FullTcp,
-    /// With them, as ns-2's `Agent/TCP/Sack1`.
-    Sack1,
-    /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
-    NewReno,
-    /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).
-    Reno,
-}
-
-impl Method {
-    /// Whether receivers report what they hold above a gap.
-    pub fn uses_sack(self) -> bool {
-        !matches!(self, Self::NewReno | Self::Reno)
-    }
-
-    /// Whether it is one of ns-2's agents with selective acknowledgements. Their timer starts anew with a fast retransmit, and
-    /// any acknowledgement of new data ends its back-off; holes that are filled leave the timed segment as it is; a timeout
-    /// leaves ssthresh after a cut for ECN, and never for being repeated; the first ECE after a timeout cuts.
-    pub(crate) fn is_ns2(self) -> bool {
-        matches!(self, Self::FullTcp | Self::Sack1)
-    }
-}
-
-/// What is sent but not acknowledged: bytes from `una` up to `next`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outstanding {
-    pub(crate) una: u64,
-    pub(crate) next: u64,
-    /// `next` when cwnd was last cut.
-    pub(crate) cut_at: u64,
-    /// What that was for.
-    pub(crate) cut_for: Option<Congestion>,
-}
-
-impl Outstanding {
-    fn cut_for_ecn(self) -> bool {
-        self.cut_for == Some(Congestion::Ecn)
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// No loss is being repaired, though something may be missing.
-    #[default]
-    Open,
-    /// Fast recovery (RFC 5681 §3.2, RFC 6675 §5).
-    Recovery,
-    /// After a timeout (RFC 5681 §3.1, RFC 6675 §5.1): what was outstanding counts as lost.
-    Timeout,
-}
-
-/// An acknowledgement, as recovery sees it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival<'a> {
-    pub(crate) segment: &'a Segment,
-    /// Bytes that it newly acknowledges.
-    pub(crate) acked: u64,
-    /// Whether it is a duplicate by RFC 5681 §2.
-    pub(crate) duplicate: bool,
-}
-
-/// What follows from an acknowledgement.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outcome {
-    /// Fast recovery begins.
-    pub(crate) begins: bool,
-    /// It ends, and nothing beyond this may be sent at once.
-    pub(crate) burst_limit: Option<u64>,
-    /// The retransmission timer goes on as it is.
-    pub(crate) keeps_timer: bool,
-}
-
-/// How much may be sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Allowance {
-    pub(crate) cwnd: u64,
-    /// Length of the next segment of unsent data; zero if there is none or the receiver has no room for it.
-    pub(crate) unsent: u64,
-}
 
 /// The state of one connection.
 #[derive(Debug)]
@@ -246,13 +162,4 @@ impl Recovery {
             Self::NewReno(newreno) => newreno.phase(),
         }
     }
-}
-
-/// What was sent from `start` on, up to `next`.
-fn at_most_a_segment(start: u64, next: u64, config: &Config) -> Range {
-    Range { start, end: next.min(start + config.mss.0) }
-}
-
-fn non_empty(range: Range) -> Option<Range> {
-    (range.start < range.end).then_some(range)
 }

@@ -3,7 +3,7 @@
 //! The window that fast recovery inflates is cwnd plus `inflation`; cwnd itself stays with the congestion control. Neither
 //! heuristic of RFC 6582 §4 against needless or missed retransmissions is here.
 
-use super::{Allowance, Arrival, Method, Outcome, Outstanding, Phase, non_empty};
+use super::interface::{Allowance, Arrival, Method, Outcome, Outstanding, Phase, non_empty};
 use crate::config::{Config, FullAck};
 use crate::scoreboard::Range;
 

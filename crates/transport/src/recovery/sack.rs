@@ -2,8 +2,8 @@
 
 use shallows_core::packet::Segment;
 
+use super::interface::{Allowance, Outstanding, Phase, non_empty};
 use super::prr::{Bound, Prr};
-use super::{Allowance, Outstanding, Phase, non_empty};
 use crate::config::{Config, SackAfterTimeout};
 use crate::scoreboard::{Range, Scoreboard};
 

@@ -3,7 +3,7 @@
 //! Its pipe counts segments, lost ones among them, until an acknowledgement arrives in their place. After a timeout
 //! everything outstanding is sent again.
 
-use super::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
+use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
@@ -130,7 +130,7 @@ impl Sack1 {
         if self.first_due {
             self.first_due = false;
             self.waits = true;
-            let range = at_most_a_segment(data.una, data.next, config);
+            let range = at_most_a_segment(data.una, data.next, config.mss);
             self.fill_from = range.end;
             return Some(range);
         }
@@ -138,7 +138,7 @@ impl Sack1 {
         let hole = hole.filter(|_| self.fast);
         let start = hole.map_or(self.send_from, |hole| hole.start);
         let range = if start < data.next {
-            at_most_a_segment(start, data.next, config)
+            at_most_a_segment(start, data.next, config.mss)
         } else {
             non_empty(Range { start, end: start + allowance.unsent })?
         };

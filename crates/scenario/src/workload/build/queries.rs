@@ -8,8 +8,8 @@ use shallows_core::{Bytes, Duration, Instant};
 use super::{Builder, LONGEST_RUN_PS, MAX_FLOWS, MAX_OPEN};
 use crate::experiment::{Connections, Pairs};
 use crate::spec::{self, Asking, BlockTransfer, Incast, PartitionAggregate};
+use crate::workload::asking::{Aggregators, Arrivals, Config, Response};
 use crate::workload::distribution::Sizes;
-use crate::workload::queries::{Aggregators, Arrivals, Config, Response};
 use crate::workload::{Classes, Generator, Queries};
 
 /// More iterations than any query has: DCTCP (SIGCOMM '10) §2.1 speaks of up to 20.

@@ -13,10 +13,10 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant};
 
 use super::flow_hash::spread;
+use super::interface::Discipline;
 use super::periodic::Periodic;
-use super::{Discipline, Item, Left, QueueState, Reading};
 use crate::buffer::Limit;
-use crate::port::DropReason;
+use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
 
 /// Two queues of high and low priority (HP, LP) that swap, and credits by bin. A port sees one queue.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
+use crate::shaper;
 
 /// Two queues by class, the first with priority, beside the one queue of a neighbour: accounts 1, 2, and 0.
 ///
@@ -244,6 +245,6 @@ fn a_byte_may_take_a_broken_number_of_picoseconds() {
 #[should_panic(expected = "received = sent + dropped + queued")]
 fn an_audit_finds_a_packet_that_never_came() {
     let mut port = port(vec![], EgressDrop::Slot);
-    port.counters.sent = 1;
+    port.edge.counters.sent = 1;
     port.audit(&buffer(Limit::Packets(1)));
 }

@@ -6,13 +6,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{complain, files, read, root, short};
+use crate::{files, read, root, short};
 
 /// What Python's standard library calls by name.
 const CALLED_BY_OTHERS: [&str; 4] = ["do_GET", "log_message", "verify_request", "service_actions"];
 
-#[test]
-fn every_public_item_is_used_outside_its_own_tests() {
+/// Declarations of Rust that nothing names but their own tests.
+///
+/// # Panics
+///
+/// If so few are found that something is wrong with the search.
+pub fn items_of_rust() -> Vec<String> {
     let sources = ["crates", "fuzz", "benches"].map(|folder| files(&root().join(folder), &["rs"])).concat();
     let mut uses = Uses::default();
     for path in &sources {
@@ -27,11 +31,11 @@ fn every_public_item_is_used_outside_its_own_tests() {
         }
     }
     assert!(uses.declared.len() > 1_000, "only {} declarations were found", uses.declared.len());
-    complain(&uses.unused());
+    uses.unused()
 }
 
-#[test]
-fn every_rust_file_is_part_of_its_crate() {
+/// Rust files that no module declares.
+pub fn files_of_rust() -> Vec<String> {
     let sources = files(&root().join("crates"), &["rs"]);
     let all: String = sources.iter().map(|path| without_comments(&read(path))).collect();
     let is_module = |path: &&PathBuf| {
@@ -44,11 +48,15 @@ fn every_rust_file_is_part_of_its_crate() {
             all.contains(&format!("mod {name};"))
         }
     };
-    complain(&sources.iter().filter(|path| !is_module(path)).map(|path| short(path)).collect::<Vec<_>>());
+    sources.iter().filter(|path| !is_module(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-#[test]
-fn every_function_and_class_of_the_package_is_used_or_documented() {
+/// Functions and classes of the package that nothing names, and no page.
+///
+/// # Panics
+///
+/// If so few are found that something is wrong with the search.
+pub fn items_of_python() -> Vec<String> {
     let mut uses = Uses::default();
     for folder in ["python/shallows", "notebooks", "benches", "experiments", "docs/build"] {
         for path in files(&root().join(folder), &["py"]) {
@@ -68,11 +76,11 @@ fn every_function_and_class_of_the_package_is_used_or_documented() {
         uses.count(&read(&path));
     }
     assert!(uses.declared.len() > 500, "only {} declarations were found", uses.declared.len());
-    complain(&uses.unused());
+    uses.unused()
 }
 
-#[test]
-fn every_module_of_the_package_is_imported() {
+/// Modules of the package that nothing imports.
+pub fn modules_of_python() -> Vec<String> {
     let folder = root().join("python");
     let modules = files(&folder, &["py"]);
     let texts: Vec<_> = modules.iter().map(|path| (path, read(path))).collect();
@@ -88,11 +96,11 @@ fn every_module_of_the_package_is_imported() {
         ["__init__", "__main__"].contains(&stem(path))
             || others.any(|(_, text)| text.contains(&dotted(&place)) || text.lines().any(names_it))
     };
-    complain(&modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>());
+    modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-#[test]
-fn every_picture_and_every_table_of_numbers_is_named_somewhere() {
+/// Pictures and tables of numbers that no page, and no code, names.
+pub fn data() -> Vec<String> {
     let pages: String = files(&root(), &["md", "py", "yml", "html"]).iter().map(|path| read(path)).collect();
     let code: String = files(&root().join("crates"), &["rs"]).iter().map(|path| read(path)).collect();
     let mut unnamed = Vec::new();
@@ -106,7 +114,7 @@ fn every_picture_and_every_table_of_numbers_is_named_somewhere() {
             }
         }
     }
-    complain(&unnamed);
+    unnamed
 }
 
 /// How often each word occurs, and where those that are names are declared.

@@ -1,51 +1,8 @@
 //! The shape of the source, as a test: what a reviewer should never have to say twice.
 
-#[path = "tidy/rooms.rs"]
-mod rooms;
-#[path = "tidy/unused.rs"]
-mod unused;
+use std::path::PathBuf;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .expect("the workspace is two levels up")
-}
-
-/// Every file below `folder` with one of these extensions, generated folders left out.
-fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("the source can be read") {
-        let path = entry.expect("the source can be read").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let generated = ["target", "runs", "demo-out", "__pycache__", "node_modules"].contains(&name);
-        if generated || name.starts_with('.') {
-            continue;
-        }
-        if path.is_dir() {
-            found.extend(files(&path, extensions));
-        } else if path.extension().is_some_and(|end| extensions.iter().any(|known| end == *known)) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-fn complain(problems: &[String]) {
-    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).expect("source is UTF-8 text")
-}
-
-fn short(path: &Path) -> String {
-    path.strip_prefix(root()).unwrap_or(path).display().to_string()
-}
+use tidy::{circles, complain, crates, files, read, root, short, unused};
 
 #[test]
 fn every_rust_file_says_what_it_is_responsible_for() {
@@ -132,6 +89,41 @@ fn models_depend_on_no_driver() {
 }
 
 #[test]
+fn no_files_of_a_crate_need_each_other() {
+    let mut problems = Vec::new();
+    for name in crates() {
+        let circles = circles::in_crate(&name).into_iter();
+        problems.extend(circles.map(|circle| format!("{name}: {circle}")));
+    }
+    complain(&problems);
+}
+
+#[test]
+fn every_public_item_is_used_outside_its_own_tests() {
+    complain(&unused::items_of_rust());
+}
+
+#[test]
+fn every_rust_file_is_part_of_its_crate() {
+    complain(&unused::files_of_rust());
+}
+
+#[test]
+fn every_function_and_class_of_the_package_is_used_or_documented() {
+    complain(&unused::items_of_python());
+}
+
+#[test]
+fn every_module_of_the_package_is_imported() {
+    complain(&unused::modules_of_python());
+}
+
+#[test]
+fn every_picture_and_every_table_of_numbers_is_named_somewhere() {
+    complain(&unused::data());
+}
+
+#[test]
 fn every_model_has_a_row_in_the_docs() {
     let docs = read(&root().join("docs/models.md"));
     let models = [
@@ -146,7 +138,10 @@ fn every_model_has_a_row_in_the_docs() {
         for path in files(&root().join(folder), &["rs"]) {
             let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
             let is_test = short(&path).contains("/tests/");
-            if !["mod", "tests", "testing"].contains(&name) && !is_test && !docs.contains(&short(&path)) {
+            if !["mod", "interface", "tests", "testing"].contains(&name)
+                && !is_test
+                && !docs.contains(&short(&path))
+            {
                 problems.push(format!("docs/models.md has no row for {}", short(&path)));
             }
         }

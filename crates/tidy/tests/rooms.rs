@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{complain, files, read, root, short};
+use tidy::{complain, files, read, root, short};
 
 /// From the bottom up. What has no room of its own lies below all of them.
 const ORDER: [&str; 10] =

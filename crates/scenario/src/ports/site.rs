@@ -1,0 +1,14 @@
+//! The port for which something is computed.
+
+use shallows_core::{Bytes, Duration};
+
+use crate::topology::{Link, Network};
+
+/// Where a port stands.
+pub(crate) struct Site<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) link: &'a Link,
+    /// Size of a full packet on the link.
+    pub(crate) packet: Bytes,
+    pub(crate) base_rtt: Duration,
+}

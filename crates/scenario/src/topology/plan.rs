@@ -1,0 +1,48 @@
+//! Nodes and cables before they become a network.
+
+use shallows_core::{Duration, Rate};
+
+use super::network::{Cable, NodeId, PortKind};
+
+/// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
+pub(super) const MAX_HOSTS: u64 = 1 << 17;
+
+/// Likewise, cables.
+pub(super) const MAX_CABLES: u64 = 1 << 20;
+
+/// Cables between switches times leaves: the work and memory of finding all routes.
+pub(super) const MAX_ROUTES: u64 = 1 << 27;
+
+/// A cable between two nodes, before it becomes two links.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    pub(super) ends: [NodeId; 2],
+    pub(super) rate: Rate,
+    /// Propagation.
+    pub(super) delay: Duration,
+    /// What the port at each end is.
+    pub(super) kinds: [PortKind; 2],
+}
+
+impl Planned {
+    fn is_at_host(&self) -> bool {
+        self.kinds.iter().any(|kind| matches!(kind, PortKind::Nic | PortKind::ToHost))
+    }
+
+    /// The cable, whose delay is also that of the host at its end.
+    pub(super) fn with_hosts(&self, host_delay: Duration) -> Cable {
+        let more = if self.is_at_host() { host_delay } else { Duration::ZERO };
+        Cable { ends: self.ends, rate: self.rate, delay: self.delay + more }
+    }
+}
+
+/// Nodes and cables, before they are checked against overrides.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) hosts: u32,
+    /// Default: `host0`, `host1` and so on.
+    pub(super) host_names: Option<Vec<String>>,
+    pub(super) switch_names: Vec<String>,
+    /// The cable of each host, in their order; then those between switches.
+    pub(super) cables: Vec<Planned>,
+}

@@ -1,0 +1,111 @@
+//! What a workload of queries is made of, and what is planned of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::distribution::Sizes;
+use super::interface::Leg;
+
+/// What a workload of queries is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) seed: u64,
+    /// Its place among the workloads that send flows.
+    pub(crate) workload: u16,
+    /// In ascending order, as all hosts here.
+    pub(crate) clients: Vec<HostId>,
+    /// Whether each query draws its client, and all have one process of arrivals in common.
+    pub(crate) drawn: bool,
+    pub(crate) workers: Vec<HostId>,
+    /// Workers of each query; none for all that there are.
+    pub(crate) fan_out: Option<usize>,
+    /// Zero for no requests at all.
+    pub(crate) request: Bytes,
+    pub(crate) response: Response,
+    pub(crate) aggregators: Option<Aggregators>,
+    pub(crate) iterations: u16,
+    /// Less than any deadline.
+    pub(crate) jitter: Duration,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) arrivals: Arrivals,
+    /// Of each process of arrivals, if that is bounded.
+    pub(crate) queries: Option<u64>,
+    pub(crate) start: Instant,
+    /// Later than this none is asked.
+    pub(crate) end: Instant,
+}
+
+/// What a worker answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Response {
+    /// So much.
+    Each(Bytes),
+    /// An equal part of this, rounded up.
+    Total(Bytes),
+    /// What it draws.
+    Drawn(Arc<Sizes>),
+}
+
+/// Hosts between client and workers.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregators {
+    pub(crate) hosts: Vec<HostId>,
+    pub(crate) count: usize,
+    pub(crate) size: Bytes,
+    pub(crate) deadline: Option<Duration>,
+}
+
+/// When a process asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arrivals {
+    /// At exponential intervals of this mean.
+    Poisson(Duration),
+    /// At intervals of this length.
+    Periodic(Duration),
+    /// This long after the end of its last query.
+    ClosedLoop(Duration),
+}
+
+/// Something that is to happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// A process asks.
+    Ask { process: u32 },
+    /// A flow starts.
+    Send(Leg),
+    /// Someone has waited long enough.
+    Expire { query: u32, iteration: u16, asker: Asker },
+}
+
+/// When something is to happen; equal times in the order in which it was planned.
+pub(super) type Alarm = (Instant, u64);
+
+/// What is to happen, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agenda {
+    pub(super) entries: BTreeMap<Alarm, Action>,
+    planned: u64,
+}
+
+impl Agenda {
+    pub(super) fn add(&mut self, at: Instant, action: Action) -> Alarm {
+        let alarm = (at, self.planned);
+        self.planned += 1;
+        self.entries.insert(alarm, action);
+        alarm
+    }
+
+    pub(super) fn cancel(&mut self, alarm: Alarm) {
+        self.entries.remove(&alarm);
+    }
+}
+
+/// Who asks: the client, or an aggregator by its place among the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asker {
+    Client,
+    Aggregator(u32),
+}

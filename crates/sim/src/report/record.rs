@@ -1,0 +1,163 @@
+//! Everything that a finished run knows, and what became of each flow.
+
+use std::collections::BTreeMap;
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{Experiment, FctEnd, QueryRecord};
+use shallows_switch::aqm::MarkerCounts;
+use shallows_switch::port::Counters;
+
+use super::ideal;
+use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::{QUANTITIES, Traced};
+use crate::probe::Echo;
+use crate::sampler::{Entity, Row};
+use crate::tracer::TraceRow;
+use crate::world::Tally;
+
+/// Everything that a finished run knows.
+#[derive(Debug)]
+pub struct Report {
+    pub(crate) experiment: Experiment,
+    pub(crate) flows: Vec<FlowRecord>,
+    /// By workload, in the order in which they were asked.
+    pub(crate) queries: Vec<Vec<QueryRecord>>,
+    /// By link.
+    pub(crate) ports: Vec<Counters>,
+    /// By link and queue.
+    pub(crate) queues: Vec<Vec<Counters>>,
+    /// By link and marker: its name and what it has done.
+    pub(crate) markers: Vec<Vec<(&'static str, MarkerCounts)>>,
+    pub(crate) echoes: Vec<Echo>,
+    pub(crate) trace: Vec<TraceRow>,
+    /// By flow.
+    pub(crate) flow_traces: BTreeMap<u32, Traced>,
+    pub(crate) samples: Vec<Row>,
+    /// Packets of each capture.
+    pub(crate) captured: Vec<u64>,
+    pub(crate) tally: Tally,
+    /// By link: segments with data that its port dropped.
+    pub(crate) data_dropped: Vec<u64>,
+    pub(crate) datagram_bytes: Bytes,
+    pub(crate) end: Instant,
+    pub(crate) events: u64,
+}
+
+/// What became of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowOutcome {
+    /// Which workload it belongs to, by its place among those that send flows.
+    pub workload: u16,
+    /// When it arrived.
+    pub arrival: Instant,
+    /// Who sent it.
+    pub source: HostId,
+    /// To whom.
+    pub destination: HostId,
+    /// Application bytes; `None` for a flow that lasts as long as the run.
+    pub size: Option<Bytes>,
+    /// Bytes that reached the receiver in order.
+    pub delivered: Bytes,
+    /// From its arrival to where the scenario says that a flow ends, if it got there.
+    pub completion_time: Option<Duration>,
+    /// Expiries of its retransmission timer.
+    pub timeouts: u32,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent.
+    pub longest_ack_gap: Option<Duration>,
+    /// Longest time without an arrival of data at its receiver.
+    pub longest_arrival_gap: Option<Duration>,
+    /// Class of service (DSCP).
+    pub class: u8,
+    /// Number of the query that it is a part of, among those of its workload.
+    pub query: Option<u32>,
+}
+
+impl Report {
+    /// What became of each flow, in order of arrival.
+    pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
+        self.flows.iter().map(|flow| FlowOutcome {
+            workload: flow.workload,
+            arrival: flow.arrival,
+            source: flow.source,
+            destination: flow.destination,
+            size: flow.size,
+            delivered: flow.delivered(),
+            completion_time: flow.completion_time(self.end_of_flows()),
+            timeouts: flow.timeouts(),
+            retransmits: flow.retransmits(),
+            longest_ack_gap: flow.sent.map(|sent| sent.longest_gap),
+            longest_arrival_gap: flow.received.map(|received| received.longest_gap),
+            class: flow.class,
+            query: flow.leg.map(|leg| leg.query),
+        })
+    }
+
+    /// What passed the port that feeds the link of this `name`, such as `switch0->host1`, if there is one.
+    pub fn port(&self, name: &str) -> Option<&Counters> {
+        self.link(name).map(|link| &self.ports[link])
+    }
+
+    /// Samples of the bytes that waited at the port of this `name`; empty ones that follow an empty one are left out.
+    pub fn backlog(&self, name: &str) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
+        let port = self.link(name).map(|link| Entity::Port(link as u32));
+        let rows = self.samples.iter().filter(move |row| Some(row.entity) == port);
+        rows.map(|row| (row.at, Bytes(row.bytes)))
+    }
+
+    pub(super) fn link(&self, name: &str) -> Option<usize> {
+        self.experiment.network.links.iter().position(|link| link.name == name)
+    }
+
+    /// What the port of this `name` told of `quantity`, of a queue or of the port as a whole: times and values.
+    pub fn trace<'a>(
+        &'a self,
+        name: &str,
+        quantity: &'a str,
+        queue: Option<u32>,
+    ) -> impl Iterator<Item = (Instant, f64)> + 'a {
+        let link = self.link(name).map(|link| link as u32);
+        self.trace
+            .iter()
+            .filter(move |row| Some(row.link) == link && row.quantity == quantity && row.queue == queue)
+            .map(|row| (row.at, row.value))
+    }
+
+    /// What the sender of flow `number` told of `quantity`, such as `cwnd_bytes`: times and values. A value lasts until the
+    /// next one; nothing if the flow was not traced.
+    pub fn flow_trace(&self, number: u32, quantity: &str) -> impl Iterator<Item = (Instant, f64)> + '_ {
+        let place = QUANTITIES.iter().position(|&known| known == quantity);
+        let rows = self.flow_traces.get(&number).into_iter().flat_map(|traced| &traced.rows);
+        rows.filter(move |row| Some(row.quantity) == place).map(|row| (row.at, row.value))
+    }
+
+    /// What passed each queue of the port of this `name`.
+    pub fn queues(&self, name: &str) -> &[Counters] {
+        self.link(name).map_or(&[], |link| &self.queues[link])
+    }
+
+    /// Completion time of a complete flow's bytes on its path, alone and without slow start.
+    pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
+        let address = flow.sent.expect("a complete flow had a connection").address;
+        let size = flow.size.expect("a flow without end is never complete");
+        ideal::completion(&self.experiment, &address, size, self.end_of_flows())
+    }
+
+    pub(super) fn end_of_flows(&self) -> End {
+        match self.experiment.fct {
+            FctEnd::Receiver => End::Received,
+            FctEnd::Sender => End::Acked,
+        }
+    }
+
+    /// Whether a flow counts: it arrived after the warm-up.
+    pub(super) fn counts(&self, flow: &FlowRecord) -> bool {
+        self.is_after_warm_up(flow.arrival)
+    }
+
+    pub(super) fn is_after_warm_up(&self, at: Instant) -> bool {
+        at.0 >= self.experiment.warm_up.0
+    }
+}

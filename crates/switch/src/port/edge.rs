@@ -1,0 +1,360 @@
+//! The way of a packet through a port: everything around its queues.
+
+use shallows_core::packet::{Ecn, Header, PacketKind};
+use shallows_core::{Bytes, Duration, Instant, Rate};
+
+use super::counters::Counters;
+use super::interface::{Arrival, Departure, EgressDrop};
+use super::waiting::Waiting;
+use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
+use crate::buffer::{Refusal, SharedBuffer};
+use crate::queue::{DropReason, Item, Left, QueueState};
+
+/// What surrounds the queues of a port: the link, the account in the buffer, the markers, the books.
+#[derive(Clone, Debug)]
+pub(super) struct Edge {
+    pub(super) rate: Rate,
+    /// Picoseconds per byte where that is whole, to spare a division per packet; else zero.
+    pub(super) ps_per_byte: u64,
+    pub(super) busy_until: Instant,
+    /// All queues together; the queue itself where there is one.
+    pub(super) total: QueueState,
+    /// Number of the first queue in the buffer of the switch; the others follow.
+    pub(super) account: usize,
+    pub(super) egress_drop: EgressDrop,
+    pub(super) slack: Duration,
+    /// What the markers must hear of.
+    pub(super) hears: Hears,
+    pub(super) markers: Box<[Installed]>,
+    pub(super) counters: Counters,
+}
+
+/// A packet leaves its queue.
+#[derive(Clone, Copy)]
+struct Leave {
+    now: Instant,
+    enqueued_at: Instant,
+    /// From when on it takes the link.
+    start: Instant,
+}
+
+impl Edge {
+    /// As [`Self::receive`], for ports of which a driver has few.
+    #[inline(never)]
+    pub(super) fn receive_out_of_line<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        header: Header,
+        payload: W::Payload,
+        buffer: &mut SharedBuffer,
+        dropped: &mut Vec<W::Payload>,
+    ) -> Arrival<W::Payload> {
+        self.receive(waiting, now, header, payload, buffer, dropped)
+    }
+
+    /// A packet arrives.
+    #[inline(always)]
+    pub(super) fn receive<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        mut header: Header,
+        payload: W::Payload,
+        buffer: &mut SharedBuffer,
+        dropped: &mut Vec<W::Payload>,
+    ) -> Arrival<W::Payload> {
+        // What has to go so that it finds room.
+        while let Some(Left { item, queue, .. }) = waiting.push_out(now, &header) {
+            self.free(queue, &item.header, buffer);
+            self.count(waiting, queue).dropped[DropReason::PushedOut as usize] += 1;
+            dropped.push(item.payload);
+        }
+        let queue = match waiting.place(now, &header) {
+            Ok(queue) => queue,
+            Err(reason) => {
+                self.counters.received += 1;
+                self.counters.dropped[reason as usize] += 1;
+                dropped.push(payload);
+                return Arrival::Dropped;
+            }
+        };
+        if !self.admit(waiting, now, queue, &mut header, buffer) {
+            dropped.push(payload);
+            return Arrival::Dropped;
+        }
+        let idle = self.is_idle(now);
+        if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
+            // It joins its queue only in passing: what it would take it gives back at once.
+            let leave = Leave { now, enqueued_at: now, start: now };
+            let departs = self.depart(waiting, leave, queue, header, buffer);
+            if ends_turn {
+                self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
+            }
+            return match departs {
+                Some(header) => Arrival::Sent(Departure { header, payload, finish: self.busy_until }),
+                None => {
+                    dropped.push(payload);
+                    Arrival::Dropped
+                }
+            };
+        }
+        self.hold(queue, &header, buffer);
+        waiting.enqueue(queue, Item { header, payload, enqueued_at: now });
+        if !idle {
+            return Arrival::Queued;
+        }
+        match self.transmit_out_of_line(waiting, now, now, buffer, dropped) {
+            Some(departure) => Arrival::Sent(departure),
+            None if self.total.backlog.0 > 0 => Arrival::Queued,
+            None => Arrival::Dropped,
+        }
+    }
+
+    /// As [`Self::transmit`], for ports of which a driver has few.
+    #[inline(never)]
+    pub(super) fn transmit_out_of_line<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        start: Instant,
+        buffer: &mut SharedBuffer,
+        dropped: &mut Vec<W::Payload>,
+    ) -> Option<Departure<W::Payload>> {
+        self.transmit(waiting, now, start, buffer, dropped)
+    }
+
+    /// The link is free: send the next packet that waits, which takes it from `start` on.
+    #[inline(always)]
+    pub(super) fn transmit<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        start: Instant,
+        buffer: &mut SharedBuffer,
+        dropped: &mut Vec<W::Payload>,
+    ) -> Option<Departure<W::Payload>> {
+        loop {
+            if let Some(ready) = waiting.held_until(now) {
+                self.busy_until = ready;
+                return None;
+            }
+            let Left { item, queue, ends_turn } = waiting.dequeue(now)?;
+            let Item { header, payload, enqueued_at } = item;
+            self.free(queue, &header, buffer);
+            let departs = self.depart(waiting, Leave { now, enqueued_at, start }, queue, header, buffer);
+            let slot_used = departs.is_some() || self.egress_drop == EgressDrop::Slot;
+            if slot_used {
+                waiting.spend(now, header.size());
+            }
+            if ends_turn {
+                self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
+            }
+            if let Some(header) = departs {
+                return Some(Departure { header, payload, finish: self.busy_until });
+            }
+            dropped.push(payload);
+            if slot_used {
+                return None;
+            }
+        }
+    }
+
+    /// Since when the next packet that waits has the link: since it was free, but for what is beyond the slack.
+    #[inline(always)]
+    pub(super) fn start(&self, now: Instant) -> Instant {
+        let late = now.0 - self.busy_until.0;
+        Instant(now.0 - late.min(self.slack.0))
+    }
+
+    /// Whether the buffer and the enqueue markers let a packet join `queue`; notes in its header what they decide.
+    #[inline(always)]
+    fn admit<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        queue: usize,
+        header: &mut Header,
+        buffer: &SharedBuffer,
+    ) -> bool {
+        self.count(waiting, queue).received += 1;
+        if self.hears.includes(Hears::ARRIVALS) {
+            self.tell(waiting, queue, buffer, |marker, port| marker.on_arrival(now, header, port));
+        }
+        match buffer.room(self.account + queue, header.size()) {
+            Ok(memory) => *header = header.with_memory(memory),
+            Err(refusal) => {
+                self.refuse(waiting, refusal, queue);
+                return false;
+            }
+        }
+        if !self.hears.includes(Hears::ENQUEUES) {
+            return true;
+        }
+        let verdict = self
+            .ask(waiting, queue, Duration::ZERO, buffer, |marker, port| marker.on_enqueue(now, header, port));
+        self.carry_out(waiting, verdict, queue, header)
+    }
+
+    #[cold]
+    fn refuse<W: Waiting>(&mut self, waiting: &mut W, refusal: Refusal, queue: usize) {
+        let reason = match refusal {
+            Refusal::QueueLimit => DropReason::QueueLimit,
+            Refusal::PoolFull => DropReason::PoolFull,
+        };
+        self.count(waiting, queue).dropped[reason as usize] += 1;
+    }
+
+    /// Whether nothing waits and the link is free.
+    #[inline(always)]
+    fn is_idle(&self, now: Instant) -> bool {
+        self.total.backlog.0 == 0 && self.busy_until <= now
+    }
+
+    /// A packet takes its room in `queue`.
+    #[inline(always)]
+    fn hold(&mut self, queue: usize, header: &Header, buffer: &mut SharedBuffer) {
+        buffer.take(self.account + queue, header.size(), header.memory());
+        self.total.backlog += header.size();
+        self.total.packets += 1;
+        self.counters.max_backlog = self.counters.max_backlog.max(self.total.backlog);
+    }
+
+    /// A packet gives back its room in `queue`.
+    #[inline(always)]
+    fn free(&mut self, queue: usize, header: &Header, buffer: &mut SharedBuffer) {
+        self.total.backlog -= header.size();
+        self.total.packets -= 1;
+        buffer.release(self.account + queue, header.size(), header.memory());
+    }
+
+    /// Where to count what happens to packets of `queue`.
+    #[inline(always)]
+    fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Counters {
+        waiting.counters(queue, &mut self.counters)
+    }
+
+    /// Put a packet that has left its queue on the wire; nothing if a marker drops it.
+    #[inline(always)]
+    fn depart<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        Leave { now, enqueued_at, start }: Leave,
+        queue: usize,
+        mut header: Header,
+        buffer: &SharedBuffer,
+    ) -> Option<Header> {
+        if self.hears.includes(Hears::DEQUEUES) {
+            let sojourn = now - enqueued_at;
+            let verdict = self
+                .ask(waiting, queue, sojourn, buffer, |marker, port| marker.on_dequeue(now, &header, port));
+            if !self.carry_out(waiting, verdict, queue, &mut header) {
+                self.count(waiting, queue).dropped_at_dequeue += 1;
+                if self.egress_drop == EgressDrop::Slot {
+                    self.busy_until = start + self.transmission_time(header.size());
+                }
+                return None;
+            }
+        }
+        self.busy_until = start + self.transmission_time(header.size());
+        let counters = self.count(waiting, queue);
+        counters.sent += 1;
+        counters.sent_bytes += header.size();
+        Some(header)
+    }
+
+    #[inline]
+    fn transmission_time(&self, size: Bytes) -> Duration {
+        if self.ps_per_byte == 0 {
+            self.rate.transmission_time(size)
+        } else {
+            Duration(size.0 * self.ps_per_byte)
+        }
+    }
+
+    /// The markers, and the port as they see it.
+    #[inline(always)]
+    pub(super) fn markers_and_view<'a, W: Waiting>(
+        &'a mut self,
+        waiting: &'a W,
+        queue: usize,
+        sojourn: Duration,
+        buffer: &'a SharedBuffer,
+    ) -> (&'a mut [Installed], PortView<'a>) {
+        let view = PortView {
+            rate: self.rate,
+            queue,
+            queues: waiting.states(&self.total),
+            port_backlog: self.total.backlog,
+            buffer,
+            account: self.account + queue,
+            busy_until: self.busy_until,
+            sojourn,
+        };
+        (&mut self.markers, view)
+    }
+
+    #[inline(always)]
+    fn ask<W: Waiting>(
+        &mut self,
+        waiting: &W,
+        queue: usize,
+        sojourn: Duration,
+        buffer: &SharedBuffer,
+        mut question: impl FnMut(&mut Marker, &PortView<'_>) -> Verdict,
+    ) -> Verdict {
+        let (markers, view) = self.markers_and_view(waiting, queue, sojourn, buffer);
+        let mut verdict = Verdict::PASS;
+        for installed in markers {
+            verdict = verdict.and(installed.ask(&view, |marker| question(marker, &view)));
+        }
+        verdict
+    }
+
+    #[inline]
+    fn tell<W: Waiting>(
+        &mut self,
+        waiting: &W,
+        queue: usize,
+        buffer: &SharedBuffer,
+        mut news: impl FnMut(&mut Marker, &PortView<'_>),
+    ) {
+        let (markers, view) = self.markers_and_view(waiting, queue, Duration::ZERO, buffer);
+        for installed in markers {
+            installed.tell(&view, |marker| news(marker, &view));
+        }
+    }
+
+    /// Mark the packet if the verdict says so; `false` if it must be dropped.
+    #[inline(always)]
+    fn carry_out<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        verdict: Verdict,
+        queue: usize,
+        header: &mut Header,
+    ) -> bool {
+        if verdict == Verdict::PASS {
+            return true;
+        }
+        let reason = match (verdict.drops(), verdict.marks(), header.ecn()) {
+            (true, ..) => Some(DropReason::Early),
+            (_, true, Ecn::NotEct) if header.kind() == PacketKind::PureAck => Some(DropReason::NotEctAck),
+            (_, true, Ecn::NotEct) => Some(DropReason::NotEct),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            self.count(waiting, queue).dropped[reason as usize] += 1;
+            return false;
+        }
+        if verdict.marks() && header.ecn() == Ecn::Ect {
+            *header = header.with_ecn(Ecn::Ce);
+            self.count(waiting, queue).marked += 1;
+        }
+        if verdict.notifies_incast() {
+            *header = header.with_incast(true);
+            self.count(waiting, queue).incast += 1;
+        }
+        true
+    }
+}

@@ -1,0 +1,55 @@
+//! What a port is made of, and what it tells its driver of a packet.
+
+use shallows_core::packet::Header;
+use shallows_core::{Duration, Instant};
+
+use crate::aqm::Placed;
+use crate::{discipline, shaper};
+
+/// What a packet that a dequeue marker drops costs on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EgressDrop {
+    /// Its slot stays empty, as in hardware (BCC, footnote 4).
+    #[default]
+    Slot,
+    /// Nothing; the next packet goes at once, as in CoDel.
+    Free,
+}
+
+/// A packet on its way from the port to the link.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<T> {
+    /// Its header, marked if a marker said so.
+    pub header: Header,
+    /// What the driver gave with it.
+    pub payload: T,
+    /// When its last bit is on the wire.
+    pub finish: Instant,
+}
+
+/// What became of an arriving packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival<T> {
+    /// The link was free: it is being sent.
+    Sent(Departure<T>),
+    /// It waits.
+    Queued,
+    /// It is gone.
+    Dropped,
+}
+
+/// What a port is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// Its queues, and which of them sends next.
+    pub discipline: discipline::Config,
+    /// What marks packets; every one is asked.
+    pub markers: Vec<Placed>,
+    /// What holds it below the rate of its link, if anything.
+    pub shaper: Option<shaper::Config>,
+    /// What a drop at dequeue costs.
+    pub egress_drop: EgressDrop,
+    /// How late [`Port::transmit_next`](super::Port::transmit_next) may be called without a loss of rate: the packet then counts as
+    /// sent from when the link was free. Zero where calls are never late, as in a simulation; on a real clock, a wake-up's delay.
+    pub slack: Duration,
+}

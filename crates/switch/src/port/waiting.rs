@@ -1,0 +1,136 @@
+//! What waits at a port: one queue, or all that a discipline and a shaper make of it.
+
+use shallows_core::packet::Header;
+use shallows_core::{Bytes, Instant};
+
+use super::counters::Counters;
+use crate::discipline::{AnyDiscipline, Discipline};
+use crate::queue::{DropReason, Item, Left, QueueState};
+use crate::ring::Ring;
+use crate::shaper::TokenBucket;
+
+/// The queues of a port as the way of a packet through it meets them. What has a default is so at a port of one queue, for which
+/// the compiler leaves it out.
+pub(super) trait Waiting {
+    /// What the driver gives with a packet.
+    type Payload;
+
+    /// As [`Discipline::push_out`].
+    fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<Self::Payload>> {
+        None
+    }
+
+    /// As [`Discipline::place`].
+    fn place(&mut self, _now: Instant, _header: &Header) -> Result<usize, DropReason> {
+        Ok(0)
+    }
+
+    /// As [`Discipline::pass`].
+    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
+        Some(false)
+    }
+
+    /// As [`Discipline::enqueue`].
+    fn enqueue(&mut self, queue: usize, item: Item<Self::Payload>);
+
+    /// As [`Discipline::dequeue`].
+    fn dequeue(&mut self, now: Instant) -> Option<Left<Self::Payload>>;
+
+    /// Until when a shaper holds the next packet back, if it does.
+    fn held_until(&mut self, _now: Instant) -> Option<Instant> {
+        None
+    }
+
+    /// So many bytes go on the wire, or a slot of that size stays empty.
+    fn spend(&mut self, _now: Instant, _size: Bytes) {}
+
+    /// The queues, of which `whole` is the sum.
+    fn states<'a>(&'a self, whole: &'a QueueState) -> &'a [QueueState] {
+        std::slice::from_ref(whole)
+    }
+
+    /// Where to count what happens to packets of `queue`, where `whole` counts what is of no queue.
+    fn counters<'a>(&'a mut self, _queue: usize, whole: &'a mut Counters) -> &'a mut Counters {
+        whole
+    }
+}
+
+impl<T: Copy + Default> Waiting for Ring<Item<T>> {
+    type Payload = T;
+
+    #[inline(always)]
+    fn enqueue(&mut self, _queue: usize, item: Item<T>) {
+        self.push(item);
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
+        self.pop().map(|item| Left { item, queue: 0, ends_turn: false })
+    }
+}
+
+/// What a port has beyond one queue.
+#[derive(Clone, Debug)]
+pub(super) struct Elaborate<T> {
+    pub(super) discipline: AnyDiscipline<T>,
+    pub(super) shaper: Option<TokenBucket>,
+    /// By queue, where there is more than one.
+    pub(super) counters: Box<[Counters]>,
+}
+
+impl<T: Copy + Default> Waiting for Elaborate<T> {
+    type Payload = T;
+
+    #[inline]
+    fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
+        self.discipline.push_out(now, arriving)
+    }
+
+    #[inline]
+    fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
+        self.discipline.place(now, header)
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
+        // What a shaper may hold back joins its queue, though the port be empty.
+        if self.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, queue: usize, item: Item<T>) {
+        self.discipline.enqueue(queue, item);
+        if let Some(counters) = self.counters.get_mut(queue) {
+            counters.max_backlog = counters.max_backlog.max(self.discipline.queues()[queue].backlog);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
+        self.discipline.dequeue(now)
+    }
+
+    #[inline]
+    fn held_until(&mut self, now: Instant) -> Option<Instant> {
+        let shaper = self.shaper.as_ref()?;
+        let size = self.discipline.peek(now)?;
+        Some(shaper.ready_at(now, size)).filter(|&ready| ready > now)
+    }
+
+    #[inline]
+    fn spend(&mut self, now: Instant, size: Bytes) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.take(now, size);
+        }
+    }
+
+    #[inline]
+    fn states<'a>(&'a self, _whole: &'a QueueState) -> &'a [QueueState] {
+        self.discipline.queues()
+    }
+
+    #[inline(always)]
+    fn counters<'a>(&'a mut self, queue: usize, whole: &'a mut Counters) -> &'a mut Counters {
+        if self.counters.is_empty() { whole } else { &mut self.counters[queue] }
+    }
+}

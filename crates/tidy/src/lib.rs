@@ -1,0 +1,81 @@
+//! The shape of the source: what tests hold and `cargo run -p tidy -- norms` measures.
+
+pub mod circles;
+pub mod norms;
+mod text;
+pub mod unused;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of the workspace.
+///
+/// # Panics
+///
+/// If it is not where this crate was built from.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace is two levels up")
+}
+
+/// Every file below `folder` with one of these extensions, generated folders left out.
+///
+/// # Panics
+///
+/// If the folder cannot be read.
+pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the source can be read") {
+        let path = entry.expect("the source can be read").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let generated = ["target", "runs", "demo-out", "__pycache__", "node_modules"].contains(&name);
+        if generated || name.starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path, extensions));
+        } else if path.extension().is_some_and(|end| extensions.iter().any(|known| end == *known)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The crates of the workspace, by the names of their folders.
+///
+/// # Panics
+///
+/// If their folder cannot be read.
+pub fn crates() -> Vec<String> {
+    let entries = fs::read_dir(root().join("crates")).expect("the source can be read");
+    let names = entries.map(|entry| entry.expect("the source can be read").file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// The text of a source file.
+///
+/// # Panics
+///
+/// If it is none.
+pub fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("source is UTF-8 text")
+}
+
+/// A path as seen from the folder of the workspace.
+pub fn short(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+/// Fail with one line for each problem, if there are any.
+///
+/// # Panics
+///
+/// If there is one.
+pub fn complain(problems: &[String]) {
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
