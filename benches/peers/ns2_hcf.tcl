@@ -4,7 +4,7 @@
 #
 # QUEUE is DropTail, whose LIMIT is in packets, or DRR, whose LIMIT is in bytes; SINGLEDUP says whether senders use limited
 # transmit. Prints for each ten seconds the mean and variance of packets acknowledged for a flow, and the share of flows
-# with none. All else is ns-2's default; docs/reproduction.md has what it prints. DRR tells of each collision on stderr.
+# with none. All else is ns-2's default; experiments/hcf/README.md has what it prints. DRR tells of each collision on stderr.
 
 foreach {queue limit singledup seed seconds} $argv break
 
