@@ -248,6 +248,7 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         captures,
         sampler: Sampler::new(experiment.sample_queues),
         tcp: experiment.tcp.clone(),
+        ack_class: experiment.ack_class,
         backpressure: experiment.backpressure,
         ictcp,
         header_bytes,

@@ -46,6 +46,8 @@ pub(crate) struct World {
     pub(crate) captures: Captures,
     pub(crate) sampler: Sampler,
     pub(crate) tcp: Config,
+    /// The class of service of acknowledgements, if it is not that of their data.
+    pub(crate) ack_class: Option<u8>,
     /// What holds connections back whose data waits in their host, if something does.
     pub(crate) backpressure: Option<SmallQueue>,
     /// By host, where something controls the windows of receivers; else none at all.
@@ -351,7 +353,10 @@ impl World {
         let side = &self.connections.receivers[slot as usize];
         let packet = Packet { segment, connection: slot, generation: side.generation };
         let wire_size = self.header_bytes + sack_option_bytes(segment.sack_count);
-        let header = self.connections.senders[slot as usize].address.backward(wire_size, self.tcp.ack_ecn());
+        let address = &self.connections.senders[slot as usize].address;
+        let header = address
+            .backward(wire_size, self.tcp.ack_ecn())
+            .with_class(self.ack_class.unwrap_or(address.class));
         self.send(header, packet, queue);
     }
 
