@@ -21,6 +21,8 @@ pub struct Experiment {
     pub network: Network,
     /// How each TCP connection behaves.
     pub tcp: shallows_transport::Config,
+    /// The class of service of acknowledgements, if it is not that of their data.
+    pub ack_class: Option<u8>,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
     /// The classes of service of each workload; same order.

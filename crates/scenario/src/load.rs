@@ -102,6 +102,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         seed,
         network,
         tcp,
+        ack_class: spec.tcp.ack_class,
         connections: traffic.connections,
         classes: traffic.classes,
         pairs: traffic.pairs,

@@ -76,6 +76,13 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ),
     ("workload.0.class", "64", "workload[0].class: class 64 is not from 0 to 63"),
     (
+        "tcp.ack_class",
+        "5",
+        "tcp.ack_class: class 5 has no queue at switch0->host0, which knows classes 0 to 3; give that port another \
+         queue, or its `classes` an entry for it",
+    ),
+    ("tcp.ack_class", "64", "tcp.ack_class: class 64 is not from 0 to 63"),
+    (
         "switch.port",
         "{ kind = 'hcf', limit = '20p', credits = '0p' }",
         "switch.port.credits: without credits no packet is of high priority; at least 1p",

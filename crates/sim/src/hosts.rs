@@ -26,6 +26,8 @@ pub(crate) struct Hosts {
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
+    /// The class of service of acknowledgements, if it is not that of their data.
+    pub(crate) ack_class: Option<u8>,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
     pub(crate) header_bytes: u16,
 }
@@ -459,7 +461,8 @@ fn acknowledgement(
 ) -> (Header, Packet) {
     debug_assert!(segment.flags.contains(Flags::ACK));
     let size = transport.header_bytes + sack_option_bytes(segment.sack_count);
-    (address.backward(size, transport.config.ack_ecn()), Packet { segment, name })
+    let class = transport.ack_class.unwrap_or(address.class);
+    (address.backward(size, transport.config.ack_ecn()).with_class(class), Packet { segment, name })
 }
 
 /// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).

@@ -250,8 +250,11 @@ fn hosts(experiment: &Experiment, nics: &[u32]) -> Hosts {
     let network = &experiment.network;
     let config = &experiment.tcp;
     let header_bytes = u16::try_from((header_bytes(config.timestamps) + network.framing).0);
-    let transport =
-        Transport { config: config.clone(), header_bytes: header_bytes.expect("headers are small") };
+    let transport = Transport {
+        config: config.clone(),
+        ack_class: experiment.ack_class,
+        header_bytes: header_bytes.expect("headers are small"),
+    };
     let host = |&nic: &u32| {
         let ictcp = match &config.receive_control {
             Control::Fixed => None,

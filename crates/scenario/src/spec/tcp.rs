@@ -86,6 +86,9 @@ pub(crate) struct Tcp {
     /// retransmissions. Default `"all"` with `dctcp`, `pulser` and `ecn-star`, else `"rfc3168"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ect: Option<Ect>,
+    /// The class of service of acknowledgements, SYN-ACKs among them, from 0 to 63. Default that of what they acknowledge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ack_class: Option<u8>,
 }
 
 tagged! {
@@ -454,6 +457,7 @@ impl Default for Tcp {
             timestamps: true,
             delayed_ack: DelayedAck::default(),
             ect: None,
+            ack_class: None,
         }
     }
 }

@@ -80,7 +80,27 @@ pub(crate) fn build(
             Workload::Ping(w) => builder.ping(w, &key),
         };
     }
+    if let Some(class) = spec.tcp.ack_class {
+        builder.ack_class(class);
+    }
     builder.traffic
+}
+
+/// That every port has a queue for all classes up to `highest`, or what to do.
+fn classes_have_queues(highest: u8, network: &Network) -> Result<(), String> {
+    for link in &network.links {
+        let discipline::Config::Composed(port) = &network.port(link).discipline else { continue };
+        let known = port.queue_of_class.len();
+        if usize::from(highest) >= known {
+            return Err(format!(
+                "class {highest} has no queue at {}, which knows classes 0 to {}; give that port another queue, or \
+                 its `classes` an entry for it",
+                link.name,
+                known - 1
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Senders and receivers between which there is at least one pair.
@@ -97,6 +117,15 @@ impl Builder<'_, '_, '_> {
         self.traffic.generators.push(generator);
         self.traffic.connections.push(connections);
         self.traffic.pairs.push(pairs);
+    }
+
+    fn ack_class(&mut self, class: u8) {
+        let key = "tcp.ack_class";
+        if self.checker.require(class < spec::CLASSES, key, || {
+            format!("class {class} is not from 0 to {}", spec::CLASSES - 1)
+        }) {
+            self.checker.accept(key, classes_have_queues(class, self.network));
+        }
     }
 
     fn sets(&mut self, senders: &HostSet, receivers: &HostSet, key: &str) -> Option<Sets> {
@@ -480,22 +509,8 @@ impl Builder<'_, '_, '_> {
 
     /// Refuse classes without a queue.
     fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
-        let key = format!("{key}.class");
-        let highest = usize::from(classes.highest());
-        for link in &self.network.links {
-            let discipline::Config::Composed(port) = &self.network.port(link).discipline else { continue };
-            let known = port.queue_of_class.len();
-            if highest >= known {
-                let message = format!(
-                    "class {highest} has no queue at {}, which knows classes 0 to {}; give that port another queue, or \
-                     its `classes` an entry for it",
-                    link.name,
-                    known - 1
-                );
-                return self.refuse(&key, &message);
-            }
-        }
-        Some(())
+        let known = classes_have_queues(classes.highest(), self.network);
+        self.checker.accept(&format!("{key}.class"), known)
     }
 
     /// Refuse sources that offer a link more than it carries; one may be kept busy all the time.
