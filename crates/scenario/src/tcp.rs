@@ -6,8 +6,8 @@ use shallows_core::Bytes;
 use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    AckCounts, Bound, Config, DelayedAck, EctPolicy, FullAck, Method, RestartAfterIdle, RtoConfig,
-    SackAfterTimeout, header_bytes,
+    AckCounts, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Method, RestartAfterIdle,
+    RtoConfig, SackAfterTimeout, header_bytes,
 };
 
 use crate::check::Checker;
@@ -70,6 +70,10 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             spec::Avoidance::ByteCounting => congestion::Avoidance::ByteCounting,
             spec::Avoidance::PerAck => congestion::Avoidance::PerAck,
             spec::Avoidance::Counted => congestion::Avoidance::Counted,
+        },
+        ece_reaction: match tcp.ece_reaction {
+            spec::EceReaction::AtOnce => EceReaction::AtOnce,
+            spec::EceReaction::Prr => EceReaction::Prr,
         },
         loss_base: match tcp.loss_base {
             spec::LossBase::FlightSize => congestion::LossBase::FlightSize,
@@ -283,6 +287,16 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     let kept = tcp.sack_after_timeout == spec::SackAfterTimeout::Kept;
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
         "there are no selective acknowledgements to forget: leave it out, or set tcp.recovery = \"sack\""
+            .to_owned()
+    });
+    let answers = match &tcp.congestion {
+        Congestion::Reno(reno) => reno.ecn,
+        Congestion::Cubic(cubic) => cubic.ecn,
+        Congestion::Pulser(pulser) => !pulser.as_released,
+        Congestion::EcnStar(_) | Congestion::Dctcp(_) => true,
+    };
+    checker.require(answers || tcp.ece_reaction == spec::EceReaction::AtOnce, "tcp.ece_reaction", || {
+        "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
             .to_owned()
     });
     let cubic = matches!(tcp.congestion, Congestion::Cubic(_));

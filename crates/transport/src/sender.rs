@@ -4,10 +4,13 @@
 //! and in [`crate::recovery`]. Only the last segment of what was written may be short; nothing waits for more
 //! data (no Nagle).
 
+mod reduction;
+
+use reduction::Reduction;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::config::{Config, EctPolicy, RestartAfterIdle};
+use crate::config::{Config, EceReaction, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
 use crate::recovery::{Allowance, Arrival, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
@@ -73,6 +76,8 @@ pub struct Sender {
     /// The least acknowledgement that may reduce the window because of ECN.
     reduce_from: u64,
     recovery: Option<Box<Recovery>>,
+    /// In [`State::Reducing`], how cwnd comes down.
+    reduction: Option<Box<Reduction>>,
     stats: Stats,
     /// Something is missing, or being repaired: `recovery` is in charge.
     disordered: bool,
@@ -99,6 +104,15 @@ enum State {
     Open,
     /// It is open, but new data waits for the timer (RFC 3168 §6.1.2).
     Held,
+    /// It is open, and cwnd comes down over a round trip.
+    Reducing,
+}
+
+/// Whether an acknowledgement may grow cwnd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    Allowed,
+    Frozen,
 }
 
 /// Whether the last segment ends the connection.
@@ -131,6 +145,7 @@ impl Sender {
             congestion: config.congestion.build(),
             reduce_from: 0,
             recovery: None,
+            reduction: None,
             stats: Stats::default(),
             disordered: false,
             cwr_due: false,
@@ -151,6 +166,9 @@ impl Sender {
         } else {
             Duration::ZERO
         };
+        if idle > self.rtt.rto() {
+            self.end_reduction();
+        }
         let restart = match config.restart_after_idle {
             RestartAfterIdle::Off => false,
             RestartAfterIdle::Reduce => idle > self.rtt.rto() && self.cwnd() > config.initial_window,
@@ -183,6 +201,11 @@ impl Sender {
         if self.disordered || self.state != State::Open {
             return self.poll_unusual(config, now);
         }
+        self.poll_in_order(config, now)
+    }
+
+    #[inline]
+    fn poll_in_order(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         let len = (self.written - self.next).min(config.mss.0);
         let end = self.next + len;
         if len == 0 || end - self.una > self.cwnd().0 {
@@ -214,14 +237,14 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
         if self.state == State::Open {
-            self.take_ack(config, now, segment);
+            self.take_ack(config, now, segment, Growth::Allowed);
         } else {
             self.on_ack_unusual(config, now, segment);
         }
     }
 
     #[inline]
-    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
         if number < self.una || number > self.next {
@@ -248,7 +271,7 @@ impl Sender {
         let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
         let reduce = ece && number >= self.reduce_from;
-        if reduce || lost || (self.held && !self.may_grow_held(acked)) {
+        if reduce || lost || allowed == Growth::Frozen || (self.held && !self.may_grow_held(acked)) {
             growth = 0;
         }
         let ack = Ack {
@@ -265,7 +288,7 @@ impl Sender {
         if lost {
             self.on_loss();
         } else if reduce {
-            self.on_ece(config, now);
+            self.on_ece(config, now, acked);
         }
     }
 
@@ -283,6 +306,7 @@ impl Sender {
             }
         }
         self.stats.timeouts += 1;
+        self.end_reduction();
         if self.state != State::Open {
             self.state = State::SynDue;
             self.rtt.back_off(&config.rto);
@@ -430,6 +454,13 @@ impl Sender {
         if matches!(self.state, State::SynDue | State::SynSent) {
             return self.poll_opening(config, now);
         }
+        if self.state == State::Reducing {
+            return self.poll_reducing(config, now);
+        }
+        self.poll_disordered(config, now)
+    }
+
+    fn poll_disordered(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         let held = self.state == State::Held;
         let allowance = Allowance { cwnd: self.cwnd().0, unsent: if held { 0 } else { self.unsent(config) } };
         let data = self.outstanding();
@@ -459,13 +490,18 @@ impl Sender {
 
     #[cold]
     fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &Segment) {
-        if self.state != State::Held {
-            return self.on_syn_ack(config, now, segment);
+        match self.state {
+            State::Held => self.on_ack_held(config, now, segment),
+            State::Reducing => self.on_ack_reducing(config, now, segment),
+            _ => self.on_syn_ack(config, now, segment),
         }
+    }
+
+    fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &Segment) {
         // Another ECE may hold it back anew; otherwise the timer goes on.
         let deadline = self.deadline;
         self.state = State::Open;
-        self.take_ack(config, now, segment);
+        self.take_ack(config, now, segment, Growth::Allowed);
         if self.state == State::Open {
             self.state = State::Held;
             self.deadline = deadline;
@@ -592,6 +628,7 @@ impl Sender {
     #[cold]
     fn on_loss(&mut self) {
         self.stats.fast_recoveries += 1;
+        self.end_reduction();
         // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
         // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
         if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
@@ -603,7 +640,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_ece(&mut self, config: &Config, now: Instant) {
+    fn on_ece(&mut self, config: &Config, now: Instant, acked: u64) {
         self.stats.ecn_reductions += 1;
         if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
             // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer starts anew, and new data
@@ -611,7 +648,11 @@ impl Sender {
             self.state = State::Held;
             self.deadline = now + self.rtt.rto();
         }
+        let prior = self.cwnd().0;
         self.reduce(Congestion::Ecn, Bytes(self.next - self.una));
+        if config.ece_reaction == EceReaction::Prr {
+            self.begin_reduction(config, prior, acked);
+        }
     }
 
     fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {

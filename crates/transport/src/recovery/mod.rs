@@ -9,6 +9,7 @@ mod sack;
 
 use newreno::NewReno;
 pub use prr::Bound;
+pub(crate) use prr::Prr;
 use sack::Sack;
 use shallows_core::packet::Segment;
 
