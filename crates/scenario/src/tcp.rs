@@ -6,8 +6,8 @@ use shallows_core::Bytes;
 use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    AckCounts, Bound, Config, DelayedAck, EctPolicy, FullAck, Method, RestartAfterIdle, RtoConfig,
-    SackAfterTimeout, header_bytes,
+    AckCounts, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Method, RestartAfterIdle,
+    RtoConfig, SackAfterTimeout, header_bytes,
 };
 
 use crate::check::Checker;
@@ -71,6 +71,10 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             spec::Avoidance::PerAck => congestion::Avoidance::PerAck,
             spec::Avoidance::Counted => congestion::Avoidance::Counted,
         },
+        ece_reaction: match tcp.ece_reaction {
+            spec::EceReaction::AtOnce => EceReaction::AtOnce,
+            spec::EceReaction::Prr => EceReaction::Prr,
+        },
         loss_base: match tcp.loss_base {
             spec::LossBase::FlightSize => congestion::LossBase::FlightSize,
             spec::LossBase::Cwnd => congestion::LossBase::Cwnd,
@@ -81,15 +85,7 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             maximum: tcp.rto.max.0,
             granularity: tcp.rto.granularity.0,
         },
-        recovery: match (tcp.recovery, tcp.prr) {
-            (spec::Recovery::Sack, spec::Prr::Off) => Method::Sack(None),
-            (spec::Recovery::Sack, spec::Prr::Ssrb) => Method::Sack(Some(Bound::SlowStart)),
-            (spec::Recovery::Sack, spec::Prr::Crb) => Method::Sack(Some(Bound::Conservative)),
-            (spec::Recovery::FullTcp, _) => Method::FullTcp,
-            (spec::Recovery::Sack1, _) => Method::Sack1,
-            (spec::Recovery::NewReno, _) => Method::NewReno,
-            (spec::Recovery::Reno, _) => Method::Reno,
-        },
+        recovery: recovery(tcp),
         full_ack: match tcp.full_ack {
             spec::FullAck::Limited => FullAck::Limited,
             spec::FullAck::Ssthresh => FullAck::Ssthresh,
@@ -115,6 +111,18 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             spec::Ect::Rfc3168 => EctPolicy::Rfc3168,
         },
         ..prescribed
+    }
+}
+
+fn recovery(tcp: &Tcp) -> Method {
+    match (tcp.recovery, tcp.prr) {
+        (spec::Recovery::Sack, spec::Prr::Off) => Method::Sack(None),
+        (spec::Recovery::Sack, spec::Prr::Ssrb) => Method::Sack(Some(Bound::SlowStart)),
+        (spec::Recovery::Sack, spec::Prr::Crb) => Method::Sack(Some(Bound::Conservative)),
+        (spec::Recovery::FullTcp, _) => Method::FullTcp,
+        (spec::Recovery::Sack1, _) => Method::Sack1,
+        (spec::Recovery::NewReno, _) => Method::NewReno,
+        (spec::Recovery::Reno, _) => Method::Reno,
     }
 }
 
@@ -286,6 +294,16 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     let kept = tcp.sack_after_timeout == spec::SackAfterTimeout::Kept;
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
         "only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+    });
+    let answers = match &tcp.congestion {
+        Congestion::Reno(reno) => reno.ecn,
+        Congestion::Cubic(cubic) => cubic.ecn,
+        Congestion::Pulser(pulser) => !pulser.as_released,
+        Congestion::EcnStar(_) | Congestion::Dctcp(_) => true,
+    };
+    checker.require(answers || tcp.ece_reaction == spec::EceReaction::AtOnce, "tcp.ece_reaction", || {
+        "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
+            .to_owned()
     });
     let cubic = matches!(tcp.congestion, Congestion::Cubic(_));
     checker.require(!cubic || tcp.avoidance == spec::Avoidance::ByteCounting, "tcp.avoidance", || {

@@ -466,6 +466,16 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
             "tcp.sack_after_timeout: only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"",
         ),
         (
+            &[("tcp.congestion", "reno"), ("tcp.ece_reaction", "prr")],
+            "tcp.ece_reaction: its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in \
+             tcp.congestion",
+        ),
+        (
+            &[("tcp.congestion", "{ kind = 'pulser', as_released = true }"), ("tcp.ece_reaction", "prr")],
+            "tcp.ece_reaction: its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in \
+             tcp.congestion",
+        ),
+        (
             &[("tcp.congestion", "cubic"), ("tcp.avoidance", "per-ack")],
             "tcp.avoidance: cubic has a congestion avoidance of its own: leave it out",
         ),

@@ -154,6 +154,7 @@ fn tcp() -> impl Strategy<Value = String> {
         ]),
         one_of(&["off", "reduce", "reset"]),
         one_of(&["all", "rfc3168"]),
+        one_of(&["at-once", "prr"]),
     );
     let avoidance =
         one_of(&["avoidance = 'byte-counting'", "avoidance = 'per-ack'", "avoidance = 'counted'"]);
@@ -161,14 +162,17 @@ fn tcp() -> impl Strategy<Value = String> {
     (congestion, loss, window, any::<[bool; 3]>()).prop_map(
         |(
             congestion,
-            (loss_base, recovery, restart, ect),
+            (loss_base, recovery, restart, ect, reaction),
             (window, avoidance, (delayed, counts)),
             [handshake, timestamps, limited],
         )| {
             // Cubic has a congestion avoidance of its own.
             let avoidance = if congestion.contains("cubic") { "" } else { avoidance };
+            // These have no answer to ECE that could take its time.
+            let deaf = ["{ kind = 'reno' }", "{ kind = 'cubic' }"].contains(&congestion);
+            let reaction = if deaf || congestion.contains("as_released") { "at-once" } else { reaction };
             format!(
-                "[tcp]\ncongestion = {congestion}\ninitial_window = {window}\n{avoidance}\n\
+                "[tcp]\nece_reaction = '{reaction}'\ncongestion = {congestion}\ninitial_window = {window}\n{avoidance}\n\
                  loss_base = '{loss_base}'\n{recovery}\nrestart_after_idle = '{restart}'\n\
                  ect = '{ect}'\nhandshake = {handshake}\ntimestamps = {timestamps}\nlimited_transmit = {limited}\n\
                  delayed_ack = {{ segments = {delayed}, counts = '{counts}', timeout = '100us' }}\n\

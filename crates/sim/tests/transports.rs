@@ -56,6 +56,26 @@ fn no_two_congestion_controls_give_the_same_results() {
 }
 
 #[test]
+fn every_congestion_control_that_answers_ece_may_take_its_time() {
+    for congestion in [
+        "'ecn-star'",
+        "{ kind = 'reno', ecn = true }",
+        "'dctcp'",
+        "{ kind = 'cubic', ecn = true }",
+        "'pulser'",
+    ] {
+        let of = |reaction| {
+            let sets =
+                [("tcp.congestion", congestion), ("switch.markers", MARKERS), ("tcp.ece_reaction", reaction)];
+            outcome(&sets).0
+        };
+        let gradual = of("prr");
+        assert_eq!(gradual.len(), 40);
+        assert_ne!(gradual, of("at-once"), "{congestion}");
+    }
+}
+
+#[test]
 fn no_two_ways_to_repair_losses_give_the_same_results() {
     let mut seen = BTreeSet::new();
     for (recovery, prr) in [

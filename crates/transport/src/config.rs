@@ -30,6 +30,8 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// How cwnd grows in congestion avoidance.
     pub avoidance: Avoidance,
+    /// How the window gets to where an ECN echo sends it.
+    pub ece_reaction: EceReaction,
     /// Of what a loss leaves one half.
     pub loss_base: LossBase,
     /// The retransmission timer.
@@ -96,6 +98,16 @@ pub enum EctPolicy {
     Rfc3168,
 }
 
+/// How the window gets to where an ECN echo sends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EceReaction {
+    /// At once (RFC 3168 §6.1.2, RFC 8257 §3.3).
+    #[default]
+    AtOnce,
+    /// Over a round trip, by proportional rate reduction (Linux, ns-3; the formulas of RFC 6937), with no growth meanwhile.
+    Prr,
+}
+
 /// What becomes of selective acknowledgements when the retransmission timer fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SackAfterTimeout {
@@ -154,6 +166,7 @@ impl Config {
             receive_control: Control::default(),
             slow_start_limit: 1,
             avoidance: Avoidance::default(),
+            ece_reaction: EceReaction::default(),
             loss_base: LossBase::default(),
             rto: RtoConfig::default(),
             recovery: Method::Sack(None),

@@ -18,7 +18,8 @@ mod sender;
 mod small_queue;
 
 pub use config::{
-    AckCounts, Config, DelayedAck, EctPolicy, FullAck, RestartAfterIdle, SackAfterTimeout, header_bytes,
+    AckCounts, Config, DelayedAck, EceReaction, EctPolicy, FullAck, RestartAfterIdle, SackAfterTimeout,
+    header_bytes,
 };
 pub use receiver::{Acks, Marks, Receiver};
 pub use recovery::{Bound, Method};

@@ -4,52 +4,21 @@
 //! and in [`crate::recovery`]. Only the last segment of what was written may be short; nothing waits for more
 //! data (no Nagle).
 
+pub(crate) mod interface;
+mod reduction;
+
+use interface::{Fin, Growth, State};
+pub use interface::{Phase, Stats, Transmit};
+use reduction::Reduction;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::config::{Config, EctPolicy, RestartAfterIdle};
+use crate::config::{Config, EceReaction, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
 use crate::recovery::{Allowance, Arrival, Method, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
 
-/// A segment to be sent now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// The segment.
-    pub segment: Segment,
-    /// Whether its data was sent before.
-    pub retransmission: bool,
-    /// Its ECN codepoint.
-    pub ecn: Ecn,
-}
-
-/// What has happened to a sender so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Segments sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u32,
-    /// Segments sent that held data sent before.
-    pub retransmits: u32,
-    /// Entries into fast recovery.
-    pub fast_recoveries: u32,
-    /// Windows cut because of ECN.
-    pub ecn_reductions: u32,
-}
-
-/// What a sender is busy with, apart from sending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Nothing: new data goes out as the window allows.
-    Open,
-    /// Repairing a loss that duplicate acknowledgements revealed.
-    Recovery,
-    /// Sending again what a timeout found outstanding.
-    Timeout,
-    /// Holding its window down during an incast (Pulser §III-B).
-    Braking,
-}
+const _: () = assert!(size_of::<Sender>() <= 256, "four cache lines");
 
 /// The sending side of a connection.
 #[derive(Debug)]
@@ -75,6 +44,8 @@ pub struct Sender {
     /// What cwnd was last cut for.
     last_cut: Option<Congestion>,
     recovery: Option<Box<Recovery>>,
+    /// In [`State::Reducing`], how cwnd comes down.
+    reduction: Option<Box<Reduction>>,
     stats: Stats,
     /// Something is missing, or being repaired: `recovery` is in charge.
     disordered: bool,
@@ -88,29 +59,6 @@ pub struct Sender {
     advertised: u32,
     /// Its host holds it back, and nothing else does.
     held: bool,
-}
-
-/// What the connection waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// A SYN is to be sent.
-    SynDue,
-    /// It was sent, and not answered yet.
-    SynSent,
-    /// For nothing; it is open.
-    Open,
-    /// It is open, but new data waits for the timer (RFC 3168 §6.1.2).
-    Held,
-}
-
-/// Whether the last segment ends the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fin {
-    No,
-    /// It shall, with a FIN that is not part of `written` yet.
-    Due,
-    /// `written` counts the FIN as its last byte.
-    Counted,
 }
 
 impl Sender {
@@ -134,6 +82,7 @@ impl Sender {
             reduce_from: 0,
             last_cut: None,
             recovery: None,
+            reduction: None,
             stats: Stats::default(),
             disordered: false,
             cwr_due: false,
@@ -154,6 +103,9 @@ impl Sender {
         } else {
             Duration::ZERO
         };
+        if idle > self.rtt.rto() {
+            self.end_reduction();
+        }
         let restart = match config.restart_after_idle {
             RestartAfterIdle::Off => false,
             RestartAfterIdle::Reduce => idle > self.rtt.rto() && self.cwnd() > config.initial_window,
@@ -186,6 +138,11 @@ impl Sender {
         if self.disordered || self.state != State::Open {
             return self.poll_unusual(config, now);
         }
+        self.poll_in_order(config, now)
+    }
+
+    #[inline]
+    fn poll_in_order(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         let len = (self.written - self.next).min(config.mss.0);
         let end = self.next + len;
         if len == 0 || end - self.una > self.cwnd().0 {
@@ -217,14 +174,14 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
         if self.state == State::Open {
-            self.take_ack(config, now, segment);
+            self.take_ack(config, now, segment, Growth::Allowed);
         } else {
             self.on_ack_unusual(config, now, segment);
         }
     }
 
     #[inline]
-    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
         if number < self.una || number > self.next {
@@ -250,8 +207,8 @@ impl Sender {
         }
         let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
-        let reduce = ece && self.heeds_ece(config, number, acked);
-        if reduce || lost || (self.held && !self.may_grow_held(acked)) {
+        let reduce = ece && config.recovery.heeds_ece(number >= self.reduce_from, acked > 0, self.last_cut);
+        if reduce || lost || allowed == Growth::Frozen || (self.held && !self.may_grow_held(acked)) {
             growth = 0;
         }
         let ack = Ack {
@@ -268,7 +225,7 @@ impl Sender {
         if lost {
             self.on_loss(config, now);
         } else if reduce {
-            self.on_ece(config, now);
+            self.on_ece(config, now, acked);
         }
     }
 
@@ -286,6 +243,7 @@ impl Sender {
             }
         }
         self.stats.timeouts += 1;
+        self.end_reduction();
         if self.state != State::Open {
             self.state = State::SynDue;
             self.rtt.back_off(&config.rto);
@@ -441,6 +399,13 @@ impl Sender {
         if matches!(self.state, State::SynDue | State::SynSent) {
             return self.poll_opening(config, now);
         }
+        if self.state == State::Reducing {
+            return self.poll_reducing(config, now);
+        }
+        self.poll_disordered(config, now)
+    }
+
+    fn poll_disordered(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         let held = self.state == State::Held;
         let allowance = Allowance { cwnd: self.cwnd().0, unsent: if held { 0 } else { self.unsent(config) } };
         let data = self.outstanding();
@@ -470,13 +435,18 @@ impl Sender {
 
     #[cold]
     fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &Segment) {
-        if self.state != State::Held {
-            return self.on_syn_ack(config, now, segment);
+        match self.state {
+            State::Held => self.on_ack_held(config, now, segment),
+            State::Reducing => self.on_ack_reducing(config, now, segment),
+            _ => self.on_syn_ack(config, now, segment),
         }
+    }
+
+    fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &Segment) {
         // Another ECE may hold it back anew; otherwise the timer goes on.
         let deadline = self.deadline;
         self.state = State::Open;
-        self.take_ack(config, now, segment);
+        self.take_ack(config, now, segment, Growth::Allowed);
         if self.state == State::Open {
             self.state = State::Held;
             self.deadline = deadline;
@@ -616,18 +586,6 @@ impl Sender {
         starts
     }
 
-    /// Whether an ECE cuts cwnd.
-    #[inline]
-    fn heeds_ece(&self, config: &Config, number: u64, acked: u64) -> bool {
-        let beyond = number >= self.reduce_from;
-        if !config.recovery.is_ns2() {
-            return beyond;
-        }
-        // `TcpAgent::ecn`, which FullTcp calls for new data only.
-        let called = acked > 0 || config.recovery == Method::Sack1;
-        called && (beyond || self.last_cut == Some(Congestion::Timeout))
-    }
-
     #[cold]
     fn on_loss(&mut self, config: &Config, now: Instant) {
         self.stats.fast_recoveries += 1;
@@ -635,6 +593,7 @@ impl Sender {
             self.deadline = now + self.rtt.rto();
             self.timed_end = 0;
         }
+        self.end_reduction();
         // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
         // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
         if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
@@ -649,7 +608,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_ece(&mut self, config: &Config, now: Instant) {
+    fn on_ece(&mut self, config: &Config, now: Instant, acked: u64) {
         self.stats.ecn_reductions += 1;
         if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
             // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer starts anew, and new data
@@ -657,7 +616,11 @@ impl Sender {
             self.state = State::Held;
             self.deadline = now + self.rtt.rto();
         }
+        let prior = self.cwnd().0;
         self.reduce(Congestion::Ecn, Bytes(self.next - self.una));
+        if config.ece_reaction == EceReaction::Prr {
+            self.begin_reduction(config, prior, acked);
+        }
     }
 
     fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {
@@ -673,14 +636,65 @@ impl Sender {
             self.last_cut = Some(congestion);
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// cwnd was `prior` until an echo, which acknowledged `acked` bytes, sent it elsewhere: let it go there slowly. Where
+    /// something else is in charge, it is there at once.
+    #[cold]
+    fn begin_reduction(&mut self, config: &Config, prior: u64, acked: u64) {
+        if self.state != State::Open || self.phase() != Phase::Open {
+            return;
+        }
+        self.reduction = Some(Box::new(Reduction::new(prior, self.cwnd().0)));
+        self.state = State::Reducing;
+        self.window.set_cwnd(prior);
+        self.reduce_further(config, acked);
+    }
 
-    #[test]
-    fn a_sender_fits_four_cache_lines() {
-        assert!(size_of::<Sender>() <= 256, "{} bytes", size_of::<Sender>());
+    fn poll_reducing(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        let transmit = if self.disordered {
+            self.poll_disordered(config, now)
+        } else {
+            self.poll_in_order(config, now)
+        }?;
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_send(u64::from(transmit.segment.len));
+        }
+        Some(transmit)
+    }
+
+    fn on_ack_reducing(&mut self, config: &Config, now: Instant, segment: &Segment) {
+        // Linux, `tcp_fastretrans_alert`: CWR ends with an acknowledgement of what was sent since it began. That one may grow
+        // cwnd, or begin the next.
+        if (self.reduce_from..=self.next).contains(&segment.ack) {
+            self.end_reduction();
+            return self.take_ack(config, now, segment, Growth::Allowed);
+        }
+        let una = self.una;
+        self.state = State::Open;
+        self.take_ack(config, now, segment, Growth::Frozen);
+        if self.congestion.is_braking() {
+            // It holds cwnd where it wants it.
+            self.reduction = None;
+        }
+        if self.reduction.is_some() {
+            self.state = State::Reducing;
+            self.reduce_further(config, self.una - una);
+        }
+    }
+
+    /// An acknowledgement of `delivered` bytes lets cwnd come down. One that delivers nothing changes nothing, as in Linux.
+    fn reduce_further(&mut self, config: &Config, delivered: u64) {
+        let flight = self.next - self.una;
+        if let Some(reduction) = self.reduction.as_mut().filter(|_| delivered > 0) {
+            self.window.set_cwnd(reduction.on_ack(delivered, flight, config.mss.0));
+        }
+    }
+
+    /// cwnd is where it was to go, be it that it came down there, or that something else happened.
+    fn end_reduction(&mut self) {
+        if let Some(reduction) = self.reduction.take() {
+            self.state = State::Open;
+            self.window.set_cwnd(reduction.target());
+        }
     }
 }

@@ -36,6 +36,10 @@ pub(crate) struct Tcp {
     /// How the window grows in congestion avoidance. Default `"byte-counting"`.
     #[serde(default)]
     pub(crate) avoidance: Avoidance,
+    /// How the window gets to where an ECN echo sends it. `"prr"` needs a `congestion` that answers ECE by a smaller window.
+    /// Default `"at-once"`.
+    #[serde(default)]
+    pub(crate) ece_reaction: EceReaction,
     /// Of what a loss leaves one half. Default `"flight-size"`.
     #[serde(default)]
     pub(crate) loss_base: LossBase,
@@ -340,6 +344,17 @@ pub(crate) enum Avoidance {
     Counted,
 }
 
+/// How the window gets to where an ECN echo sends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EceReaction {
+    /// At once (RFC 3168 §6.1.2, RFC 8257 §3.3).
+    #[default]
+    AtOnce,
+    /// Over a round trip, in proportion to what is delivered, with no growth meanwhile (Linux, ns-3; the formulas of RFC 6937).
+    Prr,
+}
+
 /// Of what a loss leaves one half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -442,6 +457,7 @@ impl Default for Tcp {
             receive_window: None,
             slow_start_limit: one(),
             avoidance: Avoidance::default(),
+            ece_reaction: EceReaction::default(),
             loss_base: LossBase::default(),
             rto: Rto::default(),
             recovery: Recovery::default(),

@@ -34,6 +34,16 @@ impl Method {
     pub(crate) fn is_ns2(self) -> bool {
         matches!(self, Self::FullTcp | Self::Sack1)
     }
+
+    /// Whether an ECE cuts cwnd, which is `beyond` the window that was last cut, or not.
+    #[inline]
+    pub(crate) fn heeds_ece(self, beyond: bool, new_data: bool, last_cut: Option<Congestion>) -> bool {
+        if !self.is_ns2() {
+            return beyond;
+        }
+        // `TcpAgent::ecn`, which FullTcp calls for new data only.
+        (new_data || self == Self::Sack1) && (beyond || last_cut == Some(Congestion::Timeout))
+    }
 }
 
 /// What is sent but not acknowledged: bytes from `una` up to `next`.

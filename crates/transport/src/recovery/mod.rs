@@ -16,6 +16,7 @@ use interface::Phase;
 pub(crate) use interface::{Allowance, Arrival, Outcome, Outstanding};
 use newreno::NewReno;
 pub use prr::Bound;
+pub(crate) use prr::Prr;
 use sack::Sack;
 use sack1::Sack1;
 

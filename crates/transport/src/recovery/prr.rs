@@ -11,9 +11,9 @@ pub enum Bound {
     Conservative,
 }
 
-/// The variables of RFC 6937 §3 for one fast recovery.
+/// The variables of RFC 6937 §3 for one fast recovery, or one reduction after an ECN echo.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prr {
+pub(crate) struct Prr {
     bound: Bound,
     delivered: u64,
     out: u64,
@@ -24,12 +24,12 @@ pub(super) struct Prr {
 
 impl Prr {
     /// Fast recovery begins with `flight_size` bytes outstanding.
-    pub(super) fn new(bound: Bound, flight_size: u64) -> Self {
+    pub(crate) fn new(bound: Bound, flight_size: u64) -> Self {
         Self { bound, delivered: 0, out: 0, recover_fs: flight_size.max(1), allowed: 0 }
     }
 
     /// An acknowledgement during recovery: `delivered` bytes are newly acknowledged, selectively or not.
-    pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) {
+    pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) {
         self.delivered += delivered;
         self.allowed = if delivered == 0 {
             0
@@ -48,12 +48,12 @@ impl Prr {
         };
     }
 
-    pub(super) fn on_send(&mut self, len: u64) {
+    pub(crate) fn on_send(&mut self, len: u64) {
         self.out += len;
         self.allowed = self.allowed.saturating_sub(len);
     }
 
-    pub(super) fn allowed(&self) -> u64 {
+    pub(crate) fn allowed(&self) -> u64 {
         self.allowed
     }
 }

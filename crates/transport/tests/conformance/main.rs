@@ -1,5 +1,6 @@
 //! The rules of TCP by plain calls: one file per RFC, and for ns-2, the section at each test. docs/conformance.md lists them.
 
+mod cwr;
 mod ns2;
 mod ns2_sack;
 mod pulser;

@@ -12,8 +12,8 @@ use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::{self, Avoidance, LossBase, cubic, dctcp, pulser, reno};
 use shallows_transport::{
-    AckCounts, Bound, Config, DelayedAck, EctPolicy, FullAck, Marks, Method, Receiver, RestartAfterIdle,
-    RtoConfig, SackAfterTimeout, Sender,
+    AckCounts, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Marks, Method, Receiver,
+    RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender,
 };
 
 const MSS: u64 = 1_000;
@@ -84,6 +84,10 @@ fn full_ack() -> impl Strategy<Value = FullAck> {
     prop::sample::select(vec![FullAck::Limited, FullAck::Ssthresh])
 }
 
+fn ece_reaction() -> impl Strategy<Value = EceReaction> {
+    prop::sample::select(vec![EceReaction::AtOnce, EceReaction::Prr])
+}
+
 fn ack_counts() -> impl Strategy<Value = AckCounts> {
     prop::sample::select(vec![AckCounts::Arrivals, AckCounts::Bytes])
 }
@@ -95,8 +99,8 @@ prop_compose! {
         (initial, more) in (1u64..20, 0u64..60),
         receive_window in 1u64..100,
         (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
-        (avoidance, counts, full_ack, limited_transmit_repairs) in
-            (avoidance(), ack_counts(), full_ack(), any::<bool>()),
+        (avoidance, counts, full_ack, limited_transmit_repairs, reaction) in
+            (avoidance(), ack_counts(), full_ack(), any::<bool>(), ece_reaction()),
         switches in prop::array::uniform8(any::<bool>()),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
@@ -117,6 +121,7 @@ prop_compose! {
             ect: if all { EctPolicy::All } else { EctPolicy::Rfc3168 },
             timestamps,
             avoidance,
+            ece_reaction: reaction,
             loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
             sack_after_timeout: if forgotten { SackAfterTimeout::Forgotten } else { SackAfterTimeout::Kept },
             delayed_ack: DelayedAck { segments, counts, timeout: Duration::from_micros(50) },
