@@ -41,13 +41,13 @@ fn main() {
     println!("cargo::rustc-env=SHALLOWS_PROFILE={}", std::env::var("PROFILE").unwrap_or_default());
 }
 
-/// Sources of the crates: `src`, `data`, manifests and build scripts; tests change no result.
+/// Sources of the crates: `src`, `data`, manifests and build scripts; tests, and what measures the source, change no result.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         if path.is_dir() {
-            if !["target", "tests", "benches", "examples"].iter().any(|skipped| name == *skipped) {
+            if !["target", "tests", "benches", "examples", "tidy"].iter().any(|skipped| name == *skipped) {
                 collect(&path, files);
             }
         } else if ["rs", "toml", "cdf"]

@@ -42,15 +42,8 @@ fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
 
 /// The nodes on the way of a packet, from the sending host to the receiving one.
 fn way(network: &Network, header: &Header) -> Vec<u32> {
-    let mut nodes = vec![header.source.0];
-    let mut link = &network.links[header.source.0 as usize];
-    while link.to.0 >= network.hosts {
-        let node = &network.nodes[link.to.0 as usize];
-        nodes.push(link.to.0);
-        link = &network.links[node.ecmp.select(header, node.routes.next_hops(header.destination)) as usize];
-    }
-    nodes.push(link.to.0);
-    nodes
+    let path = network.path(header);
+    std::iter::once(header.source.0).chain(path.iter().map(|link| link.to.0)).collect()
 }
 
 #[test]

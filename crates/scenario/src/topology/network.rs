@@ -1,7 +1,7 @@
 //! Nodes, directed links and routes, and what follows from them alone.
 
 use serde_json::json;
-use shallows_core::packet::HostId;
+use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::routing::Ecmp;
 use shallows_switch::{buffer, port};
@@ -103,6 +103,20 @@ impl Network {
         let cable = |cable: &Cable| json!([cable.ends[0].0, cable.ends[1].0, cable.rate.0, cable.delay.0]);
         let cables: Vec<_> = self.cables.iter().map(cable).collect();
         json!({"hosts": hosts, "switches": switches, "cables": cables})
+    }
+
+    /// The links that a packet with this header takes from its source to its destination.
+    pub fn path(&self, header: &Header) -> Vec<&Link> {
+        let mut path = vec![&self.links[header.source.0 as usize]];
+        loop {
+            let reached = path[path.len() - 1].to;
+            if reached.0 < self.hosts {
+                return path;
+            }
+            let node = &self.nodes[reached.0 as usize];
+            let next = node.ecmp.select(header, node.routes.next_hops(header.destination));
+            path.push(&self.links[next as usize]);
+        }
     }
 
     /// What the port of `link` is made of.

@@ -1,8 +1,8 @@
 //! The bound that slowdown divides by: the same bytes on the same path, alone and without slow start.
 
-use shallows_core::packet::{Ecn, Header, PacketKind};
+use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
-use shallows_scenario::{Experiment, Link, Network};
+use shallows_scenario::{Experiment, Link};
 use shallows_transport::header_bytes;
 
 use crate::connection::Address;
@@ -11,29 +11,15 @@ use crate::flow::End;
 /// Completion time of `size` bytes of the connection with this address, up to `end`.
 pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
     let overhead = header_bytes(experiment.tcp.timestamps) + experiment.network.framing;
-    let forward = path(&experiment.network, &address.forward(0, Ecn::Ect, PacketKind::Data));
+    let network = &experiment.network;
+    let forward = network.path(&address.forward(0, Ecn::Ect, PacketKind::Data));
     let received = store_and_forward(&forward, size, experiment.tcp.mss, overhead);
     match end {
         End::Received => received,
         End::Acked => {
-            let back = path(&experiment.network, &address.backward(0, Ecn::Ect));
+            let back = network.path(&address.backward(0, Ecn::Ect));
             received + back.iter().map(|link| link.delay + link.rate.transmission_time(overhead)).sum()
         }
-    }
-}
-
-/// The links that a packet with this header takes.
-fn path<'a>(network: &'a Network, header: &Header) -> Vec<&'a Link> {
-    // Link h is the one that leaves host h.
-    let mut path = vec![&network.links[header.source.0 as usize]];
-    loop {
-        let reached = path[path.len() - 1].to;
-        if reached.0 < network.hosts {
-            return path;
-        }
-        let node = &network.nodes[reached.0 as usize];
-        let next = node.ecmp.select(header, node.routes.next_hops(header.destination));
-        path.push(&network.links[next as usize]);
     }
 }
 
