@@ -63,9 +63,10 @@ def draw(found: Beside) -> "Figure":
 def _draw_ours(plot: "Axes", line: Line) -> list[float]:
     """Means and their bars; returns the means."""
     places, means, lows, highs = (list(column) for column in zip(*line.ours, strict=True))
+    # The mean of numbers that are all alike may round to less than they are.
     bars = [
-        [mean - low for mean, low in zip(means, lows, strict=True)],
-        [high - mean for mean, high in zip(means, highs, strict=True)],
+        [max(mean - low, 0.0) for mean, low in zip(means, lows, strict=True)],
+        [max(high - mean, 0.0) for mean, high in zip(means, highs, strict=True)],
     ]
     plot.errorbar(places, means, yerr=bars, label=line.name, **style.look(line.index))
     return means
