@@ -143,7 +143,7 @@ def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         commands,
         "plan",
         "shallows.cli.plan",
-        "print the points of a sweep with the time and memory they need",
+        "print what a run, or each point of a [sweep] table, needs in time and memory",
     )
     _add_points(parser)
     _add_json(parser)
