@@ -20,6 +20,7 @@ from shallows.runs import tables
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
+from shallows.runs.settings import settings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +81,7 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
     blocks.append(table(tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
-    return Section("Set-up", [*blocks, Block("facts", setup.settings(run.scenario), title)])
+    return Section("Set-up", [*blocks, Block("facts", settings(run.scenario), title)])
 
 
 def again(runs: list[Run], commands: list[str], text: str) -> Section:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import parse_json, quoted, read_text
 from shallows.errors import ShallowsError
+from shallows.quantity import digits, percent
+from shallows.runs import shown
 from shallows.runs.manifest import check
 
 if TYPE_CHECKING:
@@ -76,6 +78,26 @@ class Run:
     def __repr__(self) -> str:
         said = ", measured nothing" if self.measured_nothing else ""
         return f"Run({str(self.path)!r}{said})"
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        times, slowdowns = summary["fct_us"]["all"], summary["slowdown"]["all"]
+        rows = [
+            ("folder", str(self.path)),
+            *((axis_name(axis), str(place)) for axis, place in self.labels.items()),
+            ("seed", str(summary["seed"])),
+            ("simulated", f"{digits(summary['simulated_s'] * 1e3)} ms"),
+            ("flows completed", f"{summary['flows']['completed']:,} of {summary['flows']['started']:,}"),
+            ("completion time", f"mean {digits(times['mean'])} µs, p99 {digits(times['p99'])} µs"),
+            ("slowdown", f"mean {digits(slowdowns['mean'])}, p99 {digits(slowdowns['p99'])}"),
+            ("goodput", f"{digits(summary['goodput_gbps'])} Gb/s"),
+            ("loss in switches", percent(summary["loss_rate_in_switches"])),
+            ("loss in cards", percent(summary["loss_rate_in_cards"])),
+            ("timeouts", f"{summary['timeouts']:,}"),
+            *(("problem", problem["text"]) for problem in self.problems),
+            *(("warning", text) for text in summary["warnings"]),
+        ]
+        return shown.facts(f"Run of {summary['name']}", rows)
 
     def verify(self) -> None:
         """Read every file, and raise if one is not what was written.
