@@ -67,7 +67,7 @@ def page(run: Run) -> str:
             Section("Question", [Block("text", found)] if (found := setup.question(text)) else []),
             Section("Warnings", [Block("warning", each) for each in warnings(summary)]),
             set_up(run),
-            Section("Results", [*map(table, _results(summary)), *_observations(summary)]),
+            Section("Results", [*map(table, _results(run)), *_observations(summary)]),
             Section("Charts", [chart(made) for made in _charts(run)]),
             again([run], [setup.command(run)], text),
         ],
@@ -122,10 +122,14 @@ def few_samples(summary: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def _results(summary: dict[str, Any]) -> list[tables.Table]:
+def _results(run: Run) -> list[tables.Table]:
+    summary = run.summary
+    use = [tables.breakdown(run, "port")]
+    if "up" in summary["ports"]:
+        use.append(tables.breakdown(run, "uplinks"))
     asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary)]
-    measured = [tables.completion(summary), tables.network(summary), tables.ports(summary), *asked]
-    return [made for made in measured if made]
+    measured = [tables.completion(summary), *tables.breakdowns(run), tables.network(summary)]
+    return [made for made in [*measured, tables.ports(summary), *use, *asked] if made]
 
 
 def _charts(run: Run) -> list[Chart]:

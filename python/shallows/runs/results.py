@@ -225,6 +225,39 @@ class Run:
 
         return of_port(self, name, quantity, queue)
 
+    def by(self, what: str) -> "pl.DataFrame":
+        """The results by what had them. docs/results.md explains the columns.
+
+        Parameters
+        ----------
+        what
+            `workload` or `class` for flows; `port` for kinds of ports, `queue` for their queues; `uplinks`
+            for how evenly each leaf has used its own.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each. Times are in µs, goodput is in Gb/s; utilisation is the share of what the links
+            could have carried during the run.
+
+        Raises
+        ------
+        ShallowsError
+            If results are not told by that.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> run = sh.run(sh.example("incast"), out=folder / "by")
+        >>> run.by("workload").select("workload", "kind", "flows", "completed").rows()
+        [(0, 'incast', 800, 800), (1, 'long-lived', 2, 0)]
+        >>> run.by("port").select("kind", "ports").rows()
+        [('nic', 43), ('to-host', 43)]
+        """
+        from shallows.runs.breakdown import by
+
+        return by(self, what)
+
     @property
     def captures(self) -> dict[str, Path]:
         """Files of packets by name, if the scenario asks for them with `measure.captures`."""
