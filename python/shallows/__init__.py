@@ -68,5 +68,5 @@ if not TYPE_CHECKING:  # types know what is imported above, and nothing else
 
 
 def __dir__() -> list[str]:
-    # What a prompt completes.
-    return sorted({*globals(), *__all__})
+    # What a prompt completes: the public names, whether or not they were used before.
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,10 +1,12 @@
 """What a plan says before anything runs."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+import shallows as sh
 from shallows.cli.sweeping import describe_sweep
 from shallows.errors import ShallowsError
 from shallows.runs import memory
@@ -40,6 +42,47 @@ def points(many: Path, finished: int = 0) -> list[Point]:
     for point in found[:finished]:
         point.is_finished = True
     return found[:18]
+
+
+def test_a_scenario_without_a_sweep_is_one_run(shell: Shell, scenario: Path, tmp_path: Path) -> None:
+    planned = shell("plan", scenario, "--json")
+    assert planned.returncode == 0, planned.stderr
+    document = json.loads(planned.stdout)
+    (point,) = document["points"]
+    assert (document["left"], document["jobs"], point["labels"], point["estimate"]) == (1, 1, {}, "sampled")
+    assert not (tmp_path / "runs").exists()
+    shell("run", scenario)
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name == point["folder"]
+    # It ends within its half second: what it will cost is what it has cost.
+    hops = sh.Run(folder).summary["engine"]["packet_hops"]
+    assert point["packet_hops"] == hops
+    said = shell("plan", scenario, "--set", "workload.0.flows=30").stdout
+    assert re.fullmatch(
+        r"runs/small-\w+-s1: one run, [\d.]+ k packet-hops, about .* s and .* MB of memory "
+        r"\(judged by a trial of 0\.5 s\)\n",
+        said,
+    )
+    for arguments, expected in [
+        (["--shard", "1/2"], "small.toml has no [sweep] table, so there is nothing to divide"),
+        (["--set", "workload.0.lod=1"], "--set workload.0.lod=1: workload[0].lod: unknown key"),
+    ]:
+        refused = shell("plan", scenario, *arguments)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert expected in refused.stderr
+
+
+def test_a_run_that_cannot_fit_is_refused_by_itself(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "available_mb", lambda: 250.0)
+    source = Source.read(scenario)
+    alone = Point(source, source.load().hash, tmp_path / "run", is_finished=False)
+    estimate.refuse_what_cannot_fit([alone], [Cost(1e6, 2.0, 200.0, "sampled")], 2)
+    with pytest.raises(ShallowsError) as refused:
+        estimate.refuse_what_cannot_fit([alone], [Cost(1e6, 2.0, 300.0, "sampled")], 2)
+    assert refused.value.message == "the run needs 300 MB of memory, and 250 MB are free"
+    assert "more memory" in refused.value.remedy
 
 
 def test_time_and_memory_add_up(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use shallows_scenario::Experiment;
@@ -34,9 +35,10 @@ pub(crate) fn load(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// A seed, if it is one that has 64 bits: the scenario knows the rest.
+/// A seed, if it is one that has 64 bits: the scenario knows the rest. To Python `True` is the number 1, to people it is not.
 fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
-    seed.extract().map_err(|_| {
+    let number = if seed.is_instance_of::<PyBool>() { None } else { seed.extract().ok() };
+    number.ok_or_else(|| {
         let text = seed.repr().map_or_else(|_| "of thousands of digits".to_owned(), |text| text.to_string());
         let shown: String = text.chars().take(40).collect();
         ScenarioError::new_err(format!(

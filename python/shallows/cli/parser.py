@@ -114,6 +114,17 @@ def _add_verify(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_by(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        choices=["workload", "class", "port", "queue", "uplinks"],
+        help="a table of the results by that; may be repeated; "
+        "default: by workload and class where there are several",
+    )
+
+
 def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = _add(commands, "run", "shallows.cli.run", "run a scenario and write its results into a folder")
     _add_scenario(parser)
@@ -122,6 +133,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    _add_by(parser)
     _add_verify(parser)
     _add_json(parser)
 
@@ -143,7 +155,7 @@ def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         commands,
         "plan",
         "shallows.cli.plan",
-        "print the points of a sweep with the time and memory they need",
+        "print what a run, or each point of a [sweep] table, needs in time and memory",
     )
     _add_points(parser)
     _add_json(parser)
@@ -175,6 +187,7 @@ def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "folders", nargs="+", metavar="DIR", help="of a run, a sweep, or a paper that was reproduced"
     )
+    _add_by(parser)
     _add_verify(parser)
 
 

@@ -3,22 +3,29 @@
 import argparse
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.markup import escape
 
+from shallows.bounded import parse_toml
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, console, print_table
-from shallows.cli.sweeping import read_points
+from shallows.cli.sweeping import read_points, read_source
+from shallows.errors import ShallowsError
 from shallows.quantity import count, duration, size
 from shallows.runs import tables
+from shallows.runs.manifest import unfit
 from shallows.runs.results import axis_name
+from shallows.runs.running import Source, default_folder, is_reusable
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Point
 
 
 def run(options: argparse.Namespace) -> int:
     """`shallows plan`."""
-    parent, _, mine = read_points(options)
+    source = read_source(options)
+    alone = None if _has_sweep(source) else _alone(source, options)
+    parent, mine = (alone.folder, [alone]) if alone else read_points(options)[::2]
     screen = console(stderr=options.json)
     with Status() as status:
         costs = estimate.sample(mine, lambda line: status.show(line, line))
@@ -34,11 +41,40 @@ def run(options: argparse.Namespace) -> int:
             for point, cost in zip(mine, costs, strict=True)
         ]
         print(json.dumps({"points": described, **needs.describe()}, ensure_ascii=False))
+    elif alone:
+        screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
     else:
         print_table(_table(mine, costs), screen)
         screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)
     estimate.refuse_what_cannot_fit(mine, costs, options.jobs)
     return OK
+
+
+def _has_sweep(source: Source) -> bool:
+    try:
+        return "sweep" in parse_toml(source.text)
+    except ValueError:
+        return False  # the engine says what is wrong, and where
+
+
+def _alone(source: Source, options: argparse.Namespace) -> Point:
+    """The run of a scenario without a `[sweep]` table."""
+    if options.shard:
+        raise ShallowsError(
+            f"{source.file} has no [sweep] table, so there is nothing to divide", "leave out --shard"
+        )
+    experiment = source.load()
+    folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
+    is_finished = is_reusable(folder, experiment)
+    return Point(source, experiment.hash, folder, is_finished, None if is_finished else unfit(folder))
+
+
+def _cost(point: Point, cost: "estimate.Cost | None") -> str:
+    if cost is None:
+        return "of which a short trial told nothing"
+    basis = "finished before" if point.is_finished else f"judged by a trial of {estimate.SAMPLE_S:g} s"
+    hops, time, memory = count(cost.packet_hops), duration(cost.wall_s), size(cost.peak_mb * 1e6)
+    return f"{hops} packet-hops, about {time} and {memory} of memory ({basis})"
 
 
 def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> tables.Table:

@@ -1,5 +1,6 @@
 """What several commands print."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shallows.cli.console import print_notes, print_problems, print_table, print_warnings
@@ -10,10 +11,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_results(finished: Run, screen: "Console", before: set[str] | None = None) -> None:
+def print_results(
+    finished: Run, screen: "Console", before: set[str] | None = None, by: Sequence[str] = ()
+) -> None:
     """The tables at the end of a run, its problems and warnings, and its cost."""
     summary = finished.summary
     print_table(tables.completion(summary), screen)
+    for told in tables.breakdowns(finished, by):
+        print_table(told, screen)
     print_table(tables.network(summary), screen)
     if places := tables.ports(summary):
         print_table(places, screen)

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             runs, problems = readable_in(folder, verify=options.verify)
             if not runs:
                 raise problems[0]
-            _print_tables(runs, folder, screen)
+            _print_tables(runs, folder, screen, options.by)
         screen.print(f"report: {reports.write(folder, runs)}", soft_wrap=True)
         for point in missing_in(folder, runs):
             print(f"missing: {point}", file=sys.stderr)
@@ -48,10 +48,12 @@ def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
     return [problem for run in runs if (problem := unfit(run, verify=verify))]
 
 
-def _print_tables(runs: list[Run], folder: Path, screen: "Console") -> None:
+def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str]) -> None:
     """Those of a run, or of a sweep."""
     first = runs[0]
     if first.path != folder:
+        if by:
+            raise ShallowsError(f"{folder} holds {len(runs)} runs, and --by is of one", "name a run's folder")
         screen.print(
             f"[bold]{escape(first.summary['name'])}[/bold]  {len(runs)} runs  {escape(str(folder))}",
             soft_wrap=True,
@@ -61,4 +63,4 @@ def _print_tables(runs: list[Run], folder: Path, screen: "Console") -> None:
     name, seed = escape(first.summary["name"]), first.summary["seed"]
     screen.print(f"[bold]{name}[/bold]  seed {seed}  {escape(str(folder))}", soft_wrap=True)
     print_table(tables.marking_curves(first.summary["marking_curves"]), screen)
-    print_results(first, screen)
+    print_results(first, screen, by=by)

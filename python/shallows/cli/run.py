@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(finished.summary, ensure_ascii=False))
         print_problems(finished.problems, screen)
     else:
-        print_results(finished, screen, before=set(experiment.warnings()))
+        print_results(finished, screen, before=set(experiment.warnings()), by=options.by)
         for path in finished.captures.values():
             screen.print(f"capture: {path}", soft_wrap=True)
     try:

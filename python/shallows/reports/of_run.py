@@ -20,6 +20,7 @@ from shallows.runs import tables
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
+from shallows.runs.settings import settings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +67,7 @@ def page(run: Run) -> str:
             Section("Question", [Block("text", found)] if (found := setup.question(text)) else []),
             Section("Warnings", [Block("warning", each) for each in warnings(summary)]),
             set_up(run),
-            Section("Results", [*map(table, _results(summary)), *_observations(summary)]),
+            Section("Results", [*map(table, _results(run)), *_observations(summary)]),
             Section("Charts", [chart(made) for made in _charts(run)]),
             again([run], [setup.command(run)], text),
         ],
@@ -80,7 +81,7 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
     blocks.append(table(tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
-    return Section("Set-up", [*blocks, Block("facts", setup.settings(run.scenario), title)])
+    return Section("Set-up", [*blocks, Block("facts", settings(run.scenario), title)])
 
 
 def again(runs: list[Run], commands: list[str], text: str) -> Section:
@@ -121,10 +122,14 @@ def few_samples(summary: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def _results(summary: dict[str, Any]) -> list[tables.Table]:
+def _results(run: Run) -> list[tables.Table]:
+    summary = run.summary
+    use = [tables.breakdown(run, "port")]
+    if "up" in summary["ports"]:
+        use.append(tables.breakdown(run, "uplinks"))
     asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary)]
-    measured = [tables.completion(summary), tables.network(summary), tables.ports(summary), *asked]
-    return [made for made in measured if made]
+    measured = [tables.completion(summary), *tables.breakdowns(run), tables.network(summary)]
+    return [made for made in [*measured, tables.ports(summary), *use, *asked] if made]
 
 
 def _charts(run: Run) -> list[Chart]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import parse_json, quoted, read_text
 from shallows.errors import ShallowsError
+from shallows.quantity import digits, percent
+from shallows.runs import shown
 from shallows.runs.manifest import check
 
 if TYPE_CHECKING:
@@ -76,6 +78,26 @@ class Run:
     def __repr__(self) -> str:
         said = ", measured nothing" if self.measured_nothing else ""
         return f"Run({str(self.path)!r}{said})"
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        times, slowdowns = summary["fct_us"]["all"], summary["slowdown"]["all"]
+        rows = [
+            ("folder", str(self.path)),
+            *((axis_name(axis), str(place)) for axis, place in self.labels.items()),
+            ("seed", str(summary["seed"])),
+            ("simulated", f"{digits(summary['simulated_s'] * 1e3)} ms"),
+            ("flows completed", f"{summary['flows']['completed']:,} of {summary['flows']['started']:,}"),
+            ("completion time", f"mean {digits(times['mean'])} µs, p99 {digits(times['p99'])} µs"),
+            ("slowdown", f"mean {digits(slowdowns['mean'])}, p99 {digits(slowdowns['p99'])}"),
+            ("goodput", f"{digits(summary['goodput_gbps'])} Gb/s"),
+            ("loss in switches", percent(summary["loss_rate_in_switches"])),
+            ("loss in cards", percent(summary["loss_rate_in_cards"])),
+            ("timeouts", f"{summary['timeouts']:,}"),
+            *(("problem", problem["text"]) for problem in self.problems),
+            *(("warning", text) for text in summary["warnings"]),
+        ]
+        return shown.facts(f"Run of {summary['name']}", rows)
 
     def verify(self) -> None:
         """Read every file, and raise if one is not what was written.
@@ -202,6 +224,39 @@ class Run:
         from shallows.runs.recorded import of_port
 
         return of_port(self, name, quantity, queue)
+
+    def by(self, what: str) -> "pl.DataFrame":
+        """The results by what had them. docs/results.md explains the columns.
+
+        Parameters
+        ----------
+        what
+            `workload` or `class` for flows; `port` for kinds of ports, `queue` for their queues; `uplinks`
+            for how evenly each leaf has used its own.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each. Times are in µs, goodput is in Gb/s; utilisation is the share of what the links
+            could have carried during the run.
+
+        Raises
+        ------
+        ShallowsError
+            If results are not told by that.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> run = sh.run(sh.example("incast"), out=folder / "by")
+        >>> run.by("workload").select("workload", "kind", "flows", "completed").rows()
+        [(0, 'incast', 800, 800), (1, 'long-lived', 2, 0)]
+        >>> run.by("port").select("kind", "ports").rows()
+        [('nic', 43), ('to-host', 43)]
+        """
+        from shallows.runs.breakdown import by
+
+        return by(self, what)
 
     @property
     def captures(self) -> dict[str, Path]:

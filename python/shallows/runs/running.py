@@ -2,10 +2,13 @@
 
 import json
 import platform
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from datetime import date
+from datetime import time as time_of_day
+from pathlib import Path, PurePath
 from typing import Any
 
 from shallows import _core
@@ -40,6 +43,11 @@ class Source:
         cls, path: str | Path, overrides: tuple[tuple[str, str], ...] = (), seed: int | None = None
     ) -> "Source":
         """Read a scenario file."""
+        if not isinstance(path, str | Path):
+            raise ShallowsError(
+                f"a scenario is read from a file, and {_called(path)} is no path",
+                "name its file; `Scenario.from_dict` takes a dictionary, and a `Scenario` has its own `run`",
+            )
         remedy = "name a scenario file, TOML in UTF-8, or try `shallows demo` first"
         return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
@@ -50,10 +58,15 @@ class Source:
 
 
 def toml_value(value: object) -> str:
-    """A Python value as the text of a TOML value.
+    """A Python value as the text of a TOML value; numbers of NumPy, arrays and paths too.
 
     >>> toml_value({"kind": "dctcp", "g": 0.0625, "on": [True, 3]})
     '{kind = "dctcp", g = 0.0625, on = [true, 3]}'
+
+    Raises
+    ------
+    ShallowsError
+        If no scenario has such a value.
     """
     match value:
         case bool():
@@ -63,15 +76,49 @@ def toml_value(value: object) -> str:
                 f"a whole number of more than {MOST_DIGITS} digits means nothing", "name a smaller one"
             )
         case int() | float():
-            return repr(value)
-        case str():
-            return json.dumps(value)
+            return (int if isinstance(value, int) else float).__repr__(value)  # NumPy's names their type
+        case str() | PurePath():
+            return _quote(str(value))
         case list() | tuple():
             return f"[{', '.join(toml_value(item) for item in value)}]"
         case Mapping():
             return "{" + ", ".join(f"{_key(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
-        case _:
-            return str(value)  # dates: no scenario has them, and the engine says so
+        case date() | time_of_day():
+            return str(value)  # no scenario has them, and the engine says so
+    if callable(plain := getattr(value, "tolist", None)):
+        return toml_value(plain())
+    raise ShallowsError(
+        f"{_called(value)} is no value of a scenario",
+        "these are text, numbers, true or false, lists and dictionaries; leave out a key to get its default",
+    )
+
+
+def toml_document(document: Mapping[str, object]) -> str:
+    """A whole scenario as the text of its file: a line for each value, a header for each table.
+
+    >>> print(toml_document({"workload": [{"kind": "poisson"}], "seed": 1, "tcp": {"congestion": "reno"}}))
+    seed = 1
+    <BLANKLINE>
+    [[workload]]
+    kind = "poisson"
+    <BLANKLINE>
+    [tcp]
+    congestion = "reno"
+    """
+    lines, tables = [], []
+    for key, value in document.items():
+        name = _key(key)
+        if isinstance(value, Mapping):
+            tables.append([f"[{name}]", *_lines(value)])
+        elif isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+            tables += [[f"[[{name}]]", *_lines(item)] for item in value]
+        else:
+            lines.append(f"{name} = {toml_value(value)}")
+    return "\n\n".join("\n".join(part) for part in (lines, *tables) if part)
+
+
+def _lines(table: Mapping[str, object]) -> list[str]:
+    return [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
 
 
 def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
@@ -80,11 +127,43 @@ def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, s
     >>> override_texts({"workload.0.load": 0.6})
     (('workload.0.load', '0.6'),)
     """
-    return tuple((key, toml_value(value)) for key, value in (overrides or {}).items())
+    if overrides is None:
+        return ()
+    if not isinstance(overrides, Mapping):
+        raise ShallowsError(
+            f"overrides are {_called(overrides)}, and not values by dotted key",
+            'write them as {"workload.0.load": 0.6}',
+        )
+    return tuple((_text_key(key), toml_value(value)) for key, value in overrides.items())
 
 
-def _key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() else json.dumps(key)
+def _text_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ShallowsError(f"{_called(key)} is no key", "keys are text, such as 'workload.0.load'")
+    return key
+
+
+def _key(key: object) -> str:
+    text = _text_key(key)
+    plain = text.replace("_", "").replace("-", "")
+    return text if plain.isascii() and plain.isalnum() else _quote(text)
+
+
+def _quote(text: str) -> str:
+    """A string of TOML: as one of JSON, but that neither DEL nor half of a pair may be in it."""
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise ShallowsError(f"{text!a} is no text: half of a character is in it", "name it without that")
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _called(value: object) -> str:
+    """A value of the wrong type, in a message.
+
+    >>> _called(None), _called(b"x"), _called({1})
+    ('None', "b'x' (bytes)", '{1} (set)')
+    """
+    text = repr(value)
+    return text if value is None else f"{text[:60]}{'…' * (len(text) > 60)} ({type(value).__name__})"
 
 
 def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
@@ -235,9 +314,11 @@ def run(
     return run_source(Source.read(scenario, override_texts(overrides), seed), out)
 
 
-def run_source(source: Source, out: str | Path | None) -> Run:
-    """Run it, unless its folder holds this very run."""
-    experiment = source.load()
+def run_source(source: Source, out: str | Path | None, base: Path | None = None) -> Run:
+    """Run it, unless its folder holds this very run; `base` is that of `Source.load`."""
+    if not isinstance(out, str | Path | None):
+        raise ShallowsError(f"out is {_called(out)}, and no path", "name the folder for the results")
+    experiment = source.load(base)
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
     if is_reusable(folder, experiment):
         return Run(folder)

@@ -1,4 +1,4 @@
-"""Scenarios as Python sees them: load one, change it, run it."""
+"""Scenarios as Python sees them: load one or write one, change it, run it."""
 
 import json
 from collections.abc import Mapping
@@ -7,17 +7,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from shallows.errors import ShallowsError
+from shallows.runs import shown
 from shallows.runs.results import Run
-from shallows.runs.running import Source, override_texts, run_source
+from shallows.runs.running import Source, override_texts, run_source, toml_document
+from shallows.runs.settings import settings
+
+WRITTEN = "scenario.toml"
+"""What messages call the text of a scenario that came from no file; in its run's folder it has this name."""
 
 
 class Scenario:
     """A scenario, checked and ready to run. It never changes: what would change it gives another.
 
+    Two are equal if they would give the same results: by what they say with all defaults, the contents of the
+    files that they name, and the seed. They can be keys of a dictionary, be copied and be pickled.
+
     Parameters
     ----------
     source
-        The text of its file, and what is different from that. `Scenario.load` reads one.
+        The text of its file, and what is different from that. `Scenario.load` reads one, `Scenario.from_dict`
+        writes one.
+    base
+        Folder of the files that it names, such as flow sizes; by default that of its own file.
 
     Examples
     --------
@@ -30,15 +42,35 @@ class Scenario:
     [130.0]
     >>> deeper.run(seed=2, out=folder / "deeper").summary["seed"]
     2
+    >>> incast.copy() == incast, deeper == incast
+    (True, False)
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, base: Path | None = None) -> None:
         self._source = source
-        self._experiment = source.load()
+        # Where it was when it was read: a notebook may go elsewhere before it runs.
+        self._base = (base or Path(source.file).parent).resolve()
+        self._experiment = source.load(self._base)
 
     def __repr__(self) -> str:
         changed = "".join(f", {key}={value}" for key, value in self._source.overrides)
-        return f"Scenario({self._source.file!r}{changed})"
+        seed = "" if self._source.seed is None else f", seed={self._source.seed}"
+        return f"Scenario({self._source.file!r}{changed}{seed})"
+
+    def _repr_html_(self) -> str:
+        facts = [("seed", str(self.seed)), *settings(self.resolved)]
+        facts = [(name, words) for name, words in facts if name not in {"measure", "stop"}]
+        facts += [("changed", f"{key} = {value}") for key, value in self._source.overrides]
+        return shown.facts(f"Scenario {self.name}", [*facts, *(("warning", text) for text in self.warnings)])
+
+    def __eq__(self, other: object) -> bool:
+        return self.hash == other.hash if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._source, self._base, self.hash)
 
     @classmethod
     def load(
@@ -69,6 +101,53 @@ class Scenario:
         """
         return cls(Source.read(path, override_texts(overrides), seed))
 
+    @classmethod
+    def from_dict(
+        cls, document: Mapping[str, object], seed: int | None = None, base: str | Path | None = None
+    ) -> "Scenario":
+        """Make a scenario of a dictionary that says what its file would say (docs/scenario.md).
+
+        Parameters
+        ----------
+        document
+            Tables are dictionaries, `[[workload]]` is a list of them. Quantities are text with a unit, as in
+            files: `"10Gbps"`, `"10us"`, `"65KB"`.
+        seed
+            Root of all random streams; that of the dictionary, or 1, if not given.
+        base
+            Folder of the files that it names; by default the one in which Python runs.
+
+        Raises
+        ------
+        ScenarioError
+            If the scenario cannot run. Lines and columns are those of `text`.
+        ShallowsError
+            If a value is none that a scenario can have.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> scenario = sh.Scenario.from_dict(
+        ...     {
+        ...         "name": "pair",
+        ...         "topology": {"kind": "star", "hosts": 2, "rate": "10Gbps", "link_delay": "10us"},
+        ...         "switch": {"buffer": {"kind": "dynamic-threshold", "alpha": 1.0, "pool": "1MB"}},
+        ...         "workload": [
+        ...             {"kind": "incast", "senders": "1", "receivers": "0", "size": "100KB", "repeats": 3,
+        ...              "period": "1ms"}
+        ...         ],
+        ...     }
+        ... )
+        >>> scenario.run(out=folder / "pair").flows["size_bytes"].to_list()
+        [100000, 100000, 100000]
+        """
+        if not isinstance(document, Mapping):
+            raise ShallowsError(
+                f"a scenario is made of a dictionary, not of {type(document).__name__}",
+                "`Scenario.load` reads a file",
+            )
+        return cls(Source(WRITTEN, toml_document(document) + "\n", (), seed), Path(base or "."))
+
     def override(self, overrides: Mapping[str, object]) -> "Scenario":
         """The same scenario with other values, by dotted key; of the same key the last counts.
 
@@ -77,9 +156,35 @@ class Scenario:
         ScenarioError
             If that cannot run.
         """
-        return Scenario(
-            replace(self._source, overrides=(*self._source.overrides, *override_texts(overrides)))
-        )
+        return self.copy(overrides)
+
+    def copy(self, overrides: Mapping[str, object] | None = None, seed: int | None = None) -> "Scenario":
+        """The same scenario, with other values by dotted key, or under another seed.
+
+        Raises
+        ------
+        ScenarioError
+            If that cannot run.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> incast = sh.Scenario.load(sh.example("incast"))
+        >>> [incast.copy({"tcp.congestion": "reno"}, seed=seed).seed for seed in (1, 2)]
+        [1, 2]
+        """
+        changed = replace(self._source, overrides=(*self._source.overrides, *override_texts(overrides)))
+        return Scenario(changed if seed is None else replace(changed, seed=seed), self._base)
+
+    @property
+    def text(self) -> str:
+        """The scenario file, without what is different from it."""
+        return self._source.text
+
+    @cached_property
+    def hash(self) -> str:
+        """Hash of all that its results depend on, as in their `env.json`: of the engine's sources, too."""
+        return self._experiment.hash
 
     @property
     def name(self) -> str:
@@ -130,4 +235,15 @@ class Scenario:
             If the results cannot be written, or the folder holds something else.
         """
         source = self._source if seed is None else replace(self._source, seed=seed)
-        return run_source(source, out)
+        return run_source(source, out, self._base)
+
+
+def _again(source: Source, base: Path, known: str) -> Scenario:
+    """A scenario that was pickled."""
+    scenario = Scenario(source, base)
+    if scenario.hash != known:
+        raise ShallowsError(
+            f"{source.file} is not what was pickled: files that it names, or the engine, have changed",
+            "load it again",
+        )
+    return scenario

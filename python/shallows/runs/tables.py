@@ -223,6 +223,85 @@ def ports(summary: dict[str, Any]) -> Table | None:
     return Table("Losses and marks by place", columns, rows)
 
 
+def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
+    """Results by what is asked for; if nothing is, by workload or class where there are several."""
+    if asked:
+        return [breakdown(run, what) for what in asked]
+    return [made for what in ("workload", "class") if len((made := breakdown(run, what)).rows) > 1]
+
+
+def breakdown(run: Run, what: str) -> Table:
+    """What `Run.by` tells, for people."""
+    found = run.by(what)
+    shown = {name: heading for name, heading in HEADINGS.items() if name in found.columns}
+    rows = [[_cell(name, row[name]) for name in shown] for row in found.iter_rows(named=True)]
+    note = ""
+    if what == "uplinks":
+        note = "Largest over mean, and standard deviation over mean, of the bytes of a leaf's uplinks."
+        if len(rows) > MOST_LEAVES:
+            order = found["variation"].fill_null(-1.0).arg_sort(descending=True)
+            rows, note = (
+                [rows[place] for place in order[:MOST_LEAVES]],
+                (f"{note} Those {MOST_LEAVES} of {len(rows)} leaves that were most uneven."),
+            )
+    return Table(f"By {WAYS[what]}", list(shown.values()), rows, len([n for n in shown if n in NAMES]), note)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if name in NAMES:
+        return PORTS.get(value, str(value))
+    if name.startswith("utilisation"):
+        return percent(value)
+    if name.endswith("_bytes"):
+        return size(value)
+    return f"{value:,}" if isinstance(value, int) else digits(value)
+
+
+MOST_LEAVES = 8
+"""Of which a table of uplinks tells."""
+
+WAYS = {
+    "workload": "workload",
+    "class": "class of service",
+    "port": "kind of port",
+    "queue": "queue",
+    "uplinks": "leaf: how evenly it used its uplinks",
+}
+"""By what results are told, in the titles of tables."""
+
+NAMES = {"workload", "kind", "class", "queue", "leaf"}
+"""Columns of these tables that say which."""
+
+HEADINGS = {
+    "workload": "workload",
+    "class": "class",
+    "kind": "kind",
+    "queue": "queue",
+    "leaf": "leaf",
+    "flows": "flows",
+    "completed": "completed",
+    "fct_mean_us": "mean µs",
+    "fct_p50_us": "p50 µs",
+    "fct_p99_us": "p99 µs",
+    "goodput_gbps": "Gb/s",
+    "timeouts": "timeouts",
+    "retransmits": "repeated",
+    "ports": "ports",
+    "uplinks": "uplinks",
+    "sent": "packets sent",
+    "sent_bytes": "sent",
+    "max_backlog_bytes": "longest",
+    "marked": "marked",
+    "dropped": "dropped",
+    "utilisation": "busy",
+    "utilisation_max": "busiest",
+    "max_over_mean": "largest",
+    "variation": "deviation",
+}
+"""What their columns are called there; others are left to `Run.by`."""
+
 PORTS = {
     "nic": "hosts' cards",
     "to-host": "switch to host",

@@ -162,14 +162,20 @@ def _flows(run: Run, workloads: str, *, counted: bool = False) -> "pl.DataFrame"
     """Of these workloads; only those that arrived after the warm-up, if asked for."""
     import polars as pl
 
+    mine = run.flows.filter(
+        pl.col("workload").is_in(_places(workloads)) & ((pl.col("counted") == 1) | (not counted))
+    )
+    if mine.is_empty():
+        raise ShallowsError(f"{run.path} has no flow of workload {workloads}", "the first one is 0")
+    return mine
+
+
+def _places(workloads: str) -> list[int]:
     chosen: list[int] = []
     for part in workloads.split(","):
         low, _, high = part.strip().partition("..")
         chosen += range(int(low), int(high) if high else int(low) + 1)
-    mine = run.flows.filter(pl.col("workload").is_in(chosen) & ((pl.col("counted") == 1) | (not counted)))
-    if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no flow of workload {workloads}", "the first one is 0")
-    return mine
+    return chosen
 
 
 def _goodputs(run: Run, workloads: str) -> "Numbers":
@@ -257,6 +263,23 @@ def ideal_fct_us_of_bin(run: Run, what: str) -> float:
     share = percentiles.parse(percentile)
     flows, _, kept = _complete(run, bin_name)
     return percentiles.nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
+
+
+def times(column: str, run: Run, what: str, where: str) -> float:
+    """Over complete flows of a bin, of workloads or a class: `small.p99` (any percentile), `mean`, `max`."""
+    bin_name, _, statistic = what.partition(".")
+    flows, _, kept = _complete(run, bin_name)
+    number = where.removeprefix("class")
+    chosen = _places(where) if number == where else [int(number)]
+    theirs = flows["workload" if number == where else "class"].is_in(chosen).to_numpy()
+    values = flows[column].cast(float).to_numpy()[kept & theirs]
+    if not values.size:
+        raise ShallowsError(f"{run.path} has no complete flow of {where} in {bin_name!r}", "the first is 0")
+    if percentiles.is_percentile(statistic):
+        return percentiles.nearest_rank([values], percentiles.parse(statistic))
+    if statistic not in {"mean", "max"}:
+        raise UnknownMetric
+    return float(values.mean() if statistic == "mean" else values.max())
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":

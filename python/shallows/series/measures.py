@@ -36,6 +36,8 @@ PLACED: dict[str, Callable[[Run, str, str], float]] = {
     "longest_ack_gap_us": partial(flow_measures.gaps, "longest_ack_gap_us"),
     "longest_arrival_gap_us": partial(flow_measures.gaps, "longest_arrival_gap_us"),
     "cwnd_bytes": flow_measures.window,
+    "fct_us": partial(flow_measures.times, "fct_us"),
+    "slowdown": partial(flow_measures.times, "slowdown"),
 }
 """Of a run: a number by `WHAT` and `WHERE`."""
 

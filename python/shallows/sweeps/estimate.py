@@ -224,8 +224,9 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
     largest, point = max(todo, key=lambda each: each[0])
     fits = int(free / largest)
     remedy = f"--jobs {fits} fits" if fits else "use a machine with more memory, or fewer flows and samples"
+    labels = describe(point.source.labels)
+    who = f"{needs.jobs} points at a time need" if labels else "the run needs"
+    which = f"; the largest, {labels}, takes {size(largest * 1e6)}" if labels else ""
     raise ShallowsError(
-        f"{needs.jobs} points at a time need {size(needs.memory_mb * 1e6)} of memory, and {size(free * 1e6)} "
-        f"are free; the largest, {describe(point.source.labels)}, takes {size(largest * 1e6)}",
-        remedy,
+        f"{who} {size(needs.memory_mb * 1e6)} of memory, and {size(free * 1e6)} are free{which}", remedy
     )

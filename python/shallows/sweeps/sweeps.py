@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import NoSpaceError, ShallowsError
+from shallows.runs import shown, tables
 from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
 from shallows.runs.running import Source, override_texts
@@ -125,6 +126,11 @@ class Sweep:
         empty = sum(run.measured_nothing for run in self.runs)
         said = f", {empty} measured nothing" if empty else ""
         return f"Sweep({str(self.path)!r}, {len(self.runs)} runs, {len(self.failed)} failed{said})"
+
+    def _repr_html_(self) -> str:
+        results = tables.points(self.runs)
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return shown.grid(f"{self.path}: {len(self.runs)} runs{failed}", results.columns, results.rows)
 
     @cached_property
     def table(self) -> "pl.DataFrame":

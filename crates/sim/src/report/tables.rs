@@ -132,6 +132,7 @@ impl Report {
         let mut columns = vec![
             ("port", Column::Text(rows.iter().map(|(link, ..)| link.name.clone()).collect())),
             ("kind", Column::Text(rows.iter().map(|(link, ..)| link.kind.name().to_owned()).collect())),
+            ("rate_bps", Column::Integers(rows.iter().map(|(link, ..)| link.rate.0 as i64).collect())),
             ("queue", Column::OptionalIntegers(rows.iter().map(|(_, queue, _)| *queue).collect())),
             ("received", counts(|port| port.received)),
             ("enqueued", counts(Counters::enqueued)),

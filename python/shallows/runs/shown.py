@@ -1,0 +1,39 @@
+"""What a notebook shows of scenarios, runs and sweeps: small tables of HTML; every name is escaped."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+MOST_ROWS, LONGEST = 20, 200
+"""Rows of a table, and characters of a cell, that a notebook gets; the rest is counted."""
+
+
+def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """A table of two columns: names, and what is to be said of each.
+
+    >>> facts("Run <b>", [("seed", "1")])
+    '<table><caption>Run &lt;b&gt;</caption><tbody><tr><th>seed</th><td>1</td></tr></tbody></table>'
+    """
+    return _table(
+        title, "", [f"<tr><th>{_text(name)}</th><td>{_text(words)}</td></tr>" for name, words in rows]
+    )
+
+
+def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with a header; of many rows the first.
+
+    >>> grid("Two", ["a"], [["1"], ["<i>"]])[-68:]
+    '</thead><tbody><tr><td>1</td></tr><tr><td>&lt;i&gt;</td></tr></tbody></table>'
+    """
+    drawn = [f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows[:MOST_ROWS]]
+    if len(rows) > MOST_ROWS:
+        drawn.append(f'<tr><td colspan="{len(columns)}">and {len(rows) - MOST_ROWS:,} more</td></tr>')
+    header = "".join(f"<th>{_text(column)}</th>" for column in columns)
+    return _table(title, f"<thead><tr>{header}</tr></thead>", drawn)
+
+
+def _table(title: str, header: str, rows: Sequence[str]) -> str:
+    return f"<table><caption>{_text(title)}</caption>{header}<tbody>{''.join(rows)}</tbody></table>"
+
+
+def _text(text: str) -> str:
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")

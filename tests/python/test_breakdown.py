@@ -1,0 +1,227 @@
+"""Results by workload, class, port, queue and uplink, against numbers worked out by hand."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+import shallows as sh
+from shallows import reports
+from shallows.runs import breakdown, tables
+from shallows.series.measures import measure
+from shared import Shell
+
+# Four spines at the hosts' rate. One flow from leaf to leaf, two within a leaf, and a ping.
+LEAVES = """
+name = "leaves"
+[stop]
+at = "10ms"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+hosts_per_leaf = 2
+spines = 4
+rate = "10Gbps"
+uplink_rate = "10Gbps"
+[switch]
+buffer = { kind = "complete-sharing", pool = "4MB" }
+[[workload]]
+kind = "ping"
+senders = "0"
+receivers = "1"
+interval = "1ms"
+[[workload]]
+kind = "incast"
+senders = "0..1"
+receivers = "2..3"
+size = "1MB"
+period = "20ms"
+repeats = 1
+[[workload]]
+kind = "incast"
+senders = "2..3"
+receivers = "3..4"
+size = "10KB"
+period = "2ms"
+repeats = 2
+class = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def leaves(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
+    """A run of them."""
+    folder = tmp_path_factory.mktemp("leaves")
+    (folder / "leaves.toml").write_text(LEAVES)
+    return sh.run(folder / "leaves.toml", out=folder / "run")
+
+
+def invented(**columns: list[Any]) -> breakdown.Measured:
+    """A run of 1 ms with these flows."""
+    flows = pl.DataFrame(columns, strict=False)
+    zeros = flows.select(pl.lit(0).alias("timeouts"), pl.lit(0).alias("retransmits"))
+    run = SimpleNamespace(
+        flows=flows.with_columns(*(zeros[name].head(1) for name in zeros.columns if name not in columns)),
+        summary={"simulated_s": 1e-3},
+        scenario={"workload": [{"kind": "udp"}, {"kind": "poisson"}, {"kind": "incast"}]},
+    )
+    return cast("breakdown.Measured", run)
+
+
+def test_percentiles_are_nearest_ranks_of_counted_and_complete_flows() -> None:
+    # Of workload 0 a hundred flows of 1 to 100 us; of workload 1 one before the warm-up, one that is not
+    # complete, and two of 10 and 20 us. Datagrams are no workload of flows.
+    run = invented(
+        workload=[1, 1] + [0] * 100 + [1, 1],
+        counted=[0, 1] + [1] * 102,
+        fct_us=[5.0, None, *map(float, range(100, 0, -1)), 10.0, 20.0],
+        slowdown=[5.0, None, *[2.0] * 100, 1.0, 3.0],
+        delivered_bytes=[1000, 500, *[10] * 100, 250, 250],
+        timeouts=[1, 1] + [0] * 102,
+        retransmits=[2, 3] + [0] * 101 + [1],
+    )
+    first, second = breakdown.by(run, "workload").rows(named=True)
+    assert (first["kind"], first["flows"], first["completed"]) == ("poisson", 100, 100)
+    assert (first["fct_mean_us"], first["fct_p50_us"], first["fct_p99_us"]) == (50.5, 50.0, 99.0)
+    assert (first["slowdown_mean"], first["goodput_gbps"]) == (
+        2.0,
+        pytest.approx(0.008),
+    )  # 8,000 bits in 1 ms
+    assert (second["kind"], second["flows"], second["completed"]) == ("incast", 3, 2)
+    assert (second["fct_mean_us"], second["fct_p50_us"], second["fct_p99_us"]) == (15.0, 10.0, 20.0)
+    assert (second["slowdown_p99"], second["goodput_gbps"]) == (3.0, pytest.approx(0.016))
+    # As in the summary, timeouts and repeated segments are of all flows, those before the warm-up too.
+    assert (second["timeouts"], second["retransmits"]) == (2, 6)
+
+
+def test_a_workload_without_a_complete_flow_has_no_times() -> None:
+    run = invented(workload=[0], counted=[1], fct_us=[None], slowdown=[None], delivered_bytes=[0])
+    (row,) = breakdown.by(run, "workload").rows(named=True)
+    assert (row["flows"], row["completed"], row["fct_mean_us"], row["fct_p99_us"]) == (1, 0, None, None)
+
+
+def test_workloads_and_classes_add_up_to_the_summary(leaves: sh.Run) -> None:
+    workloads, classes = leaves.by("workload"), leaves.by("class")
+    assert workloads["kind"].to_list() == ["incast", "incast"]
+    assert workloads["flows"].to_list() == classes["flows"].to_list() == [1, 2]
+    assert classes["class"].to_list() == [0, 1]
+    # All arrives within the 10 ms: 1 MB and 20 KB, so 0.8 and 0.016 Gbit/s.
+    assert workloads["goodput_gbps"].to_list() == pytest.approx([0.8, 0.016])
+    assert workloads["goodput_gbps"].sum() == pytest.approx(leaves.summary["goodput_gbps"])
+    for column in ("timeouts", "retransmits"):
+        assert workloads[column].sum() == leaves.summary[column]
+    (one,) = leaves.flows.filter(workload=0)["fct_us"]
+    assert workloads["fct_mean_us"][0] == workloads["fct_p50_us"][0] == workloads["fct_p99_us"][0] == one
+
+
+def test_use_of_links_is_what_was_sent_over_what_could_have_been(leaves: sh.Run) -> None:
+    kinds = {row["kind"]: row for row in leaves.by("port").rows(named=True)}
+    # 1,020,000 bytes are 691 + 2 * 7 segments of at most 1,448 bytes, with 52 of headers; acknowledgements
+    # and pings go through the cards too.
+    data = 1_020_000 + 52 * (691 + 2 * 7)
+    nic = kinds["nic"]
+    assert data < nic["sent_bytes"] < 1.05 * data
+    # Four links at 10 Gbit/s could carry 12.5 MB each in 10 ms.
+    assert nic["utilisation"] == pytest.approx(nic["sent_bytes"] / (4 * 12_500_000))
+    # The busiest is that of the large flow's sender: its data, and nothing but echoes of pings beside it.
+    large = 1_000_000 + 52 * 691
+    assert nic["utilisation_max"] == pytest.approx(large / 12_500_000, rel=0.001)
+    for kind, row in kinds.items():
+        counted = leaves.summary["ports"][kind]
+        assert (row["ports"], row["sent_bytes"], row["marked"]) == (
+            counted["ports"],
+            counted["sent_bytes"],
+            counted["marked"],
+        )
+    # Each kind of port has one queue.
+    assert leaves.by("queue").drop("queue").equals(leaves.by("port"))
+
+
+def test_one_flow_uses_one_of_four_uplinks(leaves: sh.Run) -> None:
+    found = leaves.by("uplinks")
+    assert found["leaf"].to_list() == ["leaf0", "leaf1"]
+    assert found["uplinks"].to_list() == [4, 4]
+    # Its segments on one uplink of its leaf, their acknowledgements on one of the other's. Of x, 0, 0, 0 the
+    # mean is x/4, and the variance (3x/4)^2/4 + 3(x/4)^2/4 = 3x^2/16.
+    assert found["max_over_mean"].to_list() == pytest.approx([4.0, 4.0])
+    assert found["variation"].to_list() == pytest.approx([3**0.5, 3**0.5])
+    assert found["sent_bytes"][0] == 1_000_000 + 52 * 691
+
+
+def test_an_unused_leaf_and_a_network_without_leaves_have_no_evenness(leaves: sh.Run, scenario: Path) -> None:
+    idle = SimpleNamespace(counters=leaves.counters.with_columns(sent_bytes=pl.lit(0)))
+    found = breakdown.by(cast("breakdown.Measured", idle), "uplinks")
+    assert found["max_over_mean"].to_list() == found["variation"].to_list() == [None, None]
+    star = sh.run(scenario, {"workload.0.flows": 3}, out=scenario.with_name("star"))
+    assert star.by("uplinks").is_empty()
+
+
+def test_results_of_earlier_versions_have_no_use_of_links(leaves: sh.Run) -> None:
+    older = SimpleNamespace(counters=leaves.counters.drop("rate_bps"), summary=leaves.summary)
+    found = breakdown.by(cast("breakdown.Measured", older), "port")
+    assert found["utilisation"].null_count() == found["utilisation_max"].null_count() == found.height == 4
+    assert found["sent_bytes"].equals(leaves.by("port")["sent_bytes"])
+
+
+def test_other_ways_are_refused_with_those_that_there_are(leaves: sh.Run) -> None:
+    with pytest.raises(sh.ShallowsError, match="not told by 'host'") as refused:
+        leaves.by("host")
+    assert refused.value.remedy == "ask for one of: workload, class, port, queue, uplinks"
+
+
+def test_metrics_can_be_of_workloads_and_classes(leaves: sh.Run) -> None:
+    small, large = (leaves.flows.filter(workload=number)["fct_us"].to_list() for number in (1, 0))
+    assert measure(leaves, "fct_us.all.p50@0") == measure(leaves, "fct_us.medium.max@class0") == large[0]
+    assert measure(leaves, "fct_us.small.mean@1") == pytest.approx(sum(small) / 2)
+    assert measure(leaves, "fct_us.all.p50@0..2") == max(small)  # the second of three
+    assert measure(leaves, "slowdown.all.max@1") == max(leaves.flows.filter(workload=1)["slowdown"])
+    with pytest.raises(sh.ShallowsError, match="no complete flow of 0 in 'small'"):
+        measure(leaves, "fct_us.small.p99@0")
+    with pytest.raises(sh.ShallowsError, match=r"no metric 'fct_us\.all\.median@0'"):
+        measure(leaves, "fct_us.all.median@0")
+
+
+def test_tables_are_shown_where_asked_for_or_where_there_are_several(
+    leaves: sh.Run, scenario: Path, shell: Shell
+) -> None:
+    titles = [table.title for table in tables.breakdowns(leaves)]
+    assert titles == ["By workload", "By class of service"]
+    page = reports.write_run(leaves).read_text(encoding="utf-8")
+    for title in [*titles, "By kind of port", "By leaf: how evenly it used its uplinks"]:
+        assert f"<h3>{title}</h3>" in page
+    said = shell("run", scenario, "--out", "one", "--by", "port", "--by", "queue").stdout
+    assert "By kind of port" in said
+    assert "By queue" in said
+    assert "By workload" not in shell("report", "one").stdout
+    row = next(
+        line for line in shell("report", "one", "--by", "workload").stdout.splitlines() if "poisson" in line
+    )
+    assert row.split()[:4] == ["0", "poisson", "60", "60"]
+    refused = shell("report", "one", "--by", "host")
+    assert (refused.returncode, "invalid choice: 'host'" in refused.stderr) == (2, True)
+
+
+def test_a_breakdown_is_of_one_run(shell: Shell, finished: Path) -> None:
+    refused = shell("report", finished, "--by", "port")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "holds 12 runs, and --by is of one" in refused.stderr
+
+
+def test_only_the_most_uneven_of_many_leaves_are_in_a_table() -> None:
+    # Leaf number n sends 100 + n and 100 - n bytes: its deviation is n %.
+    rows = [(f"leaf{n}->spine{s}", "up", 100 + n * (1 - 2 * s)) for n in range(12) for s in (0, 1)]
+    counters = pl.DataFrame(rows, schema=["port", "kind", "sent_bytes"], orient="row")
+
+    class Many:
+        """A run of that."""
+
+        def by(self, what: str) -> pl.DataFrame:
+            """As a run has it."""
+            return breakdown.by(cast("breakdown.Measured", SimpleNamespace(counters=counters)), what)
+
+    table = tables.breakdown(cast("sh.Run", Many()), "uplinks")
+    assert [row[0] for row in table.rows] == [f"leaf{n}" for n in range(11, 3, -1)]
+    assert table.rows[0][1:] == ["2", "200 B", "1.11", "0.11"]
+    assert "Those 8 of 12 leaves" in table.note
