@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{files, read, root, short};
 
-/// What Python's standard library calls by name.
-const CALLED_BY_OTHERS: [&str; 4] = ["do_GET", "log_message", "verify_request", "service_actions"];
+/// What the standard library of Python, and notebooks, call by name.
+const CALLED_BY_OTHERS: [&str; 5] =
+    ["do_GET", "log_message", "verify_request", "service_actions", "_repr_html_"];
 
 /// Declarations of Rust that nothing names but their own tests.
 ///
