@@ -21,7 +21,7 @@ def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a header; of many rows the first.
 
-    >>> grid("Two", ["a"], [["1"], ["<i>"]])[-68:]
+    >>> grid("Two", ["a"], [["1"], ["<i>"]])[-77:]
     '</thead><tbody><tr><td>1</td></tr><tr><td>&lt;i&gt;</td></tr></tbody></table>'
     """
     drawn = [f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows[:MOST_ROWS]]
