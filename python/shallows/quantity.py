@@ -1,7 +1,10 @@
 """Numbers as people read them."""
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 
 def size(count: float) -> str:
@@ -55,6 +58,56 @@ def rate(bits: float) -> str:
     '100 Gbps'
     """
     return f"{scaled(bits, ('', 'K', 'M', 'G', 'T'))}bps"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of something, exactly as it was written: 0.1 + 0.2 is 0.3."""
+
+    number: Fraction
+    of: str = ""
+    """`bytes`, `packets`, `seconds`, `bits per second`; nothing for a plain number."""
+
+
+UNITS = {
+    **{f"{prefix}B": (1000**power, "bytes") for power, prefix in enumerate(("", "K", "M", "G", "T"))},
+    **{f"{prefix}iB": (1024**power, "bytes") for power, prefix in enumerate("KMGT", 1)},
+    **{
+        f"{prefix}bps": (1000**power, "bits per second")
+        for power, prefix in enumerate(("", "K", "M", "G", "T"))
+    },
+    **{
+        f"{prefix}s": (Fraction(1, 1000**power), "seconds")
+        for power, prefix in enumerate(("", "m", "u", "n", "p"))
+    },
+    "p": (1, "packets"),
+    "": (1, ""),
+}
+"""Units of scenarios, what they are of their base unit, and what that measures."""
+
+
+def parse_quantity(value: object) -> Quantity:
+    """What a number or a text with a unit stands for.
+
+    >>> parse_quantity("90KB") == parse_quantity("0.09MB"), parse_quantity("2ms") == parse_quantity("2KB")
+    (True, False)
+    >>> parse_quantity(0.4)
+    Quantity(number=Fraction(2, 5), of='')
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or its unit is none of a scenario's.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{value!r} is not a quantity")  # noqa: TRY004
+    text = str(value)
+    found = re.fullmatch(r"([+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) ?([A-Za-z]*)", text.strip())
+    if found is None or found[2] not in UNITS or not math.isfinite(number := float(found[1])):
+        raise ValueError(f"{value!r} is not a quantity")
+    scale, of = UNITS[found[2]]
+    # By way of a double, which bounds the exponent.
+    return Quantity(Fraction(repr(number)) * scale, of)
 
 
 def count(number: float) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -440,6 +441,33 @@ def test_lines_of_every_figure_are_told_apart_in_grey(every: dict[str, Figure]) 
 
 def _dashes(line: Line2D) -> str:
     return str(line._dash_pattern)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "two_lines"),
+    [
+        ("{}", 10),
+        ("kmin {}0KB, kmax {}00KB, pmax 0.{}", 2),
+        ("a long name of a scheme that fills more than one line, {}", 2),
+    ],
+)
+def test_a_legend_of_many_lines_takes_nothing_from_the_panels(name: str, two_lines: int) -> None:
+    def draw(number: int) -> tuple[Figure, list[Axes]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with style.panels(2, 2) as (figure, plots):
+                for index in range(number):
+                    called = name.replace("{}", str(index))
+                    plots[0].plot([1, 2], [index, index + 1], label=called, **style.look(index))
+                style.add_legend(figure, plots[0])
+                figure.draw_without_rendering()
+        return figure, plots
+
+    few, many = draw(two_lines), draw(24)
+    (legend,) = many[0].legends
+    assert not any(legend.get_window_extent().overlaps(plot.bbox) for plot in many[1])
+    assert legend.get_window_extent().width <= many[0].bbox.width
+    assert many[1][0].bbox.height >= 0.95 * few[1][0].bbox.height
 
 
 def test_thirty_lines_have_thirty_looks() -> None:

@@ -26,13 +26,19 @@ def run(options: argparse.Namespace) -> int:
         baseline=options.baseline,
         confidence=options.confidence,
         cool_down=options.cool_down,
+        by=options.by,
+        metrics=options.metrics,
     )
     document = json.dumps(found.document(), ensure_ascii=False, indent=None if options.json else 2)
     screen = console(stderr=options.json)
     if options.json:
         print(document)
     else:
-        for table in comparison_tables.verdicts(found, everything=options.all):
+        tables = comparison_tables.rankings(found, everything=options.all)
+        # Many tables, each beside the baseline, say less than their order.
+        if options.all or not found.is_large:
+            tables += comparison_tables.verdicts(found, everything=options.all)
+        for table in tables:
             print_table(table, screen)
         screen.print()
     print_notes(found.notes, screen)

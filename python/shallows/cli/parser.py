@@ -74,6 +74,10 @@ def _override(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def _natural(text: str) -> int:
     from shallows.bounded import quoted, whole
 
@@ -252,12 +256,28 @@ def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         commands,
         "compare",
         "shallows.cli.compare",
-        "say which scheme is better, as far as the seeds of its runs can tell",
+        "say which scheme or value is better, as far as the seeds of its runs can tell",
     )
     parser.add_argument(
         "folders", nargs="+", metavar="DIR", help="a folder of runs for each scheme, or that of one sweep"
     )
-    parser.add_argument("--baseline", metavar="NAME", help="the scheme to compare with; default: the first")
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="the scheme or value to compare with; default: the first"
+    )
+    parser.add_argument(
+        "--by",
+        action="append",
+        metavar="AXIS",
+        help="compare the values of this axis of a sweep, such as switch.markers.0.k or k, not schemes; "
+        "may be repeated for combinations",
+    )
+    parser.add_argument(
+        "--metrics",
+        type=_names,
+        metavar="NAME,…",
+        help="put all in order by the first, and find those that no other beats in all of them, such as "
+        "fct_us.small.p99,fct_us.large.mean; default: of more than six, what is looked at first",
+    )
     parser.add_argument(
         "--confidence", type=float, default=0.95, metavar="P", help="of the intervals; default: 0.95"
     )

@@ -1,14 +1,15 @@
 """Whether one scheme is better than another, as far as their runs can tell. docs/statistics.md says how."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.comparison import samples
+from shallows.comparison import places, ranking, samples
+from shallows.comparison.ranking import MANY, Ranking
 from shallows.comparison.samples import TOTALS, Sample
 from shallows.comparison.verdicts import Metric, Verdict, judge
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, listed
 from shallows.quantity import finite, percent
 from shallows.runs.results import Run, describe
 from shallows.sweeps.points import runs_in
@@ -79,12 +80,19 @@ class Comparison:
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
     """What a reader of the verdicts should know."""
+    rankings: list[Ranking] = field(default_factory=list)
+    """Of more than six, or where metrics are named: all in their order, at each point of the sweep."""
 
     def main(self) -> list[Row]:
         """The rows that are looked at first: of each size of flows what papers show of it."""
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
         return [row for row in self.rows if row.metric in MAIN or row.metric == tail]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether more are compared than one looks at pair by pair."""
+        return len({row.scheme for row in self.rows}) >= MANY
 
     @property
     def table(self) -> "pl.DataFrame":
@@ -105,6 +113,7 @@ class Comparison:
             "cool_down": self.cool_down,
             "notes": self.notes,
             "rows": [asdict(row) for row in self.rows],
+            "rankings": [asdict(each) for each in self.rankings],
         }
 
 
@@ -114,8 +123,10 @@ def compare(
     baseline: str | None = None,
     confidence: float = 0.95,
     cool_down: float = 0.05,
+    by: str | Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare schemes by their finished runs.
+    """Compare schemes, or other places of a sweep, by their finished runs.
 
     Parameters
     ----------
@@ -125,11 +136,17 @@ def compare(
     names
         What the schemes are called; by default after their folders, or as the sweep names them.
     baseline
-        The scheme beside which the others are set; by default the first.
+        The scheme beside which the others are set; by default the first. With `by`, the values on its axes.
     confidence
         Share of such intervals that shall hold the true change.
     cool_down
         Share of the time in which flows arrive, at its end, whose flows are left out.
+    by
+        An axis of the sweep, by its key or the key's last word, whose values are compared instead of
+        schemes; of several axes, their combinations.
+    metrics
+        By the first, all are put in order; by all of them, those are found that no other beats. Of more than
+        six, this is done by default, with what is looked at first.
 
     Raises
     ------
@@ -140,17 +157,14 @@ def compare(
         raise ShallowsError(f"confidence {confidence} is not in [0.5, 1)", "0.95 is usual")
     if not 0 <= cool_down < 1:
         raise ShallowsError(f"cool-down {cool_down} is not in [0, 1)", "0.05 leaves out the last twentieth")
-    found = _Matched.of(schemes, names)
-    first = baseline if baseline is not None else next(iter(found.runs))
-    if first not in found.runs:
-        raise ShallowsError(f"there is no scheme {first!r}", f"the schemes are: {', '.join(found.runs)}")
-    others = [name for name in found.runs if name != first]
-    if not others:
-        raise ShallowsError(
-            f"there is one scheme only, {first}",
-            "name the folders of two schemes, or that of a sweep with [[sweep.scheme]] tables",
-        )
-    return _Comparer(found, first, others, confidence, cool_down).compare()
+    if by is None:
+        found = _Matched.of(schemes, names)
+    else:
+        found = _Matched.by(schemes, [by] if isinstance(by, str) else by)
+    first = next(iter(found.runs)) if baseline is None else found.find(baseline)
+    if len(found.runs) < 2:
+        raise ShallowsError(f"there is one {found.what} only, {first}", found.remedy())
+    return _Comparer(found, first, confidence, cool_down, metrics).compare()
 
 
 @dataclass(frozen=True)
@@ -159,6 +173,50 @@ class _Matched:
 
     runs: dict[str, dict[str, dict[int, Run]]]
     points: dict[str, Labels]
+    places: dict[str, Labels] = field(default_factory=dict)
+    """Of what is no scheme: where it is on the axes that are compared."""
+
+    @property
+    def what(self) -> str:
+        """What is compared."""
+        return "place" if self.places else "scheme"
+
+    def find(self, baseline: str) -> str:
+        """The scheme or place that is meant."""
+        known = self.places or {name: {} for name in self.runs}
+        if (found := places.find(baseline, known)) is None:
+            raise ShallowsError(
+                f"there is no {self.what} {baseline!r}" + (", or there are several" if self.places else ""),
+                listed(f"the {self.what}s are", list(self.runs)),
+            )
+        return found
+
+    def remedy(self) -> str:
+        """What to do where there is nothing to compare."""
+        if self.places:
+            return "name an axis on which the sweep has several values"
+        axes = {axis: None for run in self._all() for axis in run.labels if axis not in {"seed", "scheme"}}
+        several = [axis for axis in axes if len({str(run.labels.get(axis)) for run in self._all()}) > 1]
+        if several:
+            return listed("compare the values of an axis with --by; there are", several)
+        return "name the folders of two schemes, or that of a sweep with [[sweep.scheme]] tables"
+
+    def _all(self) -> list[Run]:
+        return [run for at in self.runs.values() for seeds in at.values() for run in seeds.values()]
+
+    @classmethod
+    def by(cls, folders: Sequence[str | Path | Sequence[Run]], by: Sequence[str]) -> "_Matched":
+        """The places on some axes of a sweep, of which a folder may hold a part."""
+        sides = [runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in folders]
+        everything = [run for side in sides for run in side]
+        axes = places.axes_of(everything, by)
+        known: dict[str, Labels] = {}
+        pairs = []
+        for run in everything:
+            place = places.place_of(run, axes)
+            known.setdefault(describe(place), place)
+            pairs.append((describe(place), run))
+        return replace(cls._sorted(pairs, {"seed", *axes}), places=known)
 
     @classmethod
     def of(cls, schemes: Sequence[str | Path | Sequence[Run]], names: Sequence[str] | None) -> "_Matched":
@@ -166,7 +224,7 @@ class _Matched:
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)
         if by_label and (len(sides) == 1 or all(len(side) == 1 for side in sides)):
-            return cls._sorted((str(run.labels["scheme"]), run) for run in everything)
+            return cls._sorted(((str(run.labels["scheme"]), run) for run in everything), {"seed", "scheme"})
         called = list(names) if names is not None else _names(schemes, sides)
         if len(called) != len(sides) or len(set(called)) != len(called):
             raise ShallowsError(
@@ -175,13 +233,12 @@ class _Matched:
         # Folders with several schemes each are compared scheme by scheme.
         with_scheme = any(len({run.labels.get("scheme") for run in side}) > 1 for side in sides)
         pairs = ((name, run) for name, side in zip(called, sides, strict=True) for run in side)
-        return cls._sorted(pairs, with_scheme=with_scheme)
+        return cls._sorted(pairs, {"seed"} if with_scheme else {"seed", "scheme"})
 
     @classmethod
-    def _sorted(cls, pairs: Iterable[tuple[str, Run]], *, with_scheme: bool = False) -> "_Matched":
+    def _sorted(cls, pairs: Iterable[tuple[str, Run]], left_out: set[str]) -> "_Matched":
         runs: dict[str, dict[str, dict[int, Run]]] = {}
         points: dict[str, Labels] = {}
-        left_out = {"seed"} if with_scheme else {"seed", "scheme"}
         for name, run in pairs:
             labels = {axis: value for axis, value in run.labels.items() if axis not in left_out}
             point = describe(labels)
@@ -222,33 +279,40 @@ class _Comparer:
     """Works through the points, and gathers what there is to note."""
 
     def __init__(
-        self, found: _Matched, baseline: str, others: list[str], confidence: float, cool_down: float
+        self,
+        found: _Matched,
+        baseline: str,
+        confidence: float,
+        cool_down: float,
+        metrics: Sequence[str] | None,
     ) -> None:
-        self.found, self.baseline, self.others = found, baseline, others
+        self.found, self.baseline = found, baseline
+        self.others = [name for name in found.runs if name != baseline]
         self.confidence, self.cool_down = confidence, cool_down
+        self.metrics = metrics
+        self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
         """What is to be said, and of which places."""
-        self.pairs = self.same_work = 0
+        self.pairs = self.same_work = self.ranked = 0
+        self.rankings: list[Ranking] = []
 
     def compare(self) -> Comparison:
         """All verdicts, point by point."""
         rows = []
         mine = self.found.runs[self.baseline]
-        for other in self.others:
-            if not mine.keys() & (theirs := self.found.runs[other]).keys():
-                raise ShallowsError(
-                    f"{self.baseline} and {other} have no point in common: {_list(mine)}; {_list(theirs)}",
-                    "compare runs of the same axes and values",
-                )
-            for point in sorted(theirs.keys() - mine.keys()):
-                self._note(f"{self.baseline} has no run at {point}: left out")
+        self._check_points(mine)
         for point, runs in mine.items():
+            # Of the others, which are read once, only what is ranked stays in memory.
             read: dict[Path, Sample] = {}
+            self.kept: dict[str, dict[int, Sample]] = {self.baseline: {}}
+            self.known: list[Metric] | None = None
             for other in self.others:
                 if point in self.found.runs[other]:
                     rows += self._compare_point(point, runs, other, read)
                 else:
                     self._note(f"{other} has no run at {point}: left out")
+            if self.known is not None and self.is_ranked:
+                self._rank(self.found.points[point], self.known)
         self._note_work()
         self._note_builds()
         self._note_chance(rows)
@@ -258,7 +322,44 @@ class _Comparer:
             self.cool_down,
             rows,
             [_said(*note) for note in self.notes.items()],
+            self.rankings,
         )
+
+    def _check_points(self, mine: dict[str, dict[int, Run]]) -> None:
+        apart = [other for other in self.others if not mine.keys() & self.found.runs[other].keys()]
+        # Where a sweep leaves points out, so may all be that two places have in common.
+        if apart and (not self.found.places or apart == self.others):
+            theirs = self.found.runs[apart[0]]
+            raise ShallowsError(
+                f"{self.baseline} and {apart[0]} have no point in common: {_list(mine)}; {_list(theirs)}",
+                "compare runs of the same axes and values",
+            )
+        for other in self.others:
+            for point in sorted(self.found.runs[other].keys() - mine.keys()):
+                self._note(f"{self.baseline} has no run at {point}: left out")
+
+    def _rank(self, point: Labels, known: list[Metric]) -> None:
+        fewest = {
+            name: min(
+                sum(
+                    sample.series[name].values.size if name in sample.series else 0
+                    for sample in seeds.values()
+                )
+                for seeds in self.kept.values()
+            )
+            for name in ranking.CANDIDATES
+        }
+        chosen = ranking.choose(self.metrics, known, fewest)
+        race = ranking.Race(self.kept, chosen, self.confidence)
+        self.rankings.append(race.rank(point))
+        self.ranked += race.judged
+
+    def _keep(self, name: str, seed: int, sample: Sample) -> None:
+        """What of a sample is ranked."""
+        if self.is_ranked:
+            wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
+            series = {each: values for each, values in sample.series.items() if each in wanted}
+            self.kept.setdefault(name, {})[seed] = Sample(series, sample.totals, ())
 
     def _note(self, text: str, place: str = "") -> None:
         self.notes.setdefault(text, {})[place] = None
@@ -281,14 +382,19 @@ class _Comparer:
             pair = runs[seed], theirs[seed]
             for key in ("measure.warm_up", "measure.fct", "measure.bins"):
                 _refuse_if_different(pair, key)
-            for run in pair:
-                if run.path not in read:
-                    read[run.path] = samples.read(run, self.cool_down)
-            sides = [read[run.path] for run in pair]
+            if pair[0].path not in read:
+                read[pair[0].path] = samples.read(pair[0], self.cool_down)
+            sides = read[pair[0].path], samples.read(pair[1], self.cool_down)
             self._check_work(pair, sides, _at(other, point))
-            pairs.append((sides[0], sides[1]))
+            pairs.append(sides)
+            for name, side in zip((self.baseline, other), sides, strict=True):
+                self._keep(name, seed, side)
         self._note_incomplete(point, other, pairs)
-        return [self._row(metric, point, other, pairs) for metric in _metrics(pairs)]
+        metrics = _metrics(pairs)
+        self.known = [each for each in metrics if self.known is None or each in self.known]
+        if self.metrics is not None:
+            ranking.choose(self.metrics, self.known, {})
+        return [self._row(metric, point, other, pairs) for metric in metrics]
 
     def _check_work(self, runs: tuple[Run, Run], sides: Sequence[Sample], place: str) -> None:
         self.pairs += 1
@@ -346,7 +452,7 @@ class _Comparer:
             self._note(f"{len(builds)} builds of the engine made these runs: a difference may be theirs")
 
     def _note_chance(self, rows: list[Row]) -> None:
-        judged = sum(row.has_interval for row in rows)
+        judged = sum(row.has_interval for row in rows) + self.ranked
         expected = judged * (1 - self.confidence)
         if expected >= 0.5:
             self._note(

@@ -36,6 +36,9 @@ RANK = 0.99
 INCLUDES_ZERO = "the interval holds 0"
 """Why most changes cannot be told: they may as well be none."""
 
+SAME = "the same in every run"
+"""Why others cannot."""
+
 Verdict = Literal["better", "worse", "cannot tell"]
 Pairs = Sequence[tuple[Sample, Sample]]
 """The baseline's and the other scheme's sample of each seed."""
@@ -140,6 +143,12 @@ def judge(metric: Metric, pairs: Pairs, confidence: float) -> Judgement:
     return _decide(metric, known, _change(metric, theirs, mine, confidence), incomplete)
 
 
+def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
+    """The value of a metric, of all seeds together; nothing where a run has no such flows."""
+    groups = [_values(metric, sample) for sample in samples]
+    return _estimate(metric, groups) if all(group.size for group in groups) else None
+
+
 def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
     import numpy as np
 
@@ -196,7 +205,7 @@ def _is_dependent(metric: Metric, theirs: "Groups", mine: "Groups", each: int) -
 def _decide(metric: Metric, known: Judgement, change: Interval, incomplete: list[int]) -> Judgement:
     known = replace(known, change=change)
     if change.low == change.high == 0:
-        return replace(known, reason="the same in every run")
+        return replace(known, reason=SAME)
     if change.low <= 0 <= change.high:
         return replace(known, reason=INCLUDES_ZERO)
     is_better = (change.low > 0) == metric.is_better_high

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,12 @@ WIDTH = 3.35
 
 LEGEND_CHARACTERS = 56
 """What a line of the legend holds at the style's font size and column width."""
+
+LEGEND_LINE = 0.157
+"""Inches: a line of the legend, and the space below it."""
+
+LEGEND_LINES = 2
+"""For which a figure has room; of more, it grows."""
 
 MOST_PANELS = 10
 """More panels than that do not fit on a page."""
@@ -178,7 +185,11 @@ def add_legend(figure: "Figure", *plots: "Axes") -> None:
     if len(lines) > 1:
         # As many columns as fit: a column is as wide as the longest name and its line.
         columns = max(1, min(len(lines), LEGEND_CHARACTERS // (max(map(len, lines)) + 8)))
-        figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=columns)
+        names = [textwrap.fill(name, LEGEND_CHARACTERS - 8) for name in lines]
+        height = math.ceil(sum(name.count("\n") + 1 for name in names) / columns)
+        # Panels keep their size.
+        figure.set_figheight(figure.get_figheight() + LEGEND_LINE * max(height - LEGEND_LINES, 0))
+        figure.legend(lines.values(), names, loc="outside upper center", ncols=columns)
 
 
 def name_panel(plot: "Axes", text: str) -> None:

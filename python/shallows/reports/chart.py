@@ -64,7 +64,7 @@ class Line:
     at: Mapping[str, str] = field(default_factory=dict)
     """Which choices of the chart show it."""
     published: bool = False
-    """Points alone, without a line: what a paper has published."""
+    """Points alone, without a line: what a paper has published, or places that are in no order."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from shallows.comparison.comparison_tables import changes, verdict_cells
 from shallows.comparison.verdicts import INCLUDES_ZERO, Metric
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
-from shallows.reports import setup
+from shallows.reports import ranked, setup
 from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
 from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
@@ -66,7 +66,7 @@ def page(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[st
                 "Warnings", [*_missing(missing), *(Block("warning", each) for each in count_warnings(runs))]
             ),
             _set_up(runs),
-            Section("Verdicts", _verdicts(runs)),
+            Section("Verdicts", [*_verdicts(runs), *_ranking(runs)]),
             Section("Charts", [*(Block("note", each) for each in notes), *map(chart, drawn)]),
             Section("Results", _results(runs)),
             again(list(runs), commands, scenario),
@@ -114,8 +114,12 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
         found = comparison.compare(list(runs))
     except ShallowsError as error:
         return [Block("note", f"The schemes cannot be compared: {error.message}.")]
+    return [*_tables(found), *ranked.blocks(found), *_notes(found)]
+
+
+def _tables(found: "Comparison") -> list[Block]:
     intro = (
-        f"Each scheme beside {found.baseline}: the change and its {percent(found.confidence)} interval. "
+        f"Each beside {found.baseline}: the change and its {percent(found.confidence)} interval. "
         "▲ better, ▼ worse, ○ cannot tell, which is not equal: the interval says what would have been missed."
     )
     blocks = [Block("note", intro)]
@@ -125,7 +129,28 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
             blocks += [_one_point(found, scheme, rows)]
         else:
             blocks += [_many_points(found, scheme, rows)]
-    return blocks + [Block("note", note[0].upper() + note[1:] + ".") for note in found.notes]
+    return blocks
+
+
+def _notes(found: "Comparison") -> list[Block]:
+    return [Block("note", note[0].upper() + note[1:] + ".") for note in found.notes]
+
+
+def _ranking(runs: Sequence[Run]) -> list[Block]:
+    """Of a sweep over values, all its places together, not one slice of them."""
+    axes = ranked.comparable_axes(runs)
+    if axes in ([], ["scheme"]):
+        return []
+    if len(runs) > MOST_COMPARED:
+        return [Block("note", f"{len(runs)} runs: `shallows compare --by` says which place is better.")]
+    try:
+        found = comparison.compare(list(runs), by=axes)
+    except ShallowsError as error:
+        return [Block("note", f"The places cannot be compared: {error.message}.")]
+    if found.rankings:
+        return [*ranked.blocks(found), *_notes(found)]
+    # Of few places, and no schemes, each beside the first.
+    return [*_tables(found), *_notes(found)] if "scheme" not in axes else []
 
 
 def _one_point(found: "Comparison", scheme: str, rows: "Sequence[Row]") -> Block:

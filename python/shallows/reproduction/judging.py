@@ -14,7 +14,7 @@ from typing import Any
 from shallows.comparison import intervals
 from shallows.comparison.verdicts import FEWEST_SEEDS
 from shallows.errors import ShallowsError
-from shallows.quantity import digits, finite, parse_size, parse_time, signed
+from shallows.quantity import digits, finite, parse_quantity, signed
 from shallows.reproduction.expected import Claim, Experiment, Place, Selection
 from shallows.runs.results import place_on
 
@@ -72,11 +72,7 @@ def order(place: Any) -> float:
     >>> order(0.4), order("325KB"), order("20p"), order("2ms")
     (0.4, 325000.0, 20.0, 0.002)
     """
-    if not isinstance(place, str):
-        return float(place)
-    if place.endswith("p"):
-        return float(place.removesuffix("p"))
-    return parse_time(place) if place.endswith("s") else float(parse_size(place))
+    return float(parse_quantity(place).number)
 
 
 def name(place: Place | None) -> str:

@@ -23,6 +23,7 @@ from shallows.runs.folder import write_whole
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.runs.results import Run, describe
 from shallows.runs.running import Source, default_folder, is_reusable, toml_value
+from shallows.sweeps.conditions import Condition
 
 INDEX = "sweep.json"
 
@@ -100,12 +101,15 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
     """
     _refuse_changed_table(source)
     base = source.load()
-    schemes, axes, named = _read_table(source)
+    table = _read_table(source)
+    schemes, axes, named = table.schemes, table.axes, table.together
     parent = out if out is not None else Path("runs") / base.name
     points = []
     for (scheme, changes), values in itertools.product(schemes, itertools.product(*axes.values())):
         place = dict(zip(axes, values, strict=True))
         labels = ({"scheme": scheme} if scheme is not None else {}) | place
+        if not table.has(labels):
+            continue
         changed = list(changes.items())
         for axis, value in place.items():
             keys = named.get(axis)
@@ -121,6 +125,10 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         is_finished = is_reusable(folder, experiment, verify=verify)
         damage = None if is_finished else unfit(folder, verify=verify)
         points.append(Point(point, experiment.hash, folder, is_finished, damage, stamp(folder)))
+    if not points:
+        raise ShallowsError(
+            f"{source.file}: sweep.where and sweep.exclude leave no point", "check which way they compare"
+        )
     _refuse_duplicates(points)
     return parent, points
 
@@ -135,10 +143,51 @@ def _refuse_changed_table(source: Source) -> None:
             )
 
 
-def _read_table(
-    source: Source,
-) -> tuple[list[tuple[str | None, dict[str, Any]]], dict[str, list[Any]], dict[str, dict[str, list[Any]]]]:
-    """Schemes, axes, and of axes that stand for several keys the values of each."""
+@dataclass(frozen=True)
+class _Table:
+    """A `[sweep]` table."""
+
+    file: str
+    schemes: list[tuple[str | None, dict[str, Any]]]
+    axes: dict[str, list[Any]]
+    together: dict[str, dict[str, list[Any]]]
+    """Of axes that stand for several keys, the values of each."""
+    conditions: list[tuple[str, Condition]]
+    """`where` or `exclude`, and what it says."""
+
+    def has(self, labels: Mapping[str, Any]) -> bool:
+        """Whether a point is one of the sweep's."""
+        for key, condition in self.conditions:
+            try:
+                if condition.holds(labels) is (key == "exclude"):
+                    return False
+            except ValueError as error:
+                raise _refuse_condition(self.file, key, f"at {describe(dict(labels))}: {error}") from None
+        return True
+
+
+def _refuse_condition(file: str, key: str, message: str) -> ShallowsError:
+    return ShallowsError(f"{file}: sweep.{key}: {message}", "docs/scenario.md shows a [sweep] table")
+
+
+def _conditions(file: str, table: Mapping[str, Any], axes: Sequence[str]) -> list[tuple[str, Condition]]:
+    found = []
+    for key in ("where", "exclude"):
+        texts = table.get(key, [])
+        for text in [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else [texts]:
+            if not isinstance(text, str):
+                raise _refuse_condition(
+                    file, key, 'it is a condition, such as "kmin <= kmax", or a list of some'
+                )
+            try:
+                found.append((key, Condition(text, axes)))
+            except ValueError as error:
+                raise _refuse_condition(file, key, str(error)) from None
+    return found
+
+
+def _read_table(source: Source) -> _Table:
+    """The table, checked as far as can be without the engine."""
 
     def refuse(message: str) -> ShallowsError:
         return ShallowsError(f"{source.file}: {message}", "docs/scenario.md shows a [sweep] table")
@@ -152,9 +201,10 @@ def _read_table(
             f"{source.file} has no [sweep] table",
             f"run it once with `shallows run {source.file}`, or add one",
         )
-    if unknown := sorted(table.keys() - {"axes", "together", "scheme"}):
+    if unknown := sorted(table.keys() - {"axes", "together", "scheme", "where", "exclude"}):
         raise refuse(
-            f"unknown key sweep.{unknown[0]}; expected one of sweep.axes, sweep.scheme, sweep.together"
+            f"unknown key sweep.{unknown[0]}; expected one of sweep.axes, sweep.scheme, sweep.together, "
+            "sweep.where, sweep.exclude"
         )
     axes, schemes, together = table.get("axes", {}), table.get("scheme", []), table.get("together", {})
     if not isinstance(axes, dict) or not all(isinstance(values, list) and values for values in axes.values()):
@@ -170,7 +220,9 @@ def _read_table(
     names = [scheme["name"] for scheme in schemes]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise refuse(f'two schemes are called "{twice}"; results could not be told apart')
-    return [(scheme["name"], scheme["set"]) for scheme in schemes] or [(None, {})], axes, together
+    made = [(scheme["name"], scheme["set"]) for scheme in schemes]
+    conditions = _conditions(source.file, table, [*axes, *(["scheme"] if schemes else [])])
+    return _Table(source.file, made or [(None, {})], axes, together, conditions)
 
 
 def _misfit(axes: dict[str, list[Any]], together: object) -> str:

@@ -1,0 +1,85 @@
+"""What is compared in a sweep over values: the places on its axes that `by` names."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shallows.errors import ShallowsError, listed
+from shallows.quantity import parse_quantity
+from shallows.runs.results import Run, axis_name
+
+
+def axes_of(runs: Sequence[Run], by: Sequence[str]) -> list[str]:
+    """The axes that are meant, each called by its key or the key's last word.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none, or more than one; the error lists the axes and their values.
+    """
+    known: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for axis, value in run.labels.items():
+            known.setdefault(axis, {})[str(value)] = None
+    found = []
+    for wanted in by:
+        meant = [axis for axis in known if axis == wanted] or [
+            axis for axis in known if wanted in {axis.rsplit(".", 1)[-1], axis_name(axis)}
+        ]
+        if len(meant) > 1:
+            raise ShallowsError(f"several axes are called {wanted}", listed("name one by its key", meant))
+        if not meant or meant == ["seed"]:
+            reason = "what differs by chance cannot be compared" if meant else "these runs have no such axis"
+            axes = [f"{axis} ({_some(list(values))})" for axis, values in known.items() if axis != "seed"]
+            raise ShallowsError(
+                f"--by {wanted}: {reason}", listed("axes and values", axes) if axes else "name a sweep"
+            )
+        found.append(meant[0])
+    return list(dict.fromkeys(found))
+
+
+def _some(values: Sequence[str]) -> str:
+    return ", ".join(values[:8]) + (", …" if len(values) > 8 else "")
+
+
+def place_of(run: Run, axes: Sequence[str]) -> dict[str, Any]:
+    """Where a run is on these axes."""
+    return {axis: run.labels.get(axis) for axis in axes}
+
+
+def find(wanted: str, places: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The place that is meant: by its name, by its values in the order of the axes, or by some `axis=value`.
+
+    Quantities are compared as such: `90KB` is `0.09MB`. Nothing where none or several are meant.
+
+    >>> places = {"A": {"k": "30KB", "load": 0.4}, "B": {"k": "90KB", "load": 0.4}}
+    >>> find("90KB, 0.4", places), find("k=0.03MB", places), find("load=0.4", places)
+    ('B', 'A', None)
+    """
+    if wanted in places:
+        return wanted
+    parts = [part.strip() for part in wanted.split(",")]
+    matching = [name for name, labels in places.items() if _is_at(labels, parts)]
+    return matching[0] if len(matching) == 1 else None
+
+
+def _is_at(labels: Mapping[str, Any], parts: Sequence[str]) -> bool:
+    if all("=" in part for part in parts):
+        pairs = [part.partition("=")[::2] for part in parts]
+        return all(
+            any(
+                axis.strip() in {key, key.rsplit(".", 1)[-1], axis_name(key)} and _same(labels[key], value)
+                for key in labels
+            )
+            for axis, value in pairs
+        )
+    values = list(labels.values())
+    return len(values) == len(parts) and all(map(_same, values, parts))
+
+
+def _same(value: object, text: str) -> bool:
+    if str(value) == text.strip():
+        return True
+    try:
+        return parse_quantity(value) == parse_quantity(text)
+    except ValueError:
+        return False

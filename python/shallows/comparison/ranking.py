@@ -1,0 +1,243 @@
+"""Many places beside each other: in what order they are, and which of them no other beats.
+
+Both rest on paired intervals, never on means alone, and say where the runs cannot tell.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shallows.comparison.samples import Sample
+from shallows.comparison.verdicts import (
+    FEWEST_BEYOND,
+    INCLUDES_ZERO,
+    RANK,
+    SAME,
+    Judgement,
+    Metric,
+    estimate,
+    judge,
+)
+from shallows.errors import ShallowsError, listed
+from shallows.quantity import finite
+
+MANY = 6
+"""Places above which a table for each pair says less than their order."""
+
+TWO = 2
+"""Metrics by which places are weighed unless others are named: as many as a chart has axes."""
+
+CANDIDATES = ("query_us.all", "fct_us.small", "fct_us.large", "fct_us.all")
+"""What is looked at first of these, where runs have it."""
+
+Front = Literal["not beaten", "cannot tell", "beaten", "no value"]
+Labels = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a place stands among all."""
+
+    place: str
+    values: dict[str, float | None]
+    """By metric."""
+    change: float | None
+    """In the first metric, beside the place that is first."""
+    low: float | None
+    high: float | None
+    """Limits of the change; null where the runs do not bound it or cannot tell."""
+    verdict: str
+    """Beside the place that is first: `first`, `worse`, `cannot tell`."""
+    reason: str
+    front: Front | None
+    """Whether another place beats it in all metrics together; null where there is one metric only."""
+    beaten_by: list[str]
+    open_with: list[str]
+    """Places that it cannot be told from: neither beats the other, nor is each worse in a metric."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All places at one point of the rest of the sweep, best first."""
+
+    point: Labels
+    metrics: list[str]
+    """The first makes the order; all of them together say who is beaten."""
+    standings: list[Standing]
+
+    @property
+    def kept(self) -> list[Standing]:
+        """The places that no other is told to beat."""
+        return [each for each in self.standings if each.front in {"not beaten", "cannot tell"}]
+
+
+def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mapping[str, int]) -> list[Metric]:
+    """The metrics that are asked for; by default what papers look at first, as far as the flows suffice.
+
+    Parameters
+    ----------
+    metrics
+        Their names.
+    known
+        What all runs have.
+    flows
+        Observations of each series, all seeds together, of the place that has fewest.
+
+    Raises
+    ------
+    ShallowsError
+        If one of them is unknown.
+    """
+    names = [metric.name for metric in known]
+    if metrics is not None:
+        for name in metrics:
+            if name not in names:
+                raise ShallowsError(f"there is no metric {name!r} in all these runs", _all(names))
+        if not metrics:
+            raise ShallowsError("no metric is named", _all(names))
+        return [Metric(name) for name in dict.fromkeys(metrics)]
+
+    def with_tail(series: str) -> str:
+        return f"{series}.p99" if (1 - RANK) * flows[series] >= FEWEST_BEYOND else f"{series}.mean"
+
+    there = [series for series in CANDIDATES if flows.get(series) and f"{series}.mean" in names]
+    found = [
+        # Of large flows papers show the mean.
+        f"{series}.mean" if series == "fct_us.large" else with_tail(series)
+        for series in there
+        if series != "fct_us.all"
+    ]
+    if len(found) < TWO and "fct_us.all" in there:
+        found.append(with_tail("fct_us.all"))
+    return [Metric(name) for name in [*found, "goodput_gbps"][:TWO]]
+
+
+def _all(names: Sequence[str]) -> str:
+    return f"metrics: {', '.join(names)}" if len(names) <= 40 else listed("metrics", names)
+
+
+class Race:
+    """The places of one point under the same seeds, and what is known of each pair of them."""
+
+    def __init__(
+        self, samples: Mapping[str, Mapping[int, Sample]], metrics: Sequence[Metric], confidence: float
+    ) -> None:
+        self.samples, self.metrics, self.confidence = samples, metrics, confidence
+        self.judged = 0
+        """How many intervals were made."""
+
+    def rank(self, point: Labels) -> Ranking:
+        """The order by the first metric, and which places are beaten in all of them."""
+        values = {place: self._values(place) for place in self.samples}
+        main = self.metrics[0]
+        sign = -1 if main.is_better_high else 1
+
+        def order(place: str) -> tuple[bool, float]:
+            value = values[place][main.name]
+            return value is None, 0.0 if value is None else sign * value
+
+        places = sorted(self.samples, key=order)
+        front = _Front(self, places, values) if len(self.metrics) > 1 else None
+        standings = [self._standing(place, places[0], values[place], front) for place in places]
+        return Ranking(point, [metric.name for metric in self.metrics], standings)
+
+    def _values(self, place: str) -> dict[str, float | None]:
+        samples = list(self.samples[place].values())
+        return {metric.name: estimate(metric, samples) for metric in self.metrics}
+
+    def judge(self, metric: Metric, baseline: str, other: str) -> Judgement:
+        """One place beside another, in one metric, by the seeds that both have."""
+        mine, theirs = self.samples[baseline], self.samples[other]
+        pairs = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+        if not pairs:
+            return Judgement(reason="no common seed")
+        found = judge(metric, pairs, self.confidence)
+        change = found.change
+        self.judged += change is not None and (finite(change.low), finite(change.high)) != (None, None)
+        return found
+
+    def _standing(
+        self, place: str, first: str, values: dict[str, float | None], front: "_Front | None"
+    ) -> Standing:
+        state, beaten_by, still_open = front.of(place) if front else (None, [], [])
+        if place == first:
+            return Standing(place, values, 0.0, 0.0, 0.0, "first", "", state, beaten_by, still_open)
+        found = self.judge(self.metrics[0], first, place)
+        change = found.change
+        return Standing(
+            place,
+            values,
+            change.estimate if change else None,
+            finite(change.low) if change else None,
+            finite(change.high) if change else None,
+            found.verdict,
+            found.reason,
+            state,
+            beaten_by,
+            still_open,
+        )
+
+
+class _Front:
+    """Who beats whom.
+
+    A place beats another if it is better by interval in one metric and in all others at least as good: the
+    interval of each is not on the wrong side of zero, nor is its estimate. Where there is no interval,
+    nobody is beaten.
+    """
+
+    def __init__(
+        self, race: Race, places: Sequence[str], values: Mapping[str, Mapping[str, float | None]]
+    ) -> None:
+        import numpy as np
+
+        self.places = list(places)
+        self.valued = [all(value is not None for value in values[place].values()) for place in places]
+        self.beats = np.zeros((len(places), len(places)), bool)
+        """Whether the place of this row beats that of this column."""
+        self.apart = np.zeros_like(self.beats)
+        """Whether each is worse than the other in a metric, by interval."""
+        for one in range(len(places)):
+            for other in range(one):
+                self._meet(race, other, one)
+        reached = self.beats.copy()
+        for middle in range(len(places)):
+            reached |= np.outer(reached[:, middle], reached[middle])
+        # In a circle of chance verdicts each would beat the other, and none be left: those do not count.
+        self.counts = self.beats & ~reached.T
+
+    def _meet(self, race: Race, one: int, other: int) -> None:
+        found = [race.judge(metric, self.places[one], self.places[other]) for metric in race.metrics]
+        verdicts = {judgement.verdict for judgement in found}
+        self.apart[one, other] = self.apart[other, one] = verdicts >= {"better", "worse"}
+        for verdict, winner, loser in (("worse", one, other), ("better", other, one)):
+            if verdict in verdicts and all(
+                judgement.verdict == verdict or _is_as_good(metric, judgement, of_other=verdict == "better")
+                for metric, judgement in zip(race.metrics, found, strict=True)
+            ):
+                self.beats[winner, loser] = True
+
+    def of(self, place: str) -> tuple[Front, list[str], list[str]]:
+        """What a place is, who beats it, and from whom it cannot be told."""
+        import numpy as np
+
+        index = self.places.index(place)
+        if not self.valued[index]:
+            return "no value", [], []
+        if beaten_by := [self.places[each] for each in np.flatnonzero(self.counts[:, index])]:
+            return "beaten", beaten_by, []
+        settled = self.apart[index] | self.beats[index] | self.beats[:, index]
+        settled |= ~np.array(self.valued) | (np.arange(len(self.places)) == index)
+        # Who is beaten itself may be left aside: what beats it is told from this place, or is not.
+        settled |= self.counts.any(axis=0)
+        still_open = [self.places[each] for each in np.flatnonzero(~settled)]
+        return "cannot tell" if still_open else "not beaten", [], still_open
+
+
+def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:
+    """Whether an interval that holds zero has its estimate on the right side, or both are the same."""
+    change = judgement.change
+    if change is None or judgement.reason not in {INCLUDES_ZERO, SAME}:
+        return False
+    gain = change.estimate if metric.is_better_high else -change.estimate
+    return gain >= 0 if of_other else gain <= 0

@@ -1,0 +1,100 @@
+"""Many places of a sweep on its page: their order, and those that no other beats, in tables and a chart."""
+
+from collections.abc import Sequence
+
+from shallows.bounded import parse_toml, read_text
+from shallows.comparison import comparison_tables
+from shallows.comparison.comparison import Comparison
+from shallows.comparison.ranking import Ranking, Standing
+from shallows.comparison.verdicts import Metric
+from shallows.figures.style import Unit, time_unit
+from shallows.quantity import percent
+from shallows.reports.chart import Axis, Chart, Line
+from shallows.reports.page import Block, chart, table
+from shallows.runs.results import DAMAGED, Run, axis_name
+
+OF_THE_WORK = {"workload", "stop", "measure"}
+"""Tables of a scenario that say what is asked of a network: runs that differ there are not compared."""
+
+MOST_NAMED = 8
+"""Places that have a colour of their own in the chart."""
+
+BEATEN = 7
+"""The grey of `shallows.mplstyle`."""
+
+
+def comparable_axes(runs: Sequence[Run]) -> list[str]:
+    """The axes of a sweep whose places meet the same flows."""
+    found = parse_toml(read_text(runs[0].path / "scenario.toml", remedy=DAMAGED)).get("sweep", {})
+    together = found.get("together", {}) if isinstance(found, dict) else {}
+    axes = dict.fromkeys(axis for run in runs for axis in run.labels if axis != "seed")
+
+    def changes_the_work(axis: str) -> bool:
+        return any(key.partition(".")[0] in OF_THE_WORK for key in together.get(axis, [axis]))
+
+    varied = [axis for axis in axes if len({str(run.labels.get(axis)) for run in runs}) > 1]
+    return [axis for axis in varied if not changes_the_work(axis)]
+
+
+def blocks(found: Comparison) -> list[Block]:
+    """What there is to show of each ranking."""
+    if not found.rankings:
+        return []
+    count = len(found.rankings[0].standings)
+    intro = (
+        f"All {count} places in their order, each beside the first, and those that "
+        f"no other beats in all of these metrics, by paired {percent(found.confidence)} intervals."
+    )
+    made = [Block("note", intro)]
+    for ranking in found.rankings:
+        ranked = table(comparison_tables.ranked(found, ranking, everything=True))
+        if len(ranking.metrics) > 1:
+            made.append(table(comparison_tables.not_beaten(ranking)))
+        made.append(Block("folded", ranked.content, ranked.title, ranked.note, ranked.names))
+    drawn = _chart(found.rankings)
+    return [*made, chart(drawn)] if drawn else made
+
+
+def _chart(rankings: Sequence[Ranking]) -> Chart | None:
+    """Two metrics against each other: places that are left by name, those that are beaten in grey."""
+    names = rankings[0].metrics[:2]
+    if len(names) < 2 or any(each.metrics[:2] != names for each in rankings):
+        return None
+    valued = [each for ranking in rankings for each in ranking.standings if None not in each.values.values()]
+    if not valued:
+        return None
+    units = [_unit(name, valued) for name in names]
+    lines: list[Line] = []
+    for ranking in rankings:
+        at = {axis_name(axis): str(value) for axis, value in ranking.point.items()}
+        groups: dict[str, list[Standing]] = {}
+        for each in ranking.standings:
+            if each in valued:
+                is_named = each in ranking.kept and len(ranking.kept) <= MOST_NAMED
+                groups.setdefault(each.place if is_named else str(each.front), []).append(each)
+        for number, (name, members) in enumerate(
+            sorted(groups.items(), key=lambda group: group[0] == "beaten")
+        ):
+            points = [
+                tuple(
+                    (each.values[metric] or 0.0) / unit.size
+                    for metric, unit in zip(names, units, strict=True)
+                )
+                for each in members
+            ]
+            look = BEATEN if name == "beaten" else number % BEATEN
+            lines.append(Line(name, look, sorted(points), at=at, published=True))
+    x, y = (
+        Axis(Metric(name).title + (f" ({unit.name})" if unit.name else ""), unit.name, log=True)
+        for name, unit in zip(names, units, strict=True)
+    )
+    title = f"{Metric(names[1]).title} against {Metric(names[0]).title}"
+    return Chart("places", title, "points", x, y, lines, note="Grey: another place beats it.")
+
+
+def _unit(metric: str, standings: Sequence[Standing]) -> Unit:
+    if "_us." in metric:
+        return time_unit(each.values[metric] or 0.0 for each in standings)
+    if Metric(metric).is_loss:
+        return Unit("%", 0.01)
+    return Unit("Gb/s" if metric == "goodput_gbps" else "", 1)

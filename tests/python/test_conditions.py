@@ -1,0 +1,162 @@
+"""`sweep.where` and `sweep.exclude`: which points of a sweep there are."""
+
+from pathlib import Path
+
+import pytest
+
+from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs.running import Source, execute
+from shallows.sweeps.conditions import Condition
+from shallows.sweeps.merging import gather
+from shallows.sweeps.points import Shard, plan
+from shared import SMALL
+
+AXES = ["red.kmin", "red.kmax", "red.pmax", "tcp.rto.min", "link.rate", "scheme", "seed", "delayed"]
+LABELS = {
+    "red.kmin": "90KB",
+    "red.kmax": "0.09MB",
+    "red.pmax": 0.3,
+    "tcp.rto.min": "5ms",
+    "link.rate": "10Gbps",
+    "scheme": "Reno",
+    "seed": 3,
+    "delayed": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kmin <= kmax", True),
+        ("kmin < kmax", False),
+        ("kmin ≤ kmax ≤ 100KB", True),
+        ("kmin <= kmax < 90KB", False),
+        # 88 KiB are 90,112 bytes.
+        ("kmin < 88KiB and kmax > '88000B'", True),
+        ("kmin × 2 == 180KB and kmax ÷ kmin == 1 and kmin + 10KB − 5KB == 95KB", True),
+        ("-kmin < kmax", True),
+        # As written, not as doubles: 0.1 + 0.2 is above 0.3 there.
+        ("0.1 + 0.2 == pmax", True),
+        ("min < 5us or rate >= 10_000Mbps", True),
+        ("not (scheme == 'Reno' and seed > 2)", False),
+        ("scheme != 'reno'", True),
+        ("delayed", True),
+        ("not delayed or pmax > 1e-1", True),
+        # What stands behind `or` is not asked where it cannot matter.
+        ("kmin == kmax or pmax / (pmax - 0.3) > 3", True),
+    ],
+)
+def test_a_condition_is_what_it_says(text: str, expected: bool) -> None:
+    assert Condition(text, AXES).holds(LABELS) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "kmean <= kmax",
+            "there is no axis kmean; names here: delayed, kmax, kmin, min, pmax, rate, scheme, seed",
+        ),
+        ("kmin <=", "it is no expression"),
+        ("__import__('os')", "is not understood"),
+        ("kmin.real < 2", "is not understood"),
+        ("pmax ** 2 < 1", "is not understood"),
+        ("[kmin] == [kmax]", "is not understood"),
+        ("(lambda: True)()", "is not understood"),
+        ("kmin if delayed else kmax", "is not understood"),
+        ("scheme in 'Reno'", "is not understood"),
+        ("kmin is kmax", "is not understood"),
+        ("kmin", "it is no condition"),
+        ("kmin < 3", "bytes and a number cannot be compared"),
+        ("kmin < min", "bytes and seconds cannot be compared"),
+        ("kmin + min < kmax", "bytes and seconds cannot be added"),
+        ("kmin * kmax > 2", "bytes and bytes cannot be multiplied"),
+        ("1 / kmin < 2", "a number cannot be divided by bytes"),
+        ("kmin / (kmax - kmax) < 2", "it divides by zero"),
+        ("scheme < 'Tahoe'", "cannot be compared so"),
+        ("scheme + 1 < 2", "scheme is no quantity"),
+        ("pmax and delayed", "pmax is no condition"),
+        ("pmax < 1e999", "neither a quantity nor a name"),
+        ("-" * 70 + "pmax < 1", "nested too deeply"),
+        ("(" * 240 + "pmax < 1" + ")" * 240, "it is no expression"),
+        ("pmax < 1 or " * 60 + "delayed", "more than 500 characters"),
+        ("pmax < 1\nimport os", "it is no expression"),
+        ("", "it is no expression"),
+    ],
+)
+def test_what_is_no_condition_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        assert Condition(text, AXES).holds(LABELS) is None
+
+
+def test_an_axis_that_ends_as_another_needs_a_name_of_its_own() -> None:
+    with pytest.raises(
+        ValueError, match=r"k may be markers\.0\.k or markers\.1\.k: give one a name of its own"
+    ):
+        Condition("k < 3KB", ["markers.0.k", "markers.1.k"])
+    assert Condition("low < high", ["low", "high"]).holds({"low": 1, "high": 2})
+
+
+CORNERS = """
+[sweep]
+{}
+[sweep.axes]
+"switch.markers.0.kmin" = ["20KB", "60KB"]
+"switch.markers.0.kmax" = ["20KB", "0.06MB"]
+seed = [1, 2]
+"""
+RED = SMALL.replace(
+    '{ kind = "threshold", scope = "queue", k = "65KB" }',
+    '{ kind = "red", scope = "queue", kmin = "5KB", kmax = "200KB", pmax = 0.1 }',
+)
+
+
+def points(conditions: str) -> list[tuple[str, str, int]]:
+    _, found = plan(Source("x.toml", RED + CORNERS.format(conditions)), None)
+    return [tuple(point.source.labels.values()) for point in found]
+
+
+def test_a_sweep_has_only_the_points_that_remain() -> None:
+    with pytest.raises(ScenarioError, match="kmax"):
+        points("")  # one corner cannot run, so that without the condition nothing does
+    corners = [("20KB", "20KB"), ("20KB", "0.06MB"), ("60KB", "0.06MB")]
+    expected = [(*corner, seed) for corner in corners for seed in (1, 2)]
+    assert points('where = "kmin <= kmax"') == expected
+    assert points('exclude = "kmin > kmax"') == expected
+    both = 'where = ["kmin <= kmax", "seed == 1"]\nexclude = "kmin == 60KB"'
+    assert points(both) == [("20KB", "20KB", 1), ("20KB", "0.06MB", 1)]
+    _, found = plan(Source("x.toml", RED + CORNERS.format('where = "kmin <= kmax"')), None)
+    shards = [[point.folder for point in Shard(index, 2).of(found)] for index in (1, 2)]
+    assert sorted(shards[0] + shards[1]) == sorted(point.folder for point in found)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        ('where = "kmin <= kma"', "x.toml: sweep.where: there is no axis kma; names here: kmax, kmin, seed"),
+        ('exclude = "kmin > 3"', "sweep.exclude: at kmin 20KB, kmax 20KB, seed 1: bytes and a number cannot"),
+        ("where = 3", "sweep.where: it is a condition, such as"),
+        ('where = "kmin > 1MB"', "sweep.where and sweep.exclude leave no point"),
+    ],
+)
+def test_a_wrong_condition_names_its_key(conditions: str, message: str) -> None:
+    with pytest.raises(ShallowsError) as refused:
+        points(conditions)
+    assert message in str(refused.value)
+
+
+def test_shards_and_their_merging_see_what_remains(tmp_path: Path) -> None:
+    table = '[sweep]\naxes = { "workload.0.load" = [0.3, 0.6], seed = [1, 2] }\nwhere = "load < 0.5"\n'
+    source = Source("x.toml", SMALL.replace("flows = 60", "flows = 5") + table)
+    for index in (1, 2):
+        _, found = plan(source, tmp_path / str(index))
+        for point in Shard(index, 2).of(found):
+            execute(point.source, point.source.load(), point.folder)
+    _, found = plan(source, tmp_path / "whole")
+    assert [point.source.labels for point in found] == [
+        {"workload.0.load": 0.3, "seed": seed} for seed in (1, 2)
+    ]
+    missing, problems = gather(found, [tmp_path / "1", tmp_path / "2"], tmp_path / "whole")
+    assert (missing, problems) == ([], [])
+    # The same command finds them, and nothing is left to run.
+    assert all(point.is_finished for point in plan(source, tmp_path / "whole")[1])
