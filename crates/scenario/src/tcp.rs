@@ -299,7 +299,7 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
         Congestion::Reno(reno) => reno.ecn,
         Congestion::Cubic(cubic) => cubic.ecn,
         Congestion::Pulser(pulser) => !pulser.as_released,
-        Congestion::EcnStar(_) | Congestion::Dctcp(_) => true,
+        _ => true,
     };
     checker.require(answers || tcp.ece_reaction == spec::EceReaction::AtOnce, "tcp.ece_reaction", || {
         "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
