@@ -118,6 +118,18 @@ fn the_rate_follows_the_closed_form() {
 }
 
 #[test]
+fn a_flow_of_one_byte_bears_a_whole_header() {
+    // 41 bytes on the wire for each byte of data; a share of the header in proportion to the data would be next to nothing.
+    let gap = |counted: &'static str| {
+        let one = "{ kind = 'fixed', size = '1B' }";
+        let sets = [("workload.0.sizes", one), ("workload.0.load", "0.01"), ("workload.0.counted", counted)];
+        mean_gap(BCC_F2, &sets)
+    };
+    let ratio = gap("wire") / gap("payload");
+    assert!((ratio / 41.0 - 1.0).abs() < 1e-3, "{ratio}");
+}
+
+#[test]
 fn a_load_of_the_uplinks_counts_only_flows_between_leaves() {
     // 64 uplinks, one of 40 Gb/s: 6.34 Tb/s; 112 of 127 destinations are on other leaves. The 128 links to the
     // receivers carry 12.8 Tb/s of all flows. Rates of 0.3 · 6.34 · 127/112 against 0.2 · 12.8; gaps are their inverse.
