@@ -86,6 +86,8 @@ def test_flows_before_the_warm_up_are_in_no_sample(cut: sh.Run, tmp_path: Path) 
     late = sh.run(cut.path / "scenario.toml", {"measure.warm_up": "10001ns"}, out=tmp_path / "late")
     assert samples.read(late, 0).series["fct_us.all"].values.tolist() == pytest.approx([80])
     assert completions.completed([late]).is_empty()
+    with pytest.raises(sh.ShallowsError, match="has no complete flow in 'all'"):
+        measure(late, "flow_gbps.all")
 
 
 def groups(*means: float) -> list[Any]:
