@@ -35,7 +35,7 @@ def test_flows_end_when_ns_2_ends_them_until_a_loss_is_repaired_otherwise(tmp_pa
     command = [sys.executable, "benches/bottleneck.py", "--flows", "60", "--json", str(out)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     measured = json.loads(out.read_text())
-    assert len(measured) == 12
+    assert len(measured) == 16  # four queues, four transports
     for name, case in measured.items():
         ours, theirs = case["shallows"], case["ns2"]
         # Flows that meet no loss are most; which ones do is decided by the first difference.
