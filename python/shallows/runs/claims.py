@@ -115,11 +115,12 @@ def take(final: Path, watch: Watch) -> Claim | None:
         if max(claims) != number + 1 or (other and other in claims.values() and not watch.is_over(other)):
             shutil.rmtree(path, ignore_errors=True)
             return None
-    except BaseException:
+        _renewer.add(path / FILE)
+        _tidy(final, path)
+    except BaseException:  # Ctrl-C among them
+        _renewer.drop(path / FILE)
         shutil.rmtree(path, ignore_errors=True)
         raise
-    _renewer.add(path / FILE)
-    _tidy(final, path)
     return claim
 
 

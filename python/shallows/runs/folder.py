@@ -179,10 +179,13 @@ class RunFolder:
 
     def __enter__(self) -> Self:
         self.claim = self._claim or claim_or_wait(self.final)
-        self.path = self.claim.path
-        if os.path.lexists(self.final) and not _is_replaceable(self.final):
+        try:
+            self.path = self.claim.path
+            if os.path.lexists(self.final) and not _is_replaceable(self.final):
+                raise _foreign(self.final)
+        except BaseException:  # Ctrl-C among them
             self.claim.release()
-            raise _foreign(self.final)
+            raise
         return self
 
     def __exit__(
