@@ -96,10 +96,16 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
+    /// A time before which no event fires: that of the next one, or of the bucket that holds it.
+    pub fn not_before(&self) -> Instant {
+        let far = self.far.peek().map_or(Instant::MAX, |far| time_of(far.0));
+        self.wheel.not_before().min(far)
+    }
+
     /// Take the next event and move the time to it, unless it lies after `until`.
     #[inline]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
-        let near = self.wheel.peek().unwrap_or(Entry::MAX);
+        let near = self.wheel.peek(until).unwrap_or(Entry::MAX);
         let far = self.far.peek().map_or(Entry::MAX, |far| far.0);
         let next = near.min(far);
         if next == Entry::MAX || time_of(next) > until {
@@ -204,11 +210,11 @@ impl Wheel {
         place
     }
 
-    /// The earliest entry, which stays.
+    /// The earliest entry, which stays; none if its bucket begins after `until`.
     #[inline]
-    fn peek(&mut self) -> Option<Entry> {
+    fn peek(&mut self, until: Instant) -> Option<Entry> {
         if self.current.is_empty() {
-            self.open_next();
+            self.open_next(until);
         }
         self.current.last().copied()
     }
@@ -219,17 +225,35 @@ impl Wheel {
 
     /// Time has passed to `now` without an entry of the wheel: let the horizon follow.
     fn advance(&mut self, now: Instant) {
-        // With entries pending, `peek` has moved the cursor already, and it must not pass them.
+        // It must not pass entries that are pending.
         if self.current.is_empty() && self.occupied_words == 0 {
             self.cursor = self.cursor.max(now.0 >> self.shift);
         }
     }
 
-    /// Move the cursor to the next bucket that holds something, and sort it.
-    fn open_next(&mut self) {
-        let Some(bucket) = self.next_occupied((self.cursor as usize + 1) % BUCKETS) else { return };
+    /// A time before which there is no entry: `Instant::MAX` if there is none at all.
+    fn not_before(&self) -> Instant {
+        match (self.current.last(), self.next_slot()) {
+            (Some(&next), _) => time_of(next),
+            (None, Some(slot)) => Instant(slot << self.shift),
+            (None, None) => Instant::MAX,
+        }
+    }
+
+    /// The next bucket after the cursor that holds something, by its time.
+    fn next_slot(&self) -> Option<u64> {
+        let bucket = self.next_occupied((self.cursor as usize + 1) % BUCKETS)?;
         let ahead = (bucket + BUCKETS - self.cursor as usize % BUCKETS) % BUCKETS;
-        self.cursor += ahead as u64;
+        Some(self.cursor + ahead as u64)
+    }
+
+    /// Move the cursor to the next bucket that holds something, unless it begins after `until`, and sort it.
+    ///
+    /// One that was opened early would be a poor place for all that is yet to come before it.
+    fn open_next(&mut self, until: Instant) {
+        let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };
+        self.cursor = slot;
+        let bucket = slot as usize % BUCKETS;
         let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         if self.occupied[bucket / 64] == 0 {

@@ -100,9 +100,10 @@ impl PyExperiment {
         guard(|| self.0.warnings())
     }
 
-    /// A run of this experiment, at its beginning. Its captures are files in `folder`; without one they are not kept.
-    #[pyo3(signature = (folder=None))]
-    fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>) -> PyResult<PySimulation> {
+    /// A run of this experiment, at its beginning, on up to so many threads. Its captures are files in `folder`; without one
+    /// they are not kept.
+    #[pyo3(signature = (folder=None, threads=1))]
+    fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>, threads: u32) -> PyResult<PySimulation> {
         let experiment = self.0.clone();
         let open = move |name: &str| -> io::Result<Sink> {
             match &folder {
@@ -110,7 +111,7 @@ impl PyExperiment {
                 None => Ok(Box::new(io::sink())),
             }
         };
-        let begun = interruptible(py, move || Simulation::capturing(experiment, open))?;
+        let begun = interruptible(py, move || Simulation::capturing(experiment, threads, open))?;
         Ok(PySimulation::new(begun?))
     }
 }

@@ -82,6 +82,11 @@ impl Experiment {
         self.generators.iter().map(|generator| generator.arrivals(self.stop.at)).collect()
     }
 
+    /// Whether some workload decides by what becomes of its flows.
+    pub fn reacts(&self) -> bool {
+        self.generators.iter().any(Generator::reacts)
+    }
+
     /// By workload that sends flows: whether it asks queries.
     pub fn asks(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::asks).collect()

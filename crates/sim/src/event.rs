@@ -59,9 +59,14 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
+/// Of a link: half for its rank, which orders, and half for its place, which finds it.
+const LINK_BITS: u32 = INDEX_BITS / 2;
+
 impl Event {
     /// The most hosts whose connections have places among the indices.
     pub(crate) const MAX_HOSTS: u32 = 1 << 24;
+    /// The most links that there can be.
+    pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;
 
     /// What the class concerns, at the entity with this index.
     ///
@@ -72,10 +77,28 @@ impl Event {
         Self((class as u64) << INDEX_BITS | (index ^ ranks.0))
     }
 
-    /// Its class and the index of its entity.
+    /// What the class concerns, at the link of this rank, which is kept at this place.
     #[inline]
-    pub(crate) fn parts(self, ranks: Ranks) -> (Class, u64) {
-        (CLASSES[(self.0 >> INDEX_BITS) as usize & 15], (self.0 & INDEX_MASK) ^ ranks.0)
+    pub(crate) fn of_link(class: Class, rank: LinkRank, place: u32) -> Self {
+        debug_assert!(place < Self::MAX_LINKS);
+        Self((class as u64) << INDEX_BITS | u64::from(rank.0) << LINK_BITS | u64::from(place))
+    }
+
+    #[inline]
+    pub(crate) fn class(self) -> Class {
+        CLASSES[(self.0 >> INDEX_BITS) as usize & 15]
+    }
+
+    /// The index of its entity, unless that is a link.
+    #[inline]
+    pub(crate) fn index(self, ranks: Ranks) -> u64 {
+        (self.0 & INDEX_MASK) ^ ranks.0
+    }
+
+    /// The place of its link.
+    #[inline]
+    pub(crate) fn link(self) -> u32 {
+        self.0 as u32 & (Self::MAX_LINKS - 1)
     }
 }
 
@@ -95,9 +118,23 @@ impl Ordered for Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks(u64);
 
+/// The place of one link in that order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkRank(u32);
+
 impl Ranks {
     pub(crate) fn new(seed: u64) -> Self {
         Self(mix(seed) & INDEX_MASK)
+    }
+
+    /// That of the link with this number in the network.
+    pub(crate) fn of_link(self, number: u32) -> LinkRank {
+        LinkRank((number ^ self.0 as u32) & (Event::MAX_LINKS - 1))
+    }
+
+    /// Where entities of another class with this index stand.
+    pub(crate) fn of(self, index: u64) -> u64 {
+        index ^ self.0
     }
 }
 
@@ -111,8 +148,13 @@ mod tests {
             let ranks = Ranks::new(seed);
             for class in CLASSES {
                 for index in [0, 1, 77_777, INDEX_MASK] {
-                    assert_eq!(Event::new(class, index, ranks).parts(ranks), (class, index));
+                    let event = Event::new(class, index, ranks);
+                    assert_eq!((event.class(), event.index(ranks)), (class, index));
                 }
+            }
+            for (number, place) in [(0, 5), (77_777, 0), (Event::MAX_LINKS - 1, Event::MAX_LINKS - 1)] {
+                let event = Event::of_link(Class::Deliver, ranks.of_link(number), place);
+                assert_eq!((event.class(), event.link()), (Class::Deliver, place));
             }
         }
     }
@@ -124,5 +166,17 @@ mod tests {
         let first_of = |seed| (0..64).min_by_key(|&index| event(Class::Deliver, index, seed)).unwrap();
         let firsts: std::collections::BTreeSet<u64> = (0..50).map(first_of).collect();
         assert!(firsts.len() > 20, "another seed, another first: {firsts:?}");
+    }
+
+    #[test]
+    fn links_fire_in_the_order_of_their_numbers_wherever_they_are_kept() {
+        for seed in 0..20 {
+            let ranks = Ranks::new(seed);
+            let mut numbers: Vec<u32> = (0..200).collect();
+            let mut same = numbers.clone();
+            numbers.sort_by_key(|&number| Event::of_link(Class::Transmit, ranks.of_link(number), 999 - number).key());
+            same.sort_by_key(|&number| Event::new(Class::Transmit, number.into(), ranks).key());
+            assert_eq!(numbers, same);
+        }
     }
 }

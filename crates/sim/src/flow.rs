@@ -2,17 +2,28 @@
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::Leg;
+use shallows_scenario::{Connections, Flow, Leg};
 
 use crate::connection::Address;
+use crate::numbered::Numbered;
 
-/// All flows that have arrived.
-#[derive(Debug, Default)]
+/// Flows by number, which is their place in the order of arrival: all that have arrived, or those that concern one part of
+/// the network.
+#[derive(Debug)]
 pub(crate) struct Flows {
-    /// In order of arrival.
-    pub(crate) records: Vec<FlowRecord>,
+    records: Vec<FlowRecord>,
+    /// Which flows the records are of, and where each is, unless they are all.
+    selection: Option<Selection>,
     /// By workload: whether its connections outlive their flows.
-    pub(crate) persistent: Vec<bool>,
+    persistent: Vec<bool>,
+}
+
+/// Some of all flows.
+#[derive(Debug, Default)]
+struct Selection {
+    /// By place.
+    numbers: Vec<u32>,
+    places: Numbered<u32>,
 }
 
 /// A flow that has arrived.
@@ -70,13 +81,99 @@ pub(crate) enum End {
 }
 
 impl Flows {
+    /// None so far of all flows, or of `some` of them.
+    pub(crate) fn new(connections: &[Connections], some: bool) -> Self {
+        let persistent = |policy: &Connections| matches!(policy, Connections::Persistent { .. });
+        Self {
+            records: Vec::new(),
+            selection: some.then(Selection::default),
+            persistent: connections.iter().map(persistent).collect(),
+        }
+    }
+
+    /// Remember a flow, unless it is known. Of all flows, they come in the order of their numbers.
+    pub(crate) fn know(&mut self, number: u32, flow: &Flow) {
+        if self.get(number).is_some() {
+            return;
+        }
+        if let Some(Selection { numbers, places }) = &mut self.selection {
+            places.insert(number.into(), numbers.len() as u32);
+            numbers.push(number);
+        } else {
+            debug_assert_eq!(number as usize, self.records.len());
+        }
+        self.records.push(FlowRecord::of(flow));
+    }
+
+    fn place(&self, number: u32) -> Option<usize> {
+        match &self.selection {
+            None => Some(number as usize),
+            Some(some) => some.places.get(&number.into()).map(|&place| place as usize),
+        }
+    }
+
+    /// The flow of this number, if it is known.
+    pub(crate) fn get(&self, number: u32) -> Option<&FlowRecord> {
+        self.records.get(self.place(number)?)
+    }
+
+    /// One that is known.
+    pub(crate) fn at(&self, number: u32) -> &FlowRecord {
+        self.get(number).expect("a flow is known before its packets")
+    }
+
+    pub(crate) fn at_mut(&mut self, number: u32) -> &mut FlowRecord {
+        let place = self.place(number).expect("a flow is known before its packets");
+        &mut self.records[place]
+    }
+
+    /// How many are known.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
     /// Whether the connection of a flow outlives it.
     pub(crate) fn is_persistent(&self, flow: u32) -> bool {
-        self.persistent[usize::from(self.records[flow as usize].workload)]
+        self.persistent[usize::from(self.at(flow).workload)]
+    }
+
+    /// The records of all `count` flows: each from what is known of it at its two ends.
+    pub(crate) fn merged(parts: Vec<Self>, count: usize) -> Vec<FlowRecord> {
+        let mut all: Vec<Option<FlowRecord>> = vec![None; count];
+        for Self { records, selection, .. } in parts {
+            let Some(Selection { numbers, .. }) = selection else { return records };
+            for (number, record) in numbers.into_iter().zip(records) {
+                let place = &mut all[number as usize];
+                *place = Some(place.map_or(record, |known| known.joined(record)));
+            }
+        }
+        all.into_iter().map(|record| record.expect("both ends of a flow know of it")).collect()
     }
 }
 
 impl FlowRecord {
+    /// A flow as it arrives.
+    fn of(flow: &Flow) -> Self {
+        Self {
+            arrival: flow.at,
+            source: flow.source,
+            destination: flow.destination,
+            size: flow.size,
+            workload: flow.workload,
+            class: flow.class,
+            leg: flow.leg,
+            listed: flow.listed,
+            sent: None,
+            received: None,
+        }
+    }
+
+    /// What its two ends know together. A sender says of a receiver only that it has heard nothing.
+    fn joined(self, other: Self) -> Self {
+        let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
+        Self { received: far.received.or(near.received), ..near }
+    }
+
     /// When the last byte reached the receiver.
     pub(crate) fn received_at(&self) -> Option<Instant> {
         self.received.and_then(|received| received.at)

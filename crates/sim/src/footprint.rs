@@ -9,11 +9,13 @@ use shallows_scenario::{Connections, Experiment, QueryRecord};
 use crate::connection::{ReceiverSide, SenderSide};
 use crate::flow::FlowRecord;
 use crate::flow_tracer::FlowRow;
+use crate::generators::Arrivals;
 use crate::packet::PacketRef;
 use crate::probe::Echo;
 use crate::sampler::Row;
 use crate::simulation::Simulation;
 use crate::tracer::TraceRow;
+use crate::world::World;
 
 /// Something that takes memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,31 +110,35 @@ fn arrivals(experiment: &Experiment) -> [Need; 2] {
 impl Simulation {
     /// What grows with the run: how many bytes its records take so far, largest first.
     pub fn held(&self) -> Vec<Need> {
-        let world = self.world();
-        let traffic = &world.generators.traffic;
-        let queries: usize = traffic.sources.iter().map(|source| source.workload.queries().len()).sum();
-        let changes: usize = world.observers.flows.flows.values().map(|flow| flow.rows.len()).sum();
+        let sum = |count: fn(&World) -> usize| self.worlds().map(count).sum::<usize>() as f64;
+        let queries = sum(|world| match &world.generators.arrivals {
+            Arrivals::Drawn(traffic) => {
+                traffic.sources.iter().map(|source| source.workload.queries().len()).sum()
+            }
+            Arrivals::Announced(_) => 0,
+        });
+        let changes = sum(|world| world.observers.flows.flows.values().map(|flow| flow.rows.len()).sum());
         let fewer = "fewer flows, or an earlier stop.at";
         let mut held = vec![
-            need::<FlowRecord>(traffic.flows.records.len() as f64, "flows", fewer),
-            need::<QueryRecord>(queries as f64, "queries", fewer),
+            need::<FlowRecord>(sum(|world| world.flows.len()), "flows", fewer),
+            need::<QueryRecord>(queries, "queries", fewer),
             need::<Echo>(
-                world.generators.probes.echoes.len() as f64,
+                sum(|world| world.generators.probes.echoes.len()),
                 "echo requests",
                 "a longer interval between pings",
             ),
             need::<Row>(
-                world.observers.queues.rows.len() as f64,
+                sum(|world| world.observers.queues.rows.len()),
                 "samples",
                 "a longer interval of measure.sample_queues, or an earlier stop.at",
             ),
             need::<TraceRow>(
-                world.observers.ports.rows.len() as f64,
+                sum(|world| world.observers.ports.rows.len()),
                 "changes of traced ports",
                 "fewer ports in measure.traces, or an interval",
             ),
             need::<FlowRow>(
-                changes as f64,
+                changes,
                 "changes of traced flows",
                 "fewer flows in measure.flow_traces, or an interval",
             ),

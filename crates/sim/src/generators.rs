@@ -1,24 +1,37 @@
 //! What makes packets: flows that arrive, and hosts that send datagrams and echo requests.
 
 use shallows_core::event::EventQueue;
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, Flow};
 
+use crate::announced::Announced;
 use crate::datagram::Datagrams;
 use crate::event::{Class, Event, Ranks};
+use crate::flow::FlowRecord;
 use crate::hosts::Hosts;
 use crate::probe::Probes;
 use crate::traffic::Traffic;
+use crate::warm_up::WarmUps;
 
 /// All that is offered to the network.
 #[derive(Debug)]
 pub(crate) struct Generators {
-    pub(crate) traffic: Traffic,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) warm_ups: WarmUps,
     pub(crate) datagrams: Datagrams,
     pub(crate) probes: Probes,
 }
 
+/// Where the flows of a world come from.
+#[derive(Debug)]
+pub(crate) enum Arrivals {
+    /// From workloads that hear what becomes of their flows.
+    Drawn(Traffic),
+    /// From workloads that need not, drawn ahead for all parts of the network.
+    Announced(Announced),
+}
+
 impl Generators {
-    /// Schedule the first of everything.
+    /// Schedule the first of everything that the `hosts` send.
     pub(crate) fn start(
         &mut self,
         experiment: &Experiment,
@@ -26,12 +39,48 @@ impl Generators {
         ranks: Ranks,
         queue: &mut EventQueue<Event>,
     ) {
-        self.traffic.start(experiment, hosts, queue);
-        for (source, start) in self.datagrams.starts().enumerate() {
-            queue.schedule(start, Event::new(Class::Datagram, source as u64, ranks));
+        self.warm_ups.start(experiment, hosts, queue);
+        if let Arrivals::Drawn(traffic) = &mut self.arrivals {
+            traffic.start(queue);
         }
-        for (index, start) in self.probes.starts().enumerate() {
-            queue.schedule(start, Event::new(Class::Probe, index as u64, ranks));
+        for ((index, start), source) in self.datagrams.starts().enumerate().zip(&experiment.datagram_sources) {
+            if hosts.has(source.source) {
+                queue.schedule(start, Event::new(Class::Datagram, index as u64, ranks));
+            }
         }
+        for (index, probe) in experiment.probes.iter().enumerate() {
+            if hosts.has(probe.source) {
+                queue.schedule(probe.start, Event::new(Class::Probe, index as u64, ranks));
+            }
+        }
+    }
+}
+
+impl Arrivals {
+    /// A workload is to be asked, or its next flow arrives: that flow, and its number.
+    pub(crate) fn next(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<(Flow, u32)> {
+        match self {
+            Self::Drawn(traffic) => traffic.arrive(workload, queue),
+            Self::Announced(announced) => announced.arrive(workload, queue),
+        }
+    }
+
+    /// The last byte of a flow has reached its receiver.
+    pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
+        if let Self::Drawn(traffic) = self {
+            traffic.on_received(flow, queue);
+        }
+    }
+
+    /// The sender of a flow has every acknowledgement; of `completed` flows so far. Says whether that was the last of all.
+    pub(crate) fn on_acked(
+        &mut self,
+        flow: &FlowRecord,
+        completed: u64,
+        queue: &mut EventQueue<Event>,
+    ) -> bool {
+        let Self::Drawn(traffic) = self else { return false };
+        traffic.on_acked(flow, queue);
+        traffic.is_complete(completed)
     }
 }

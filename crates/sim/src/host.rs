@@ -1,7 +1,6 @@
 //! A host: its card, its connections, and nothing that another host could see.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant};
@@ -11,6 +10,7 @@ use shallows_transport::{Config, Receiver, Sender};
 
 use crate::connection::{Address, Name, ReceiverSide, SenderSide};
 use crate::gap::Gap;
+use crate::numbered::Numbered;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
 #[derive(Debug)]
@@ -23,7 +23,8 @@ pub(crate) struct Host {
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
     free_receivers: Vec<u32>,
-    names: Names,
+    /// Slots of receivers, by host and slot of their sender.
+    names: Numbered<u32>,
     /// Its persistent connections, by workload and receiver.
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
@@ -39,31 +40,6 @@ pub(crate) struct Pool {
     pub(crate) connections: Vec<u32>,
     /// Flows that wait because all are busy.
     pub(crate) waiting: VecDeque<u32>,
-}
-
-/// Slots of receivers, by host and slot of their sender. It is never iterated over, and hashes alike everywhere.
-#[expect(clippy::disallowed_types, reason = "see there")]
-type Names = std::collections::HashMap<u64, u32, BuildHasherDefault<Mixed>>;
-
-/// Hashes one word.
-#[derive(Debug, Default)]
-pub(crate) struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("keys are words");
-    }
-
-    /// Both halves of a product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3, §6.4), folded.
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
 }
 
 #[inline]
@@ -89,7 +65,7 @@ impl Host {
             free_senders: Vec::new(),
             receivers: Vec::new(),
             free_receivers: Vec::new(),
-            names: Names::default(),
+            names: Numbered::default(),
             pools: BTreeMap::new(),
             next_port: FIRST_PORT,
             ictcp: ictcp.map(Box::new),

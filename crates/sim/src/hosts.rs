@@ -11,11 +11,13 @@ use crate::flow::{Flows, Received, Sent};
 use crate::gap::Gap;
 use crate::host::{Found, Host};
 use crate::packet::{Framing, NO_FLOW, Packet};
+use crate::places::Places;
 
 /// All hosts, and how their connections behave.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    pub(crate) hosts: Vec<Host>,
+    hosts: Vec<Host>,
+    places: Places,
     /// What connections name by number.
     pub(crate) transports: Vec<Transport>,
     /// What holds connections back whose data waits in their host, if something does.
@@ -67,26 +69,41 @@ pub(crate) enum Next {
 }
 
 impl Hosts {
+    /// Hosts that are kept at these places.
+    pub(crate) fn new(
+        hosts: Vec<Host>,
+        places: Places,
+        transports: Vec<Transport>,
+        backpressure: Option<SmallQueue>,
+    ) -> Self {
+        Self { hosts, places, transports, backpressure }
+    }
+
+    /// Whether this host is one of them.
+    pub(crate) fn has(&self, host: HostId) -> bool {
+        self.places.has(host.0)
+    }
+
     #[inline]
     pub(crate) fn host(&mut self, host: HostId) -> &mut Host {
-        &mut self.hosts[host.0 as usize]
+        &mut self.hosts[self.places.at(host.0)]
     }
 
     #[inline]
     pub(crate) fn sender(&self, place: Place) -> &SenderSide {
-        &self.hosts[place.host.0 as usize].senders[place.slot as usize]
+        &self.hosts[self.places.at(place.host.0)].senders[place.slot as usize]
     }
 
     #[inline]
     fn sender_mut(&mut self, place: Place) -> (&mut SenderSide, &Transport) {
-        let side = &mut self.hosts[place.host.0 as usize].senders[place.slot as usize];
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
         let transport = &self.transports[usize::from(side.transport)];
         (side, transport)
     }
 
     #[inline]
     fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
-        let side = &mut self.hosts[place.host.0 as usize].receivers[place.slot as usize];
+        let side = &mut self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
         let transport = &self.transports[usize::from(side.transport)];
         (side, transport)
     }
@@ -132,7 +149,7 @@ impl Hosts {
         class: u8,
         persistent: bool,
     ) -> Place {
-        let host = &mut self.hosts[source.0 as usize];
+        let host = &mut self.hosts[self.places.at(source.0)];
         let config = &self.transports[usize::from(host.transport)].config;
         let source_port = host.take_port();
         let address = Address { source, destination, source_port, destination_port, class };
@@ -148,7 +165,7 @@ impl Hosts {
         now: Instant,
     ) -> &mut SenderSide {
         let (side, transport) = self.sender_mut(place);
-        let record = &mut flows.records[flow as usize];
+        let record = flows.at_mut(flow);
         // A persistent connection takes the class of each flow that it carries.
         side.address.class = record.class;
         let stats = side.sender.stats();
@@ -179,7 +196,7 @@ impl Hosts {
     /// The packet that a connection sends now, if it sends one.
     #[inline]
     pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
-        let side = &mut self.hosts[place.host.0 as usize].senders[place.slot as usize];
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
         if is_held_back(self.backpressure.as_ref(), side) {
             return None;
         }
@@ -205,7 +222,7 @@ impl Hosts {
     /// changes are recorded.
     #[inline]
     pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
-        let side = &mut self.hosts[place.host.0 as usize].senders[place.slot as usize];
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
         if let Some(queue) = &self.backpressure {
             let held = queue.is_full(&side.sender, side.queued);
             side.sender.hold(&self.transports[usize::from(side.transport)].config, held);
@@ -258,7 +275,7 @@ impl Hosts {
         side.traced = false;
         book(side, flow, flows, side.gap.longest(), Some(now));
         let (persistent, destination) = (side.persistent, side.address.destination);
-        let workload = flows.records[flow as usize].workload;
+        let workload = flows.at(flow).workload;
         let host = self.host(place.host);
         if !persistent {
             host.close(place.slot);
@@ -291,7 +308,7 @@ impl Hosts {
         flows: &mut Flows,
     ) -> Reception {
         let framing = packet.framing();
-        let host = &mut self.hosts[header.destination.0 as usize];
+        let host = &mut self.hosts[self.places.at(header.destination.0)];
         let slot = match host.find(header, packet.name) {
             Found::Slot(slot) => slot,
             Found::Stale => return Reception::Stale,
@@ -342,7 +359,7 @@ impl Hosts {
         name: Name,
         segment: Segment,
     ) -> (Header, Packet) {
-        let transport = self.hosts[header.destination.0 as usize].transport;
+        let transport = self.hosts[self.places.at(header.destination.0)].transport;
         acknowledgement(Address::of_data(header), name, &self.transports[usize::from(transport)], segment)
     }
 
@@ -377,7 +394,7 @@ impl Hosts {
             for side in &host.senders {
                 let Some(flow) = side.flow else { continue };
                 book(side, flow, flows, side.gap.until(end), None);
-                let record = &mut flows.records[flow as usize];
+                let record = flows.at_mut(flow);
                 record.received.get_or_insert(Received {
                     at: None,
                     delivered: Bytes(0),
@@ -387,7 +404,7 @@ impl Hosts {
             }
             for side in &host.receivers {
                 let Some(flow) = side.flow else { continue };
-                flows.records[flow as usize].received = Some(Received {
+                flows.at_mut(flow).received = Some(Received {
                     at: None,
                     // Bytes that were written before the flow may still be on their way.
                     delivered: Bytes(side.receiver.received()).saturating_sub(Bytes(side.flow_start)),
@@ -412,7 +429,7 @@ impl ReceiverSide {
 
     #[cold]
     fn begin(&mut self, framing: &Framing, flows: &Flows) {
-        let size = flows.records[framing.flow as usize].size;
+        let size = flows.at(framing.flow).size;
         (self.newest, self.flow) = (Some(framing.flow), Some(framing.flow));
         self.flow_start = framing.start;
         self.flow_end = size.map_or(u64::MAX, |size| framing.start + size.0);
@@ -425,7 +442,7 @@ impl ReceiverSide {
     fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
         self.flow = None;
         self.is_done = !flows.is_persistent(flow);
-        let record = &mut flows.records[flow as usize];
+        let record = flows.at_mut(flow);
         record.received = Some(Received {
             at: Some(now),
             delivered: record.size.expect("a flow without end is never complete"),
@@ -437,7 +454,7 @@ impl ReceiverSide {
 
 /// Sequence number after the last byte of a flow that its receiver has had, and forgotten with its connection.
 fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
-    let record = flows.records.get(framing.flow as usize)?;
+    let record = flows.get(framing.flow)?;
     record.received_at()?;
     record.size.filter(|_| !flows.is_persistent(framing.flow)).map(|size| framing.start + size.0)
 }
@@ -445,7 +462,7 @@ fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
 /// Book what a sender has done for its flow.
 fn book(side: &SenderSide, flow: u32, flows: &mut Flows, longest_gap: Duration, acked_at: Option<Instant>) {
     let stats = side.sender.stats();
-    let sent = flows.records[flow as usize].sent.as_mut().expect("it has been handed over");
+    let sent = flows.at_mut(flow).sent.as_mut().expect("it has been handed over");
     sent.acked_at = acked_at;
     sent.timeouts = stats.timeouts - side.before.0;
     sent.retransmits = stats.retransmits - side.before.1;

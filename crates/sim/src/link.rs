@@ -1,4 +1,4 @@
-//! A directed link: the egress port that feeds it and the packets in flight on it.
+//! A directed link: the egress port that feeds it, and the packets in flight towards its far end.
 //!
 //! Packets in flight are linked lists through one store that all links share, whose slots are used again at once: a
 //! ring for each link would touch all its slots in turn, and those of all links together are more than a cache holds.
@@ -9,6 +9,7 @@ use shallows_core::{Duration, Instant};
 use shallows_switch::Port;
 use shallows_switch::port::Departure;
 
+use crate::event::LinkRank;
 use crate::packet::PacketRef;
 
 /// What a link leads to.
@@ -16,26 +17,37 @@ use crate::packet::PacketRef;
 pub(crate) enum Target {
     /// A host; packets say which.
     Host,
-    /// A switch, by number among the nodes.
+    /// A switch, by its place.
     Switch(u32),
 }
 
-/// A link with its port. Of the packets in flight only the first has an event.
+/// The near end of a link: its port.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) port: Port<PacketRef>,
-    /// Node whose buffer the port uses.
-    pub(crate) node: u32,
-    pub(crate) target: Target,
+    /// Its number in the network.
+    pub(crate) number: u32,
+    pub(crate) rank: LinkRank,
+    /// Place of the buffer that the port uses: its node's.
+    pub(crate) buffer: u32,
+    /// Where its far end is, if that is in another part: a place among the world's exits, or `NONE`.
+    pub(crate) exit: u32,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
     pub(crate) watch: Watch,
     delay: Duration,
+    jitter: Option<Box<Jitter>>,
+}
+
+/// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wire {
     /// First and last packet in flight, or `NONE`.
     first: u32,
     last: u32,
-    jitter: Option<Box<Jitter>>,
+    pub(crate) target: Target,
+    pub(crate) rank: LinkRank,
 }
 
 /// Who wants to hear what a port does, and is told at once.
@@ -74,7 +86,7 @@ struct Flying {
     next: u32,
 }
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 impl InFlight {
     /// How many there are.
@@ -113,16 +125,16 @@ struct Jitter {
 }
 
 impl Link {
-    pub(crate) fn new(port: Port<PacketRef>, node: u32, target: Target, delay: Duration) -> Self {
+    pub(crate) fn new(port: Port<PacketRef>, number: u32, rank: LinkRank, buffer: u32, delay: Duration) -> Self {
         Self {
             port,
-            node,
-            target,
+            number,
+            rank,
+            buffer,
+            exit: NONE,
             waking: false,
             watch: Watch::default(),
             delay,
-            first: NONE,
-            last: NONE,
             jitter: None,
         }
     }
@@ -135,26 +147,41 @@ impl Link {
         self
     }
 
-    /// Put a packet on the wire; returns its arrival if it is the first in flight, to be scheduled.
+    /// When the packet that leaves now reaches the far end.
+    #[inline]
+    pub(crate) fn arrival_of(&mut self, departure: &Departure<PacketRef>) -> Instant {
+        let arrival = departure.finish + self.delay;
+        match &mut self.jitter {
+            None => arrival,
+            Some(jitter) => {
+                jitter.delay(arrival, self.port.rate().transmission_time(departure.header.size()))
+            }
+        }
+    }
+}
+
+impl Wire {
+    pub(crate) fn new(target: Target, rank: LinkRank) -> Self {
+        Self { first: NONE, last: NONE, target, rank }
+    }
+
+    /// A packet is in flight until `arrival`. Says whether it is the first, whose arrival is to be scheduled.
     #[inline]
     pub(crate) fn launch(
         &mut self,
-        departure: Departure<PacketRef>,
+        arrival: Instant,
+        header: Header,
+        packet: PacketRef,
         in_flight: &mut InFlight,
-    ) -> Option<Instant> {
-        let Departure { header, payload: packet, finish } = departure;
-        let mut arrival = finish + self.delay;
-        if let Some(jitter) = &mut self.jitter {
-            arrival = jitter.delay(arrival, self.port.rate().transmission_time(header.size()));
-        }
+    ) -> bool {
         let slot = in_flight.insert(Flying { arrival, header, packet, next: NONE });
         let before = std::mem::replace(&mut self.last, slot);
         if before == NONE {
             self.first = slot;
-            return Some(arrival);
+            return true;
         }
         in_flight.slots[before as usize].next = slot;
-        None
+        false
     }
 
     /// Take the packet that arrives now; also returns the arrival of the next in flight, to be scheduled.
@@ -186,13 +213,16 @@ mod tests {
     use shallows_core::{Bytes, Rate};
 
     use super::*;
+    use crate::event::Ranks;
 
-    fn link(spread: Duration) -> Link {
+    fn link(spread: Duration) -> (Link, Wire) {
         let config = shallows_switch::port::Config::default();
         let stream = |purpose, place| Stream::new(1, purpose, place as u64);
         let port = Port::new(Rate::from_gbps(100), 0, &config, stream);
-        Link::new(port, 0, Target::Host, Duration::from_micros(1))
-            .with_jitter(spread, Stream::new(1, "jitter", 0))
+        let rank = Ranks::new(1).of_link(0);
+        let link = Link::new(port, 0, rank, 0, Duration::from_micros(1))
+            .with_jitter(spread, Stream::new(1, "jitter", 0));
+        (link, Wire::new(Target::Host, rank))
     }
 
     fn departure(finish: Instant) -> Departure<PacketRef> {
@@ -201,27 +231,32 @@ mod tests {
 
     #[test]
     fn a_packet_arrives_after_serialisation_and_propagation_and_only_the_first_is_announced() {
-        let (mut link, mut wire) = (link(Duration::ZERO), InFlight::default());
+        let ((mut link, mut wire), mut flying) = (link(Duration::ZERO), InFlight::default());
         let [first, second] = [100, 300].map(|ns| Instant::ZERO + Duration::from_nanos(ns));
-        assert_eq!(link.launch(departure(first), &mut wire), Some(first + Duration::from_micros(1)));
-        assert_eq!(link.launch(departure(second), &mut wire), None);
-        assert_eq!(link.land(&mut wire).2, Some(second + Duration::from_micros(1)));
-        assert_eq!(link.land(&mut wire).2, None);
-        assert_eq!(wire.len(), 0);
+        let mut launch = |finish| {
+            let departure = departure(finish);
+            let arrival = link.arrival_of(&departure);
+            assert_eq!(arrival, finish + Duration::from_micros(1));
+            wire.launch(arrival, departure.header, departure.payload, &mut flying)
+        };
+        assert!(launch(first));
+        assert!(!launch(second));
+        assert_eq!(wire.land(&mut flying).2, Some(second + Duration::from_micros(1)));
+        assert_eq!(wire.land(&mut flying).2, None);
+        assert_eq!(flying.len(), 0);
     }
 
     #[test]
     fn jitter_keeps_order_and_rate_and_adds_at_most_its_spread_when_there_is_room() {
         let spread = Duration::from_nanos(120);
-        let (mut link, mut wire) = (link(spread), InFlight::default());
+        let (mut link, _) = link(spread);
         let transmission = Rate::from_gbps(100).transmission_time(Bytes(1_500));
         let mut last = Instant::ZERO;
         for sent in 0..1_000u64 {
             // Back to back for a hundred packets, then sparse.
             let gap = if sent < 100 { transmission } else { transmission * 3 };
             let finish = Instant::ZERO + gap * sent + transmission;
-            let arrival = link.launch(departure(finish), &mut wire).unwrap();
-            link.land(&mut wire);
+            let arrival = link.arrival_of(&departure(finish));
             assert!(arrival >= last + transmission, "packets do not overlap");
             let delay = arrival - (finish + Duration::from_micros(1));
             assert!(delay <= spread, "{delay} is more than {spread}");

@@ -23,24 +23,23 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
-    /// The port of link `index` has changed.
-    pub(crate) fn port_changed(&mut self, now: Instant, index: u32, link: &mut Link, buffer: &SharedBuffer) {
+    /// The port of the link at `place` has changed.
+    pub(crate) fn port_changed(&mut self, now: Instant, place: u32, link: &mut Link, buffer: &SharedBuffer) {
         if link.watch.traced {
-            self.ports.record(now, index, link, buffer);
+            self.ports.record(now, place, link, buffer);
         }
     }
 
-    /// A packet starts to leave the port of link `index`.
+    /// A packet starts to leave the port of a link.
     pub(crate) fn port_sends(
         &mut self,
         now: Instant,
-        index: u32,
         link: &Link,
         header: &Header,
         packet: Option<&Packet>,
     ) {
         if link.watch.captured {
-            self.captures.record(now, index, header, packet);
+            self.captures.record(now, link.number, header, packet);
         }
     }
 

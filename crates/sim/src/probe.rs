@@ -31,11 +31,6 @@ impl Probes {
         Self { sources: sources.to_vec(), overhead, echoes: Vec::new() }
     }
 
-    /// When each pair asks first.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = Instant> + '_ {
-        self.sources.iter().map(|probe| probe.start)
-    }
-
     /// Header and body of the request that pair `index` sends now, and when it asks again; nothing once it has stopped.
     pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, Packet, Instant)> {
         let probe = &self.sources[index as usize];

@@ -9,8 +9,10 @@ use crate::link::Link;
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     pub(crate) interval: Option<Duration>,
+    /// The number of the node of each buffer.
+    nodes: Vec<u32>,
     pub(crate) rows: Vec<Row>,
-    /// By link, then by node and pool: whether the last sample was empty.
+    /// By place of a link, then by node and pool: whether the last sample was empty.
     empty: Vec<bool>,
 }
 
@@ -23,7 +25,7 @@ pub(crate) struct Row {
 }
 
 /// What was sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Entity {
     /// A port, by number of its link.
     Port(u32),
@@ -32,17 +34,17 @@ pub(crate) enum Entity {
 }
 
 impl Sampler {
-    pub(crate) fn new(interval: Option<Duration>) -> Self {
-        Self { interval, ..Self::default() }
+    /// Of buffers of these nodes.
+    pub(crate) fn new(interval: Option<Duration>, nodes: Vec<u32>) -> Self {
+        Self { interval, nodes, ..Self::default() }
     }
 
     /// Record the state at `now`; returns when to come again.
     pub(crate) fn sample(&mut self, now: Instant, links: &[Link], buffers: &[SharedBuffer]) -> Instant {
-        let ports =
-            links.iter().enumerate().map(|(index, link)| (Entity::Port(index as u32), link.port.backlog()));
-        let pools = buffers.iter().enumerate().flat_map(|(node, buffer)| {
+        let ports = links.iter().map(|link| (Entity::Port(link.number), link.port.backlog()));
+        let pools = self.nodes.iter().zip(buffers).flat_map(|(&node, buffer)| {
             let pools = buffer.pools().iter().enumerate();
-            pools.map(move |(pool, state)| (Entity::Pool(node as u32, pool as u32), state.used))
+            pools.map(move |(pool, state)| (Entity::Pool(node, pool as u32), state.used))
         });
         for (place, (entity, bytes)) in ports.chain(pools).enumerate() {
             if place == self.empty.len() {

@@ -1,39 +1,29 @@
-//! The driver: builds the world of an experiment, fires its events, and closes the books.
+//! The driver: fires the events of an experiment, and closes the books.
 
 use std::io;
 
 use shallows_core::event::{EventQueue, run};
-use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
-use shallows_scenario::{Experiment, PortKind};
-use shallows_switch::Port;
-use shallows_switch::buffer::SharedBuffer;
-use shallows_transport::header_bytes;
-use shallows_transport::receive_window::{Control, ictcp::Ictcp};
+use shallows_scenario::Experiment;
 
-use crate::capture::{Captures, Sink};
-use crate::datagram::Datagrams;
-use crate::event::{Class, Event, Ranks};
-use crate::flow_tracer::FlowTracer;
-use crate::generators::Generators;
-use crate::host::Host;
-use crate::hosts::{Hosts, Transport};
-use crate::link::{InFlight, Link, Target};
-use crate::observers::Observers;
-use crate::packet::Packets;
-use crate::probe::Probes;
+use crate::build;
+use crate::capture::Sink;
+use crate::division::Division;
+use crate::event::Class;
+use crate::generators::Arrivals;
+use crate::part::Part;
 use crate::report::Report;
-use crate::sampler::Sampler;
-use crate::tracer::Tracer;
-use crate::traffic::Traffic;
-use crate::world::{Switch, Tally, World};
+use crate::windows::Windows;
+use crate::world::{Tally, World};
 
 /// A run of one experiment.
 #[derive(Debug)]
 pub struct Simulation {
     experiment: Experiment,
-    world: World,
-    queue: EventQueue<Event>,
+    /// One, unless the network is divided.
+    parts: Vec<Part>,
+    /// What makes parts run beside each other; none of a network that cannot be divided.
+    windows: Option<Windows>,
     done: bool,
 }
 
@@ -63,7 +53,12 @@ const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 impl Simulation {
     /// Build the network and schedule the first events. What the experiment wants captured goes nowhere.
     pub fn new(experiment: Experiment) -> Self {
-        Self::capturing(experiment, |_| Ok(Box::new(io::sink()))).expect("nowhere takes everything")
+        Self::divided(experiment, 1)
+    }
+
+    /// Likewise, to run on up to so many `threads`. What comes out is the same on any number.
+    pub fn divided(experiment: Experiment, threads: u32) -> Self {
+        Self::capturing(experiment, threads, |_| Ok(Box::new(io::sink()))).expect("nowhere takes everything")
     }
 
     /// Likewise, and write each capture to what `open` gives for its name.
@@ -71,47 +66,95 @@ impl Simulation {
     /// # Errors
     ///
     /// If one cannot be opened or written to.
-    pub fn capturing(experiment: Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<Self> {
-        let mut queue = EventQueue::new(horizon(&experiment));
-        let mut world = build(&experiment, open)?;
-        world.generators.start(&experiment, &mut world.hosts, world.ranks, &mut queue);
-        for number in world.observers.ports.at_intervals() {
-            world.schedule(Instant::ZERO, Class::Trace, number.into(), &mut queue);
+    pub fn capturing(
+        experiment: Experiment,
+        threads: u32,
+        mut open: impl FnMut(&str) -> io::Result<Sink>,
+    ) -> io::Result<Self> {
+        let horizon = horizon(&experiment);
+        let division = Division::new(&experiment, threads).ok();
+        let sites = build::sites(&experiment, division.as_ref());
+        let count = sites.len();
+        let mut parts = Vec::with_capacity(count);
+        for site in sites {
+            let mut queue = EventQueue::new(horizon);
+            let mut world = build::world(&experiment, division.as_ref(), count, site, &mut open)?;
+            world.generators.start(&experiment, &mut world.hosts, world.ranks, &mut queue);
+            for number in world.observers.ports.at_intervals() {
+                world.schedule(Instant::ZERO, Class::Trace, number.into(), &mut queue);
+            }
+            for number in world.observers.flows.at_intervals() {
+                world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
+            }
+            if experiment.sample_queues.is_some() {
+                world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
+            }
+            parts.push(Part { world, queue });
         }
-        for number in world.observers.flows.at_intervals() {
-            world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
-        }
-        if experiment.sample_queues.is_some() {
-            world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
-        }
-        Ok(Self { experiment, world, queue, done: false })
+        let windows = division.map(|division| Windows::new(&experiment, division, limit(&experiment), horizon));
+        Ok(Self { experiment, parts, windows, done: false })
     }
 
-    /// Fire up to `events` more events, fewer if the run ends.
+    /// Fire up to `events` more events, fewer if the run ends; some more where the network is divided.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let until = self.experiment.stop.at.unwrap_or(END_OF_TIME);
         if !self.done {
-            self.done = !run(&mut self.world, &mut self.queue, until, events);
+            self.done = match &mut self.windows {
+                Some(windows) => windows.advance(&mut self.parts, events),
+                None => {
+                    let Part { world, queue } = &mut self.parts[0];
+                    !run(world, queue, limit(&self.experiment), events)
+                }
+            };
         }
         self.progress()
     }
 
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
-        let traffic = &self.world.generators.traffic;
+        let tally = self.tally();
         Progress {
             done: self.done,
-            now: self.queue.now(),
+            now: self.now(),
             fraction: self.fraction(),
-            flows_started: traffic.flows.records.len() as u64,
-            flows_completed: traffic.completed,
-            packet_hops: self.world.tally.packet_hops,
-            events: self.queue.handled(),
+            flows_started: self.flows().into(),
+            flows_completed: tally.flows_completed,
+            packet_hops: tally.packet_hops,
+            events: self.events(),
         }
     }
 
-    pub(crate) fn world(&self) -> &World {
-        &self.world
+    pub(crate) fn worlds(&self) -> impl Iterator<Item = &World> {
+        self.parts.iter().map(|part| &part.world)
+    }
+
+    /// How many flows have arrived.
+    fn flows(&self) -> u32 {
+        match (&self.windows, &self.parts[0].world.generators.arrivals) {
+            (Some(windows), _) => windows.flows(),
+            (None, Arrivals::Drawn(traffic)) => traffic.arrived,
+            (None, Arrivals::Announced(_)) => unreachable!("nobody announces flows to a network that is whole"),
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.worlds().for_each(|world| tally += world.tally);
+        tally
+    }
+
+    fn now(&self) -> Instant {
+        self.parts.iter().map(|part| part.queue.now()).max().unwrap_or_default()
+    }
+
+    /// How many events have fired. Of a network that can be divided only those count that belong to some node.
+    fn events(&self) -> u64 {
+        let fired: u64 = self.parts.iter().map(|part| part.queue.handled()).sum();
+        if self.windows.is_some() { fired - self.tally().events_of_no_node } else { fired }
+    }
+
+    /// In how many windows each part had a thread of its own: in those in which enough happens.
+    pub fn threaded_windows(&self) -> u64 {
+        self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
 
     /// Hand over what captures hold back: now and then, so that what goes wrong is heard of in time, and before
@@ -121,7 +164,7 @@ impl Simulation {
     ///
     /// The first one since the run began; nothing was captured after it.
     pub fn flush_captures(&mut self) -> io::Result<()> {
-        self.world.observers.captures.flush()
+        self.parts.iter_mut().try_for_each(|part| part.world.observers.captures.flush())
     }
 
     fn fraction(&self) -> f64 {
@@ -129,11 +172,9 @@ impl Simulation {
             return 1.0;
         }
         let of = |part: f64, whole: f64| if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 };
-        let by_time = self.experiment.stop.at.map(|at| of(self.queue.now().as_secs_f64(), at.as_secs_f64()));
-        let by_flows = self
-            .experiment
-            .expected_flows()
-            .map(|flows| of(self.world.generators.traffic.completed as f64, flows as f64));
+        let by_time = self.experiment.stop.at.map(|at| of(self.now().as_secs_f64(), at.as_secs_f64()));
+        let completed = self.tally().flows_completed as f64;
+        let by_flows = self.experiment.expected_flows().map(|flows| of(completed, flows as f64));
         by_time.unwrap_or(0.0).max(by_flows.unwrap_or(0.0))
     }
 
@@ -142,39 +183,25 @@ impl Simulation {
     /// # Panics
     ///
     /// If a conservation law does not hold, which is a defect of this program.
-    pub fn finish(mut self) -> Report {
-        self.world.audit();
+    pub fn finish(self) -> Report {
+        let tally = self.tally();
+        tally.audit(self.worlds().map(World::audit).sum());
+        let finished = self.windows.as_ref().map_or(self.parts[0].world.finished, |windows| windows.finished);
         // A run that stops at a time has lasted until then, also if nothing happened at its end.
         let end = match self.experiment.stop.at {
-            Some(at) if !self.world.finished => at,
-            _ => self.queue.now(),
+            Some(at) if !finished => at,
+            _ => self.now(),
         };
-        let World { hosts, generators, observers, links, tally, data_dropped, .. } = &mut self.world;
-        hosts.settle(&mut generators.traffic.flows, end);
-        let sources = &generators.traffic.sources;
-        let queries = sources.iter().map(|source| source.workload.queries().to_vec()).collect();
-        Report {
-            flows: std::mem::take(&mut generators.traffic.flows.records),
-            queries,
-            ports: links.iter().map(|link| link.port.counters()).collect(),
-            queues: links.iter().map(|link| link.port.queue_counters().to_vec()).collect(),
-            markers: links
-                .iter()
-                .map(|link| link.port.markers().iter().map(|m| (m.name(), m.counts())).collect())
-                .collect(),
-            echoes: std::mem::take(&mut generators.probes.echoes),
-            trace: std::mem::take(&mut observers.ports.rows),
-            flow_traces: std::mem::take(&mut observers.flows.flows),
-            samples: std::mem::take(&mut observers.queues.rows),
-            captured: observers.captures.packets(),
-            tally: *tally,
-            data_dropped: std::mem::take(data_dropped),
-            datagram_bytes: generators.datagrams.received_bytes,
-            end,
-            events: self.queue.handled(),
-            experiment: self.experiment,
-        }
+        let (events, flows) = (self.events(), self.flows() as usize);
+        let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
+        worlds.iter_mut().for_each(|world| world.hosts.settle(&mut world.flows, end));
+        Report::of(self.experiment, worlds, flows, tally, end, events)
     }
+}
+
+/// The last moment of a run, if nothing ends it before.
+fn limit(experiment: &Experiment) -> Instant {
+    experiment.stop.at.unwrap_or(END_OF_TIME)
 }
 
 /// How far ahead most events lie: serialisation and propagation of the slowest link.
@@ -183,88 +210,4 @@ fn horizon(experiment: &Experiment) -> Duration {
     let packet = network.mtu + network.framing;
     let reach = |link: &shallows_scenario::Link| link.delay + link.rate.transmission_time(packet);
     network.links.iter().map(reach).max().unwrap_or_default() + experiment.jitter
-}
-
-fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) -> io::Result<World> {
-    let network = &experiment.network;
-    let seed = experiment.seed;
-    assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
-    let ranks = Ranks::new(seed);
-    let mut buffers: Vec<SharedBuffer> =
-        network.nodes.iter().map(|node| SharedBuffer::new(&node.buffer)).collect();
-    let mut nics = vec![0; network.hosts as usize];
-    let mut links = Vec::with_capacity(network.links.len());
-    for (index, link) in network.links.iter().enumerate() {
-        let config = network.port(link);
-        let buffer = &mut buffers[link.from.0 as usize];
-        let first = buffer.add_queue(link.pool, link.private);
-        for _ in 1..config.discipline.queues() {
-            buffer.add_sibling(link.pool, link.private);
-        }
-        let stream = |purpose, place| Stream::new(seed, purpose, (index as u64) << 8 | place as u64);
-        let port = Port::new(link.rate, first, config, stream);
-        let target = if link.to.0 < network.hosts { Target::Host } else { Target::Switch(link.to.0) };
-        let mut built = Link::new(port, link.from.0, target, link.delay);
-        if link.kind == PortKind::Nic {
-            nics[link.from.0 as usize] = index as u32;
-            built.watch.holds_back = experiment.backpressure.is_some();
-            built = built.with_jitter(experiment.jitter, Stream::new(seed, "jitter", u64::from(link.from.0)));
-        }
-        links.push(built);
-    }
-    let switches = network.nodes[network.hosts as usize..]
-        .iter()
-        .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() })
-        .collect();
-    let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
-    let observers = Observers {
-        ports: Tracer::new(experiment, &mut links),
-        flows: FlowTracer::new(experiment),
-        queues: Sampler::new(experiment.sample_queues),
-        captures: Captures::new(experiment, &mut links, open)?,
-    };
-    Ok(World {
-        data_dropped: vec![0; links.len()],
-        links,
-        in_flight: InFlight::default(),
-        buffers,
-        switches,
-        packets: Packets::default(),
-        hosts: hosts(experiment, &nics),
-        generators: Generators {
-            traffic: Traffic::new(experiment, ranks),
-            datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
-            probes: Probes::new(&experiment.probes, udp_overhead),
-        },
-        observers,
-        ranks,
-        tally: Tally::default(),
-        finished: false,
-        ends_on_completion: experiment.stop.on_completion,
-        dropped: Vec::new(),
-    })
-}
-
-/// The hosts, by the links of their ports.
-fn hosts(experiment: &Experiment, nics: &[u32]) -> Hosts {
-    let network = &experiment.network;
-    let config = &experiment.tcp;
-    let header_bytes = u16::try_from((header_bytes(config.timestamps) + network.framing).0);
-    let transport = Transport {
-        config: config.clone(),
-        ack_class: experiment.ack_class,
-        header_bytes: header_bytes.expect("headers are small"),
-    };
-    let host = |&nic: &u32| {
-        let ictcp = match &config.receive_control {
-            Control::Fixed => None,
-            Control::Ictcp(ictcp) => Some(Ictcp::new(ictcp, config.mss, network.links[nic as usize].rate)),
-        };
-        Host::new(nic, 0, ictcp)
-    };
-    Hosts {
-        hosts: nics.iter().map(host).collect(),
-        transports: vec![transport],
-        backpressure: experiment.backpressure,
-    }
 }

@@ -5,13 +5,15 @@ use shallows_scenario::{Experiment, Trace};
 use shallows_switch::buffer::SharedBuffer;
 
 use crate::link::Link;
+use crate::places::Places;
 
 /// The traces so far. A reading that has not changed leaves no row.
 #[derive(Debug, Default)]
 pub(crate) struct Tracer {
+    /// With places of links.
     traces: Vec<Trace>,
     pub(crate) rows: Vec<TraceRow>,
-    /// By link: its last readings, in the order in which its port tells them.
+    /// By place of a link: its last readings, in the order in which its port tells them.
     last: Vec<Vec<f64>>,
 }
 
@@ -27,13 +29,20 @@ pub(crate) struct TraceRow {
 
 impl Tracer {
     /// The traces that `experiment` asks for; ports that are traced at every change are told so among `links`.
-    pub(crate) fn new(experiment: &Experiment, links: &mut [Link]) -> Self {
-        for trace in experiment.traces.iter().filter(|trace| trace.every.is_none()) {
-            for &link in &trace.links {
-                links[link as usize].watch.traced = true;
+    ///
+    /// Of links that are in other parts of the network it knows nothing.
+    pub(crate) fn new(experiment: &Experiment, links: &mut [Link], places: &Places) -> Self {
+        let here = |trace: &Trace| {
+            let numbers = trace.links.iter().filter(|&&number| places.has(number));
+            Trace { links: numbers.map(|&number| places.at(number) as u32).collect(), every: trace.every }
+        };
+        let traces: Vec<Trace> = experiment.traces.iter().map(here).collect();
+        for trace in traces.iter().filter(|trace| trace.every.is_none()) {
+            for &place in &trace.links {
+                links[place as usize].watch.traced = true;
             }
         }
-        Self { traces: experiment.traces.clone(), rows: Vec::new(), last: vec![Vec::new(); links.len()] }
+        Self { traces, rows: Vec::new(), last: vec![Vec::new(); links.len()] }
     }
 
     /// The traces that are taken at intervals, by number.
@@ -50,10 +59,10 @@ impl Tracer {
         links: &mut [Link],
         buffers: &[SharedBuffer],
     ) -> Instant {
-        for place in 0..self.traces[number as usize].links.len() {
-            let index = self.traces[number as usize].links[place];
-            let link = &mut links[index as usize];
-            self.record(now, index, link, &buffers[link.node as usize]);
+        for nth in 0..self.traces[number as usize].links.len() {
+            let place = self.traces[number as usize].links[nth];
+            let link = &mut links[place as usize];
+            self.record(now, place, link, &buffers[link.buffer as usize]);
         }
         let every: Option<Duration> = self.traces[number as usize].every;
         now + every.expect("only traces with an interval are scheduled")
@@ -61,25 +70,25 @@ impl Tracer {
 
     /// Read one port.
     #[cold]
-    pub(crate) fn record(&mut self, at: Instant, index: u32, link: &mut Link, buffer: &SharedBuffer) {
-        let (rows, last) = (&mut self.rows, &mut self.last[index as usize]);
-        let mut place = 0;
+    pub(crate) fn record(&mut self, at: Instant, place: u32, link: &mut Link, buffer: &SharedBuffer) {
+        let (rows, last) = (&mut self.rows, &mut self.last[place as usize]);
+        let (number, mut nth) = (link.number, 0);
         link.port.observe(buffer, |reading| {
-            if place == last.len() {
+            if nth == last.len() {
                 last.push(f64::NAN);
             }
-            if last[place] != reading.value {
-                last[place] = reading.value;
+            if last[nth] != reading.value {
+                last[nth] = reading.value;
                 let queue = reading.queue.map(|queue| queue as u32);
                 rows.push(TraceRow {
                     at,
-                    link: index,
+                    link: number,
                     queue,
                     quantity: reading.quantity,
                     value: reading.value,
                 });
             }
-            place += 1;
+            nth += 1;
         });
     }
 }

@@ -4,39 +4,53 @@
 //! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
 //! ([`World::forward`]) or to a host ([`World::arrive`]). What hosts do with it is in [`crate::hosts`].
 
+use std::ops::AddAssign;
+
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_scenario::Routes;
+use shallows_scenario::{Connections, Flow, Routes};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 use shallows_switch::routing::Ecmp;
 
 use crate::connection::Place;
+use crate::crossing::{Crossing, Exits};
 use crate::event::{Class, Event, Ranks};
-use crate::generators::Generators;
+use crate::flow::Flows;
+use crate::generators::{Arrivals, Generators};
 use crate::hosts::{Hearing, Hosts, Next, Reception};
-use crate::link::{InFlight, Link, Target};
+use crate::link::{InFlight, Link, NONE, Target, Wire};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::traffic::WarmUp;
+use crate::places::Places;
+use crate::warm_up::WarmUp;
 
-/// Everything that changes state when an event fires.
+/// Everything that changes state when an event fires: the whole network, or a part of it.
 #[derive(Debug)]
 pub(crate) struct World {
+    /// Near ends of links: those that leave its nodes, by number.
     pub(crate) links: Vec<Link>,
+    pub(crate) places_of_links: Places,
+    /// Far ends: of the same links at the same places, then of those that come from other parts.
+    pub(crate) wires: Vec<Wire>,
     pub(crate) in_flight: InFlight,
     /// By node: hosts first, then switches.
     pub(crate) buffers: Vec<SharedBuffer>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) packets: Packets,
     pub(crate) hosts: Hosts,
+    /// By workload.
+    pub(crate) connections: Vec<Connections>,
+    pub(crate) flows: Flows,
     pub(crate) generators: Generators,
     pub(crate) observers: Observers,
     pub(crate) ranks: Ranks,
     pub(crate) tally: Tally,
     /// By link: segments with data that its port dropped.
     pub(crate) data_dropped: Vec<u64>,
+    /// Where links lead that end in other parts, and what has left by them.
+    pub(crate) exits: Exits,
     /// Whether every flow is complete and the run may end with that.
     pub(crate) finished: bool,
     pub(crate) ends_on_completion: bool,
@@ -51,7 +65,7 @@ pub(crate) struct Switch {
     pub(crate) ecmp: Ecmp,
 }
 
-/// Counts of the whole network.
+/// Counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     /// Packets put on links.
@@ -66,6 +80,23 @@ pub(crate) struct Tally {
     pub(crate) packets_stale: u64,
     /// TCP segments with data among those sent.
     pub(crate) data_sent: u64,
+    /// Flows of which the sender has every acknowledgement.
+    pub(crate) flows_completed: u64,
+    /// Events of no node: those of observers, and those that prime connections.
+    pub(crate) events_of_no_node: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.packet_hops += other.packet_hops;
+        self.packets_sent += other.packets_sent;
+        self.packets_arrived += other.packets_arrived;
+        self.packets_dropped += other.packets_dropped;
+        self.packets_stale += other.packets_stale;
+        self.data_sent += other.data_sent;
+        self.flows_completed += other.flows_completed;
+        self.events_of_no_node += other.events_of_no_node;
+    }
 }
 
 impl shallows_core::event::World for World {
@@ -73,10 +104,10 @@ impl shallows_core::event::World for World {
 
     #[inline]
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
-        let (class, index) = event.parts(self.ranks);
-        match class {
-            Class::Transmit => self.transmit(index as u32, queue),
-            Class::Deliver => self.deliver(index as u32, queue),
+        let index = event.index(self.ranks);
+        match event.class() {
+            Class::Transmit => self.transmit(event.link(), queue),
+            Class::Deliver => self.deliver(event.link(), queue),
             Class::SenderTimer => self.sender_timer(Place::from_index(index), queue),
             Class::ReceiverTimer => self.receiver_timer(Place::from_index(index), queue),
             Class::WarmUp => self.warm_up(queue),
@@ -100,99 +131,120 @@ impl World {
         queue.schedule(at, Event::new(class, index, self.ranks));
     }
 
-    /// The port of `link` is free: send what waits there.
+    /// The port of a link is free: send what waits there.
     #[inline]
-    fn transmit(&mut self, index: u32, queue: &mut EventQueue<Event>) {
-        let link = &mut self.links[index as usize];
-        let buffer = &mut self.buffers[link.node as usize];
+    fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
+        let link = &mut self.links[place as usize];
+        let buffer = &mut self.buffers[link.buffer as usize];
         let departure = link.port.transmit_next(queue.now(), buffer, &mut self.dropped);
         link.waking = link.port.has_backlog();
         if link.waking {
-            queue.schedule(link.port.busy_until(), Event::new(Class::Transmit, index.into(), self.ranks));
+            queue.schedule(link.port.busy_until(), Event::of_link(Class::Transmit, link.rank, place));
         }
+        let watched = link.watch.is_on();
         if let Some(departure) = departure {
-            self.tally.packet_hops += 1;
-            if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
-                queue.schedule(arrival, Event::new(Class::Deliver, index.into(), self.ranks));
-            }
+            self.launch(place, departure, queue);
         }
-        if link.watch.is_on() {
-            self.tell(index, departure, queue);
+        if watched {
+            self.tell(place, departure, queue);
         }
         if !self.dropped.is_empty() {
-            self.reclaim(index);
+            self.reclaim(place);
         }
     }
 
-    /// The first packet in flight on `link` arrives.
+    /// A packet starts to leave the port of a link.
     #[inline]
-    fn deliver(&mut self, index: u32, queue: &mut EventQueue<Event>) {
-        let link = &mut self.links[index as usize];
-        let (header, packet, next) = link.land(&mut self.in_flight);
-        if let Some(next) = next {
-            queue.schedule(next, Event::new(Class::Deliver, index.into(), self.ranks));
+    fn launch(&mut self, place: u32, departure: Departure<PacketRef>, queue: &mut EventQueue<Event>) {
+        self.tally.packet_hops += 1;
+        let link = &mut self.links[place as usize];
+        let arrival = link.arrival_of(&departure);
+        let Departure { header, payload: packet, .. } = departure;
+        if link.exit != NONE {
+            let packet = (packet != PacketRef::NONE).then(|| self.packets.remove(packet));
+            return self.exits.leave(link.exit, arrival, header, packet);
         }
-        match link.target {
-            Target::Switch(node) => self.forward(node, header, packet, queue),
+        let wire = &mut self.wires[place as usize];
+        if wire.launch(arrival, header, packet, &mut self.in_flight) {
+            queue.schedule(arrival, Event::of_link(Class::Deliver, wire.rank, place));
+        }
+    }
+
+    /// A packet that has left another part is in flight to a node of this one.
+    pub(crate) fn enter(&mut self, crossing: Crossing, queue: &mut EventQueue<Event>) {
+        let Crossing { wire: place, arrival, header, packet } = crossing;
+        let packet = packet.map_or(PacketRef::NONE, |packet| self.packets.insert(packet));
+        let wire = &mut self.wires[place as usize];
+        if wire.launch(arrival, header, packet, &mut self.in_flight) {
+            queue.schedule(arrival, Event::of_link(Class::Deliver, wire.rank, place));
+        }
+    }
+
+    /// The first packet in flight on a link arrives.
+    #[inline]
+    fn deliver(&mut self, place: u32, queue: &mut EventQueue<Event>) {
+        let wire = &mut self.wires[place as usize];
+        let (header, packet, next) = wire.land(&mut self.in_flight);
+        if let Some(next) = next {
+            queue.schedule(next, Event::of_link(Class::Deliver, wire.rank, place));
+        }
+        match wire.target {
+            Target::Switch(switch) => self.forward(switch, header, packet, queue),
             Target::Host => self.arrive(header, packet, queue),
         }
     }
 
     /// A switch passes a packet on to one of its ports.
     #[inline]
-    fn forward(&mut self, node: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let switch = &self.switches[node as usize - self.hosts.hosts.len()];
+    fn forward(&mut self, switch: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let switch = &self.switches[switch as usize];
         let link = switch.ecmp.select(&header, switch.routes.next_hops(header.destination));
-        self.enqueue(link, header, packet, queue);
+        self.enqueue(self.places_of_links.at(link) as u32, header, packet, queue);
     }
 
-    /// A packet joins the port of `link`.
+    /// A packet joins the port of a link.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
-        index: u32,
+        place: u32,
         header: Header,
         packet: PacketRef,
         queue: &mut EventQueue<Event>,
     ) {
-        let link = &mut self.links[index as usize];
-        let buffer = &mut self.buffers[link.node as usize];
-        let arrival = link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped);
-        match arrival {
+        let link = &mut self.links[place as usize];
+        let buffer = &mut self.buffers[link.buffer as usize];
+        let watched = link.watch.is_on();
+        let departure = match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
             Arrival::Sent(departure) => {
-                self.tally.packet_hops += 1;
-                if let Some(arrival) = link.launch(departure, &mut self.in_flight) {
-                    queue.schedule(arrival, Event::new(Class::Deliver, index.into(), self.ranks));
-                }
+                self.launch(place, departure, queue);
+                Some(departure)
             }
             Arrival::Queued => {
                 if !link.waking {
                     link.waking = true;
-                    queue.schedule(
-                        link.port.busy_until(),
-                        Event::new(Class::Transmit, index.into(), self.ranks),
-                    );
+                    let event = Event::of_link(Class::Transmit, link.rank, place);
+                    queue.schedule(link.port.busy_until(), event);
                 }
+                None
             }
-            Arrival::Dropped => {}
-        }
-        if link.watch.is_on() {
-            let departure = if let Arrival::Sent(departure) = arrival { Some(departure) } else { None };
-            self.tell(index, departure, queue);
+            Arrival::Dropped => None,
+        };
+        if watched {
+            self.tell(place, departure, queue);
         }
         if !self.dropped.is_empty() {
-            self.reclaim(index);
+            self.reclaim(place);
         }
     }
 
-    /// Tell whoever watches the port of `link` that it has changed, and what it sends from now on.
+    /// Tell whoever watches the port of a link that it has changed, and what it sends from now on.
     #[inline(never)]
-    fn tell(&mut self, index: u32, departure: Option<Departure<PacketRef>>, queue: &mut EventQueue<Event>) {
+    fn tell(&mut self, place: u32, departure: Option<Departure<PacketRef>>, queue: &mut EventQueue<Event>) {
         let now = queue.now();
-        let link = &mut self.links[index as usize];
-        self.observers.port_changed(now, index, link, &self.buffers[link.node as usize]);
+        let link = &mut self.links[place as usize];
+        self.observers.port_changed(now, place, link, &self.buffers[link.buffer as usize]);
         let Some(Departure { header, payload, .. }) = departure else { return };
-        self.observers.port_sends(now, index, link, &header, self.packets.get(payload));
+        self.observers.port_sends(now, link, &header, self.packets.get(payload));
         if link.watch.holds_back
             && header.kind() == PacketKind::Data
             && let Some(place) = self.leave_card(header.source, payload)
@@ -227,8 +279,7 @@ impl World {
     #[inline]
     fn receive_data(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let packet = self.packets.remove(packet);
-        let flows = &mut self.generators.traffic.flows;
-        match self.hosts.on_data(queue.now(), &header, &packet, flows) {
+        match self.hosts.on_data(queue.now(), &header, &packet, &mut self.flows) {
             Reception::Stale => self.tally.packets_stale += 1,
             Reception::Again(acks) => {
                 for ack in acks {
@@ -238,7 +289,7 @@ impl World {
             }
             Reception::At { slot, acks, complete } => {
                 if let Some(flow) = complete {
-                    self.generators.traffic.on_received(flow, queue);
+                    self.generators.arrivals.on_received(self.flows.at(flow), queue);
                 }
                 let place = Place { host: header.destination, slot };
                 for ack in acks {
@@ -322,20 +373,30 @@ impl World {
         self.rest_receiver(place, queue);
     }
 
+    /// This flow will arrive at one of the hosts, or come to one.
+    pub(crate) fn announce(&mut self, flow: Flow, number: u32, queue: &mut EventQueue<Event>) {
+        self.flows.know(number, &flow);
+        if self.hosts.has(flow.source)
+            && let Arrivals::Announced(announced) = &mut self.generators.arrivals
+        {
+            announced.announce(flow, number, queue);
+        }
+    }
+
     /// A workload is to be asked, or its next flow arrives: it gets a connection, or waits for one.
     #[inline(never)]
     fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
-        let traffic = &mut self.generators.traffic;
-        let Some((flow, number)) = traffic.arrive(workload, queue) else { return };
+        let Some((flow, number)) = self.generators.arrivals.next(workload, queue) else { return };
+        self.flows.know(number, &flow);
         self.observers.flows.on_arrival(number, flow.workload);
-        if let Some(place) = self.hosts.connect(&flow, number, traffic.policy(&flow)) {
+        let policy = self.connections[usize::from(flow.workload)];
+        if let Some(place) = self.hosts.connect(&flow, number, policy) {
             self.start_flow(place, number, queue);
         }
     }
 
     fn start_flow(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        let flows = &mut self.generators.traffic.flows;
-        let side = self.hosts.start(place, flow, flows, queue.now());
+        let side = self.hosts.start(place, flow, &mut self.flows, queue.now());
         side.traced = self.observers.flows.on_start(flow, place, side.flow_start);
         self.pump(place, queue);
     }
@@ -343,11 +404,12 @@ impl World {
     /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
     #[inline(never)]
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        let traffic = &mut self.generators.traffic;
-        let next = self.hosts.end(place, &mut traffic.flows, queue.now());
-        traffic.on_acked(flow, queue);
+        let next = self.hosts.end(place, &mut self.flows, queue.now());
+        self.tally.flows_completed += 1;
+        let completed = self.tally.flows_completed;
+        let all = self.generators.arrivals.on_acked(self.flows.at(flow), completed, queue);
+        self.finished = self.ends_on_completion && all;
         self.observers.flows.on_end(flow);
-        self.finished = self.ends_on_completion && traffic.is_complete();
         match next {
             Next::Flow(waiting) => self.start_flow(place, waiting, queue),
             Next::Idle => self.pump(place, queue),
@@ -357,7 +419,8 @@ impl World {
 
     #[inline(never)]
     fn warm_up(&mut self, queue: &mut EventQueue<Event>) {
-        while let Some(WarmUp { place, bytes, .. }) = self.generators.traffic.next_warm_up(queue) {
+        self.tally.events_of_no_node += 1;
+        while let Some(WarmUp { place, bytes, .. }) = self.generators.warm_ups.next(queue) {
             self.hosts.prime(place, bytes, queue.now());
             self.pump(place, queue);
         }
@@ -392,6 +455,7 @@ impl World {
 
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
+        self.tally.events_of_no_node += 1;
         let next = self.observers.queues.sample(queue.now(), &self.links, &self.buffers);
         self.schedule(next, Class::Sample, 0, queue);
     }
@@ -399,6 +463,7 @@ impl World {
     /// Read the ports of a trace that is taken at intervals.
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
+        self.tally.events_of_no_node += 1;
         let next = self.observers.ports.sample(index, queue.now(), &mut self.links, &self.buffers);
         self.schedule(next, Class::Trace, index.into(), queue);
     }
@@ -406,49 +471,56 @@ impl World {
     /// Read the senders of a trace that is taken at intervals.
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
+        self.tally.events_of_no_node += 1;
         let next = self.observers.flows.sample(number, queue.now(), &self.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
     }
 
-    /// Forget what the port of `link` has dropped.
+    /// Forget what the port of a link has dropped.
     #[cold]
-    fn reclaim(&mut self, index: u32) {
+    fn reclaim(&mut self, place: u32) {
         self.tally.packets_dropped += self.dropped.len() as u64;
-        let link = &self.links[index as usize];
-        // The node of a card is its host.
-        let card = link.watch.holds_back.then_some(HostId(link.node));
+        let link = &self.links[place as usize];
+        // The link that leaves a host has its number.
+        let card = link.watch.holds_back.then_some(HostId(link.number));
         let mut dropped = std::mem::take(&mut self.dropped);
         for packet in dropped.drain(..) {
             if let Some(host) = card {
                 // Its connection is not woken: what it has lost is for its acknowledgements and its timer.
                 self.leave_card(host, packet);
             }
-            self.data_dropped[index as usize] += u64::from(self.packets.discard(packet));
+            self.data_dropped[place as usize] += u64::from(self.packets.discard(packet));
         }
         self.dropped = dropped;
     }
 
-    /// Check the laws that hold at any moment between two events.
+    /// Check the laws that hold at any moment between two events; returns how many packets are under way here.
     ///
     /// # Panics
     ///
     /// If the books do not balance, which is a defect of this program.
-    pub(crate) fn audit(&self) {
+    pub(crate) fn audit(&self) -> u64 {
         for buffer in &self.buffers {
             buffer.audit();
         }
         let mut under_way = self.in_flight.len() as u64;
         for link in &self.links {
-            link.port.audit(&self.buffers[link.node as usize]);
+            link.port.audit(&self.buffers[link.buffer as usize]);
             let counters = link.port.counters();
             under_way += counters.enqueued() - counters.dequeued();
         }
-        let tally = &self.tally;
+        assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
+        under_way
+    }
+}
+
+impl Tally {
+    /// Likewise of the whole network, in which so many packets are under way.
+    pub(crate) fn audit(&self, under_way: u64) {
         assert_eq!(
-            tally.packets_sent,
-            tally.packets_arrived + tally.packets_dropped + under_way,
+            self.packets_sent,
+            self.packets_arrived + self.packets_dropped + under_way,
             "sent = arrived + dropped + under way"
         );
-        assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
     }
 }

@@ -70,7 +70,7 @@ fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>
         files.push((name.to_owned(), kept.clone()));
         Ok(Box::new(kept) as Sink)
     };
-    let mut simulation = Simulation::capturing(experiment, open).expect("memory takes it");
+    let mut simulation = Simulation::capturing(experiment, 1, open).expect("memory takes it");
     simulation.advance(u64::MAX);
     simulation.flush_captures().expect("memory takes it");
     let problems = simulation.finish().problems();
@@ -163,7 +163,7 @@ impl Write for Full {
 fn a_full_disk_is_told_again_and_again() {
     let experiment = || common::load(SCENARIO, &[("measure.captures", "[{ ports = ['*'] }]")]);
     for room in [0, 500] {
-        let mut simulation = Simulation::capturing(experiment(), |_| Ok(Box::new(Full(room)))).unwrap();
+        let mut simulation = Simulation::capturing(experiment(), 1, |_| Ok(Box::new(Full(room)))).unwrap();
         simulation.advance(u64::MAX);
         for _ in 0..2 {
             let told = simulation.flush_captures().map_err(|error| error.kind());
@@ -171,6 +171,6 @@ fn a_full_disk_is_told_again_and_again() {
         }
     }
     let closed = |_: &str| Err(io::ErrorKind::PermissionDenied.into());
-    let refused = Simulation::capturing(experiment(), closed).map(|_| ());
+    let refused = Simulation::capturing(experiment(), 1, closed).map(|_| ());
     assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::PermissionDenied));
 }

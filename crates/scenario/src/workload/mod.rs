@@ -82,6 +82,11 @@ impl Generator {
         Arrivals { flows, queries: 0.0 }
     }
 
+    /// Whether it decides by what becomes of its flows.
+    pub(crate) fn reacts(&self) -> bool {
+        matches!(self, Self::Chain(_) | Self::Queries(_))
+    }
+
     /// Whether it asks queries.
     pub(crate) fn asks(&self) -> bool {
         matches!(self, Self::Queries(_))

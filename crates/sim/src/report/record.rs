@@ -9,12 +9,14 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
-use crate::flow::{End, FlowRecord};
+use crate::flow::{End, FlowRecord, Flows};
 use crate::flow_tracer::{QUANTITIES, Traced};
+use crate::generators::Arrivals;
+use crate::link::Link;
 use crate::probe::Echo;
 use crate::sampler::{Entity, Row};
 use crate::tracer::TraceRow;
-use crate::world::Tally;
+use crate::world::{Tally, World};
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
@@ -76,6 +78,66 @@ pub struct FlowOutcome {
 }
 
 impl Report {
+    /// Of a run that ended at `end`, in which so many `flows` arrived, from the worlds of its parts.
+    pub(crate) fn of(
+        experiment: Experiment,
+        mut worlds: Vec<World>,
+        flows: usize,
+        tally: Tally,
+        end: Instant,
+        events: u64,
+    ) -> Self {
+        let mut links: Vec<(&Link, u64)> = worlds
+            .iter()
+            .flat_map(|world| world.links.iter().zip(world.data_dropped.iter().copied()))
+            .collect();
+        links.sort_by_key(|(link, _)| link.number);
+        let counts = |link: &Link| link.port.markers().iter().map(|m| (m.name(), m.counts())).collect();
+        let ports = links.iter().map(|(link, _)| link.port.counters()).collect();
+        let queues = links.iter().map(|(link, _)| link.port.queue_counters().to_vec()).collect();
+        let markers = links.iter().map(|(link, _)| counts(link)).collect();
+        let data_dropped = links.iter().map(|&(_, dropped)| dropped).collect();
+        let queries = match &worlds[0].generators.arrivals {
+            Arrivals::Drawn(traffic) => {
+                traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
+            }
+            // Those that ask queries are not announced.
+            Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
+        };
+        let ranks = worlds[0].ranks;
+        let mut all = Self {
+            experiment,
+            flows: Vec::new(),
+            queries,
+            ports,
+            queues,
+            markers,
+            echoes: Vec::new(),
+            trace: Vec::new(),
+            flow_traces: BTreeMap::new(),
+            samples: Vec::new(),
+            captured: worlds[0].observers.captures.packets(),
+            tally,
+            data_dropped,
+            datagram_bytes: Bytes(0),
+            end,
+            events,
+        };
+        for World { generators, observers, .. } in &mut worlds {
+            all.echoes.append(&mut generators.probes.echoes);
+            all.trace.append(&mut observers.ports.rows);
+            all.flow_traces.append(&mut observers.flows.flows);
+            all.samples.append(&mut observers.queues.rows);
+            all.datagram_bytes += generators.datagrams.received_bytes;
+        }
+        // Each part has its own in the order of time.
+        all.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
+        all.trace.sort_by_key(|row| (row.at, row.link));
+        all.samples.sort_by_key(|row| (row.at, row.entity));
+        all.flows = Flows::merged(worlds.into_iter().map(|world| world.flows).collect(), flows);
+        all
+    }
+
     /// What became of each flow, in order of arrival.
     pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
         self.flows.iter().map(|flow| FlowOutcome {

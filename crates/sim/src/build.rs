@@ -1,0 +1,197 @@
+//! Builds the world of an experiment, or of a part of its network.
+
+use std::io;
+
+use shallows_core::random::Stream;
+use shallows_scenario::{Experiment, PortKind};
+use shallows_switch::Port;
+use shallows_switch::buffer::SharedBuffer;
+use shallows_transport::header_bytes;
+use shallows_transport::receive_window::{Control, ictcp::Ictcp};
+
+use crate::announced::Announced;
+use crate::capture::{Captures, Sink};
+use crate::crossing::Exits;
+use crate::datagram::Datagrams;
+use crate::division::Division;
+use crate::event::{Event, LinkRank, Ranks};
+use crate::flow::Flows;
+use crate::flow_tracer::FlowTracer;
+use crate::generators::{Arrivals, Generators};
+use crate::host::Host;
+use crate::hosts::{Hosts, Transport};
+use crate::link::{InFlight, Link, Target, Wire};
+use crate::observers::Observers;
+use crate::packet::Packets;
+use crate::places::Places;
+use crate::probe::Probes;
+use crate::sampler::Sampler;
+use crate::tracer::Tracer;
+use crate::traffic::Traffic;
+use crate::warm_up::WarmUps;
+use crate::world::{Switch, Tally, World};
+
+/// What of the network a part has.
+#[derive(Debug)]
+pub(crate) struct Site {
+    /// Hosts, then switches.
+    nodes: Places,
+    /// Those that leave its nodes.
+    links: Places,
+    /// Numbers of the links that come from other parts.
+    entrances: Vec<u32>,
+    /// Of the links that end in other parts: number, part of the far end, and its place there.
+    exits: Vec<(u32, u32, u32)>,
+}
+
+/// The sites of all parts, or the only one of a network that is not divided.
+pub(crate) fn sites(experiment: &Experiment, division: Option<&Division>) -> Vec<Site> {
+    let network = &experiment.network;
+    let (nodes, links) = (network.nodes.len() as u32, network.links.len() as u32);
+    let part_of = |node: u32| division.map_or(0, |division| division.part_of(node));
+    let ends = |link: u32| {
+        let link = &network.links[link as usize];
+        (part_of(link.from.0), part_of(link.to.0))
+    };
+    let site = |part| Site {
+        nodes: Places::of(nodes, |node| part_of(node) == part),
+        links: Places::of(links, |link| ends(link).0 == part),
+        entrances: (0..links).filter(|&link| ends(link).0 != part && ends(link).1 == part).collect(),
+        exits: Vec::new(),
+    };
+    let mut sites: Vec<Site> = (0..division.map_or(1, Division::parts)).map(site).collect();
+    for part in 0..sites.len() {
+        let own = sites[part].links.count();
+        for (nth, link) in sites[part].entrances.clone().into_iter().enumerate() {
+            sites[ends(link).0 as usize].exits.push((link, part as u32, own + nth as u32));
+        }
+    }
+    sites
+}
+
+/// The world of one site.
+pub(crate) fn world(
+    experiment: &Experiment,
+    division: Option<&Division>,
+    parts: usize,
+    site: Site,
+    open: impl FnMut(&str) -> io::Result<Sink>,
+) -> io::Result<World> {
+    let network = &experiment.network;
+    let seed = experiment.seed;
+    assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
+    assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
+    let ranks = Ranks::new(seed);
+    let Site { nodes, links: places, entrances, exits: far_ends } = site;
+    let mut buffers: Vec<SharedBuffer> =
+        nodes.numbers().map(|node| SharedBuffer::new(&network.nodes[node as usize].buffer)).collect();
+    let hosts = nodes.numbers().take_while(|&node| node < network.hosts).count() as u32;
+    let wire = |number: u32| {
+        let to = network.links[number as usize].to.0;
+        let here = |to| Target::Switch(nodes.at(to) as u32 - hosts);
+        // Of one that ends elsewhere the wire here is never used.
+        let target = if to < network.hosts || !nodes.has(to) { Target::Host } else { here(to) };
+        Wire::new(target, ranks.of_link(number))
+    };
+    let wires = places.numbers().chain(entrances).map(wire).collect();
+    let mut links: Vec<Link> = places
+        .numbers()
+        .map(|number| link(experiment, number, ranks.of_link(number), &nodes, &mut buffers))
+        .collect();
+    let mut exits = Exits::new(parts);
+    for (number, part, wire) in far_ends {
+        links[places.at(number)].exit = exits.add(part, wire);
+    }
+    let switch = |node: u32| {
+        let node = &network.nodes[node as usize];
+        Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() }
+    };
+    let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
+    let observers = Observers {
+        ports: Tracer::new(experiment, &mut links, &places),
+        flows: FlowTracer::new(experiment),
+        queues: Sampler::new(experiment.sample_queues, nodes.numbers().collect()),
+        captures: Captures::new(experiment, &mut links, open)?,
+    };
+    let arrivals = match division {
+        None => Arrivals::Drawn(Traffic::new(experiment, ranks)),
+        Some(_) => Arrivals::Announced(Announced::new(experiment.connections.len(), ranks)),
+    };
+    Ok(World {
+        data_dropped: vec![0; links.len()],
+        wires,
+        in_flight: InFlight::default(),
+        switches: nodes.numbers().skip(hosts as usize).map(switch).collect(),
+        buffers,
+        packets: Packets::default(),
+        hosts: self::hosts(experiment, &nodes, &places, &links),
+        connections: experiment.connections.clone(),
+        flows: Flows::new(&experiment.connections, parts > 1),
+        generators: Generators {
+            arrivals,
+            warm_ups: WarmUps::new(ranks),
+            datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
+            probes: Probes::new(&experiment.probes, udp_overhead),
+        },
+        observers,
+        ranks,
+        tally: Tally::default(),
+        exits,
+        finished: false,
+        ends_on_completion: experiment.stop.on_completion,
+        dropped: Vec::new(),
+        links,
+        places_of_links: places,
+    })
+}
+
+/// The near end of the link with this number, whose queues join the buffer of its node.
+fn link(
+    experiment: &Experiment,
+    number: u32,
+    rank: LinkRank,
+    nodes: &Places,
+    buffers: &mut [SharedBuffer],
+) -> Link {
+    let (network, seed) = (&experiment.network, experiment.seed);
+    let link = &network.links[number as usize];
+    let config = network.port(link);
+    let place = nodes.at(link.from.0);
+    let buffer = &mut buffers[place];
+    let first = buffer.add_queue(link.pool, link.private);
+    for _ in 1..config.discipline.queues() {
+        buffer.add_sibling(link.pool, link.private);
+    }
+    let stream = |purpose, place| Stream::new(seed, purpose, u64::from(number) << 8 | place as u64);
+    let port = Port::new(link.rate, first, config, stream);
+    let mut built = Link::new(port, number, rank, place as u32, link.delay);
+    if link.kind == PortKind::Nic {
+        built.watch.holds_back = experiment.backpressure.is_some();
+        built = built.with_jitter(experiment.jitter, Stream::new(seed, "jitter", u64::from(link.from.0)));
+    }
+    built
+}
+
+/// The hosts among the `nodes`, by the links of their ports.
+fn hosts(experiment: &Experiment, nodes: &Places, places: &Places, links: &[Link]) -> Hosts {
+    let network = &experiment.network;
+    let config = &experiment.tcp;
+    let header_bytes = u16::try_from((header_bytes(config.timestamps) + network.framing).0);
+    let transport = Transport {
+        config: config.clone(),
+        ack_class: experiment.ack_class,
+        header_bytes: header_bytes.expect("headers are small"),
+    };
+    let host = |number: u32| {
+        // The link that leaves a host has its number.
+        let nic = places.at(number);
+        let ictcp = match &config.receive_control {
+            Control::Fixed => None,
+            Control::Ictcp(ictcp) => Some(Ictcp::new(ictcp, config.mss, links[nic].port.rate())),
+        };
+        Host::new(nic as u32, 0, ictcp)
+    };
+    let places = Places::of(network.hosts, |host| nodes.has(host));
+    let hosts = places.numbers().map(host).collect();
+    Hosts::new(hosts, places, vec![transport], experiment.backpressure)
+}

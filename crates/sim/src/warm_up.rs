@@ -1,0 +1,73 @@
+//! A few bytes that prime persistent connections before their first flow.
+
+use shallows_core::event::EventQueue;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{Connections, Experiment};
+
+use crate::connection::Place;
+use crate::event::{Class, Event, Ranks};
+use crate::hosts::Hosts;
+
+/// Connections to be primed, latest first.
+#[derive(Debug)]
+pub(crate) struct WarmUps {
+    pending: Vec<WarmUp>,
+    ranks: Ranks,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WarmUp {
+    at: Instant,
+    pub(crate) place: Place,
+    pub(crate) bytes: Bytes,
+}
+
+impl WarmUps {
+    pub(crate) fn new(ranks: Ranks) -> Self {
+        Self { pending: Vec::new(), ranks }
+    }
+
+    /// Open the connections of `hosts` that are there from the start, and schedule the first that is primed.
+    pub(crate) fn start(
+        &mut self,
+        experiment: &Experiment,
+        hosts: &mut Hosts,
+        queue: &mut EventQueue<Event>,
+    ) {
+        for (index, policy) in experiment.connections.iter().enumerate() {
+            let Connections::Persistent { per_pair, warm_up: Some(warm_up), .. } = policy else { continue };
+            let mut stream = Stream::new(experiment.seed, "warm-up", index as u64);
+            let spread = (warm_up.to - warm_up.from).0.max(1);
+            let classes = &experiment.classes[index];
+            for (source, destination) in experiment.pairs[index].iter() {
+                for _ in 0..*per_pair {
+                    let at = warm_up.from + Duration(stream.below(spread));
+                    if hosts.has(source) {
+                        let class = classes.before_any_flow(source, destination);
+                        let place = hosts.open_persistent(index as u16, source, destination, class);
+                        self.pending.push(WarmUp { at, place, bytes: warm_up.bytes });
+                    }
+                }
+            }
+        }
+        self.pending.sort_by_key(|warm_up| std::cmp::Reverse((warm_up.at, warm_up.place)));
+        self.schedule(queue);
+    }
+
+    fn schedule(&mut self, queue: &mut EventQueue<Event>) {
+        if let Some(next) = self.pending.last() {
+            queue.schedule(next.at, Event::new(Class::WarmUp, 0, self.ranks));
+        }
+    }
+
+    /// The next connection that is primed now; if none is, the one after it is scheduled.
+    pub(crate) fn next(&mut self, queue: &mut EventQueue<Event>) -> Option<WarmUp> {
+        let due = self.pending.pop_if(|next| next.at <= queue.now());
+        if due.is_none() {
+            self.schedule(queue);
+        }
+        due
+    }
+}

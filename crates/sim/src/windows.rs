@@ -1,0 +1,359 @@
+//! Runs the parts of a network beside each other, window by window.
+//!
+//! Simulated time is cut into cells, each as long as the shortest delay between two parts. In a window, which is a cell in
+//! which something happens, every part runs on its own; what it sends to others arrives in a later one. Between two
+//! windows, flows that arrive in the next are drawn, and it is seen whether the run is over. So nothing depends on how many
+//! parts there are, or on which thread runs them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use shallows_core::event::{EventQueue, World, run};
+use shallows_core::{Duration, Instant};
+use shallows_scenario::{Experiment, Flow};
+
+use crate::division::Division;
+use crate::event::{Event, Ranks};
+use crate::part::{Mail, Part};
+use crate::traffic::Traffic;
+
+/// What the parts have in common.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    division: Division,
+    drawing: Drawing,
+    /// Flows that are to arrive.
+    arrivals: EventQueue<Event>,
+    /// The last moment of the run, if nothing ends it before.
+    limit: Instant,
+    ends_on_completion: bool,
+    /// Whether every flow is complete.
+    pub(crate) finished: bool,
+    /// Events of a window of late.
+    density: u64,
+    /// Windows in which each part had a thread.
+    pub(crate) threaded_windows: u64,
+}
+
+/// With as many events in a window, threads gain more than meeting twice costs them: some microseconds.
+const DENSE: u64 = 100;
+
+/// Events between two looks at how dense windows are: threads begin anew for each stretch, which takes as long as some
+/// thousand events.
+const STRETCH_TOGETHER: u64 = 1 << 19;
+const STRETCH_IN_TURN: u64 = 1 << 14;
+
+/// Workloads that are asked for the flows of a window.
+#[derive(Debug)]
+struct Drawing {
+    traffic: Traffic,
+    ranks: Ranks,
+    drawn: Vec<(Flow, u32)>,
+}
+
+impl World for Drawing {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
+        self.drawn.extend(self.traffic.arrive(event.index(self.ranks) as usize, queue));
+    }
+}
+
+impl Windows {
+    pub(crate) fn new(experiment: &Experiment, division: Division, limit: Instant, horizon: Duration) -> Self {
+        let ranks = Ranks::new(experiment.seed);
+        let mut arrivals = EventQueue::new(horizon);
+        let mut traffic = Traffic::new(experiment, ranks);
+        traffic.start(&mut arrivals);
+        Self {
+            division,
+            drawing: Drawing { traffic, ranks, drawn: Vec::new() },
+            arrivals,
+            limit,
+            ends_on_completion: experiment.stop.on_completion,
+            finished: false,
+            density: 0,
+            threaded_windows: 0,
+        }
+    }
+
+    /// Flows that have arrived, and those that arrive in this window.
+    pub(crate) fn flows(&self) -> u32 {
+        self.drawing.traffic.arrived
+    }
+
+    /// Run windows until some `events` have fired, or the run ends; says whether it has.
+    pub(crate) fn advance(&mut self, parts: &mut [Part], events: u64) -> bool {
+        let mut fired: u64 = parts.iter().map(Part::events).sum();
+        let enough = fired.saturating_add(events);
+        while fired < enough {
+            let together = parts.len() > 1 && self.density >= DENSE;
+            let until = enough.min(fired + if together { STRETCH_TOGETHER } else { STRETCH_IN_TURN });
+            let team = Team::new(parts, until);
+            let ended = if together { self.run_together(parts, &team) } else { self.run_in_turn(parts, &team) };
+            let before = std::mem::replace(&mut fired, parts.iter().map(Part::events).sum());
+            self.density = (fired - before) / team.windows().max(1);
+            self.threaded_windows += if together { team.windows() } else { 0 };
+            if ended {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Each part on a thread of its own.
+    fn run_together(&mut self, parts: &mut [Part], team: &Team) -> bool {
+        let (leader, others) = parts.split_first_mut().expect("a network has a part");
+        let ended = thread::scope(|scope| {
+            let follow = |(number, part)| scope.spawn(move || team.follow(part, number + 1));
+            let threads: Vec<_> = others.iter_mut().enumerate().map(follow).collect();
+            let ended = team.lead(leader, self);
+            for thread in threads {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+            ended
+        });
+        team.deliver(parts);
+        ended
+    }
+
+    /// One part after another.
+    fn run_in_turn(&mut self, parts: &mut [Part], team: &Team) -> bool {
+        let mut read = 0;
+        let ended = loop {
+            let Some(until) = team.open(self, read) else { break true };
+            for (number, part) in parts.iter_mut().enumerate() {
+                team.live(part, number, until.0, read);
+            }
+            read = 1 - read;
+            if team.has_enough() {
+                break false;
+            }
+        };
+        team.deliver(parts);
+        ended
+    }
+
+    /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
+    /// the parts before `earliest`, and so many flows are complete.
+    fn next(&mut self, earliest: Instant, completed: u64, mail: &Mail) -> Option<Instant> {
+        if self.ends_on_completion && self.drawing.traffic.is_complete(completed) {
+            self.finished = true;
+            return None;
+        }
+        let first = earliest.min(self.arrivals.not_before());
+        if first > self.limit {
+            return None;
+        }
+        let cell = self.division.cell().0;
+        let until = Instant((first.0 / cell + 1) * cell - 1).min(self.limit);
+        run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
+        for (flow, number) in self.drawing.drawn.drain(..) {
+            let [source, destination] =
+                [flow.source, flow.destination].map(|host| self.division.part_of(host.0));
+            mail.announce(source, flow, number);
+            if destination != source {
+                mail.announce(destination, flow, number);
+            }
+        }
+        Some(until)
+    }
+}
+
+/// The parts of a run while it advances: what each has written up, and what they send each other.
+#[derive(Debug)]
+struct Team {
+    board: Vec<Entry>,
+    /// The one is read in a window and the other written; in the next it is the other way round.
+    mail: [Mail; 2],
+    /// The last moment of the window; `OVER` if there is none.
+    until: AtomicU64,
+    windows: AtomicU64,
+    /// How many events are enough.
+    enough: u64,
+    gate: Gate,
+}
+
+/// What a part has written up.
+#[derive(Debug)]
+struct Entry {
+    next: AtomicU64,
+    events: AtomicU64,
+    flows_completed: AtomicU64,
+}
+
+const OVER: u64 = u64::MAX;
+
+impl Team {
+    fn new(parts: &mut [Part], enough: u64) -> Self {
+        let entry = |part: &mut Part| {
+            let status = part.status();
+            Entry {
+                next: AtomicU64::new(status.next.0),
+                events: AtomicU64::new(status.events),
+                flows_completed: AtomicU64::new(status.flows_completed),
+            }
+        };
+        let board: Vec<Entry> = parts.iter_mut().map(entry).collect();
+        Self {
+            mail: [Mail::new(board.len()), Mail::new(board.len())],
+            until: AtomicU64::new(OVER),
+            windows: AtomicU64::new(0),
+            enough,
+            gate: Gate::new(board.len()),
+            board,
+        }
+    }
+
+    /// How many windows there have been.
+    fn windows(&self) -> u64 {
+        self.windows.load(Ordering::Relaxed)
+    }
+
+    fn sum(&self, count: fn(&Entry) -> &AtomicU64) -> u64 {
+        self.board.iter().map(|entry| count(entry).load(Ordering::Relaxed)).sum()
+    }
+
+    fn has_enough(&self) -> bool {
+        self.sum(|entry| &entry.events) >= self.enough
+    }
+
+    /// The last moment of the next window, in which `read` is read; none if the run is over.
+    fn open(&self, windows: &mut Windows, read: usize) -> Option<Instant> {
+        let next = self.board.iter().map(|entry| entry.next.load(Ordering::Relaxed)).min();
+        let completed = self.sum(|entry| &entry.flows_completed);
+        let next = windows.next(Instant(next.expect("a network has a part")), completed, &self.mail[read])?;
+        self.windows.fetch_add(1, Ordering::Relaxed);
+        Some(next)
+    }
+
+    /// A part lives through a window.
+    fn live(&self, part: &mut Part, number: usize, until: u64, read: usize) {
+        part.run(Instant(until), &self.mail[read], &self.mail[1 - read], number);
+        let (status, entry) = (part.status(), &self.board[number]);
+        entry.next.store(status.next.0, Ordering::Relaxed);
+        entry.events.store(status.events, Ordering::Relaxed);
+        entry.flows_completed.store(status.flows_completed, Ordering::Relaxed);
+    }
+
+    /// Run the first part, and decide for all. Says whether the run has ended.
+    fn lead(&self, part: &mut Part, windows: &mut Windows) -> bool {
+        let _alarm = Alarm(&self.gate);
+        let mut read = 0;
+        loop {
+            let next = self.open(windows, read);
+            let until = next.map_or(OVER, |until| until.0);
+            self.until.store(until, Ordering::Relaxed);
+            if !self.gate.pass() || next.is_none() {
+                return true;
+            }
+            self.live(part, 0, until, read);
+            read = 1 - read;
+            if !self.gate.pass() {
+                return true;
+            }
+            if self.has_enough() {
+                self.until.store(OVER, Ordering::Relaxed);
+                self.gate.pass();
+                return false;
+            }
+        }
+    }
+
+    /// Run a part for as long as the leader says.
+    fn follow(&self, part: &mut Part, number: usize) {
+        let _alarm = Alarm(&self.gate);
+        let mut read = 0;
+        while self.gate.pass() {
+            let until = self.until.load(Ordering::Relaxed);
+            if until == OVER {
+                return;
+            }
+            self.live(part, number, until, read);
+            read = 1 - read;
+            if !self.gate.pass() {
+                return;
+            }
+        }
+    }
+
+    /// Give the parts what they have sent each other and nobody has read yet.
+    fn deliver(&self, parts: &mut [Part]) {
+        for mail in &self.mail {
+            for (number, part) in parts.iter_mut().enumerate() {
+                part.read(mail, number);
+            }
+        }
+    }
+}
+
+/// Where threads wait for each other: none passes before all are there, and what each did before is seen by all after.
+#[derive(Debug)]
+struct Gate {
+    threads: usize,
+    waiting: AtomicUsize,
+    /// How often it has opened.
+    turn: AtomicUsize,
+    /// A thread will never come again.
+    broken: AtomicBool,
+    asleep: Mutex<()>,
+    opened: Condvar,
+}
+
+/// How often a thread looks whether all are there before it sleeps: some microseconds, about what waking takes.
+const LOOKS: u32 = 2_000;
+
+impl Gate {
+    fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            waiting: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            asleep: Mutex::default(),
+            opened: Condvar::new(),
+        }
+    }
+
+    /// Wait for all threads. Says whether they came.
+    fn pass(&self) -> bool {
+        let turn = self.turn.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.waiting.store(0, Ordering::Relaxed);
+            self.wake(|| self.turn.store(turn.wrapping_add(1), Ordering::Release));
+            return true;
+        }
+        let is_shut = || self.turn.load(Ordering::Acquire) == turn && !self.broken.load(Ordering::Acquire);
+        for _ in 0..LOOKS {
+            if !is_shut() {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        if is_shut() {
+            let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(self.opened.wait_while(asleep, |()| is_shut()));
+        }
+        self.turn.load(Ordering::Acquire) != turn
+    }
+
+    /// Change what sleepers wait for, and wake them.
+    fn wake(&self, change: impl FnOnce()) {
+        let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        change();
+        drop(asleep);
+        self.opened.notify_all();
+    }
+}
+
+/// Tells the others if a thread panics.
+struct Alarm<'gate>(&'gate Gate);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.wake(|| self.0.broken.store(true, Ordering::Release));
+        }
+    }
+}

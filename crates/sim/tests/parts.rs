@@ -1,0 +1,162 @@
+//! The same bytes on any number of threads.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use shallows_core::Duration;
+use shallows_scenario::Experiment;
+use shallows_sim::{Division, Report, Simulation, Undivided, cell};
+
+/// Everything that draws random numbers, observes or ends a run, on three leaves and two spines.
+const SCENARIO: &str = r#"
+seed = 5
+
+[topology]
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+hosts_per_leaf = 4
+rate = "25Gbps"
+uplink_delay = "3us"
+
+[switch]
+buffer = { kind = "dynamic-threshold", alpha = 1, pool = "200KB" }
+markers = [{ kind = "red", kmin = "10KB", kmax = "60KB", pmax = 0.5 }]
+
+[tcp]
+rto = { min = "200us", granularity = "10us" }
+
+[measure]
+sample_queues = "10us"
+traces = [{ ports = ["leaf*->*"], every = "7us" }, { ports = ["spine0->leaf1"] }]
+
+[[workload]]
+kind = "poisson"
+load = 0.6
+sizes = { kind = "uniform", from = "1KB", to = "200KB" }
+flows = 600
+
+[[workload]]
+kind = "incast"
+senders = "0..8"
+receivers = 11
+size = "20KB"
+start = "1ms"
+repeats = 3
+period = "700us"
+connections = { kind = "persistent", per_pair = 2, warm_up = { bytes = "3KB", from = "0us", to = "500us" } }
+"#;
+
+/// What makes it end at a time.
+const ENDLESS: &str = r#"
+[[workload]]
+kind = "udp"
+senders = "1..3"
+receivers = 10
+pattern = { kind = "poisson", rate = "2Gbps" }
+
+[[workload]]
+kind = "ping"
+senders = "4..6"
+receivers = 0
+interval = "50us"
+"#;
+
+fn finished(experiment: Experiment, threads: u32, step: u64) -> Report {
+    let mut simulation = Simulation::divided(experiment, threads);
+    while !simulation.advance(step).done {}
+    simulation.finish()
+}
+
+/// Every table of a report, and its summary.
+fn bytes(report: &Report) -> Vec<(&'static str, Vec<u8>)> {
+    let table = |name| {
+        let mut table = Vec::new();
+        report.write_table(name, &mut table).expect("memory can be written to");
+        (name, table)
+    };
+    let summary = ("summary", report.summary().to_string().into_bytes());
+    report.tables().into_iter().map(table).chain([summary]).collect()
+}
+
+fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) {
+    let alone = bytes(&finished(experiment.clone(), 1, u64::MAX));
+    for &threads in threads {
+        for (one, many) in alone.iter().zip(bytes(&finished(experiment.clone(), threads, step))) {
+            assert_eq!(one.0, many.0);
+            if one.0 == "summary" {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                assert_eq!(text(&one.1), text(&many.1), "{name}, {threads} threads");
+            }
+            assert!(one.1 == many.1, "{name}, {threads} threads: table {} differs", one.0);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
+    let until_complete = common::load(SCENARIO, &[]);
+    let report = finished(until_complete.clone(), 1, u64::MAX);
+    let summary = report.summary();
+    assert!(summary["timeouts"].as_u64() > Some(0), "the run is worth comparing: {summary}");
+    assert_eq!(report.tables(), ["flows", "counters", "markers", "queues", "traces"]);
+    let mut on_two = Simulation::divided(until_complete.clone(), 2);
+    on_two.advance(u64::MAX);
+    assert!(on_two.threaded_windows() > 100, "{} windows on threads", on_two.threaded_windows());
+    assert_same("until all flows are complete", &until_complete, &[2, 3, 5, 16], u64::MAX);
+    assert_same("in small steps", &until_complete, &[2], 5_000);
+    assert_same("another seed", &common::load(SCENARIO, &[("seed", "6")]), &[4], u64::MAX);
+    let endless = common::load(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]);
+    assert_same("until a time", &endless, &[2, 4], 10_000);
+}
+
+/// Scenarios of `experiments` that can be divided, with so few flows of each workload.
+const DIVIDED: [(&str, usize, &str); 6] = [
+    ("models/graph", 0, ""),
+    ("bcc/fig4", 1, "200"),
+    ("acknowledgements/fabric", 1, "200"),
+    ("mq-ecn/fig9-as-made", 4, "60"),
+    ("mq-ecn/fig11-as-made", 4, "60"),
+    ("mq-ecn/fig9", 4, "60"),
+];
+
+#[test]
+fn experiments_give_the_same_bytes() {
+    for (name, workloads, flows) in DIVIDED {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../experiments/{name}.toml"));
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let sets: Vec<(String, String)> =
+            (0..workloads).map(|workload| (format!("workload.{workload}.flows"), flows.to_owned())).collect();
+        let folder = path.parent().expect("it is in a folder");
+        let experiment = shallows_scenario::load(&text, name, folder, &sets, None)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert!(cell(&experiment).is_ok(), "{name} can be divided");
+        assert_same(name, &experiment, &[3], u64::MAX);
+    }
+}
+
+#[test]
+fn a_division_keeps_hosts_with_their_switch_and_is_as_even_as_switches_allow() {
+    let experiment = common::load(SCENARIO, &[]);
+    assert_eq!(cell(&experiment), Ok(Duration::from_micros(3)));
+    // Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 3. So 10 + 10 and 10 + 3 + 3 of 36.
+    let division = Division::new(&experiment, 2).unwrap();
+    assert_eq!(division.parts(), 2);
+    assert!((division.evenness() - 36.0 / (2.0 * 20.0)).abs() < 1e-12, "{}", division.evenness());
+    assert_eq!(Division::new(&experiment, 99).unwrap().parts(), 5, "not more than switches");
+}
+
+#[test]
+fn what_cannot_be_divided_says_why() {
+    let refusals: [(&[(&str, &str)], Undivided); 4] = [
+        (&[("topology", "{ kind = 'star', hosts = 12, rate = '25Gbps' }"), ("measure", "{}")], Undivided::OneSwitch),
+        (&[("topology.uplink_delay", "0us")], Undivided::NoDelay),
+        (&[("measure.captures", "[{ name = 'all', ports = ['leaf0->*'] }]")], Undivided::Captures),
+        (&[("measure.flow_traces", "[{ sample = 3 }]")], Undivided::FlowTraces),
+    ];
+    for (sets, reason) in refusals {
+        assert_eq!(cell(&common::load(SCENARIO, sets)), Err(reason), "{sets:?}");
+    }
+}
