@@ -56,6 +56,7 @@ bench: build
 	$(BIN)/python benches/bottleneck.py
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py
+	$(BIN)/python benches/threads.py
 
 # What has to go along with the crates in a wheel, after a change of Cargo.lock. That of the charts: make charts-hash.
 licences: $(VENV)/.python

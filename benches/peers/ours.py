@@ -27,14 +27,20 @@ def require() -> None:
         raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing: make build")
 
 
-def run_shallows(scenario: Path, overrides: Mapping[str, object], seed: int = 1) -> dict[str, Any]:
-    """Run a scenario and return its `summary.json`, with the time of the whole process as `process_s`."""
+def run_shallows(
+    scenario: Path, overrides: Mapping[str, object], seed: int = 1, threads: int = 1
+) -> dict[str, Any]:
+    """Run a scenario and return its `summary.json`, with the time of the whole process as `process_s`.
+
+    On one thread it stays on one core.
+    """
     settings = [part for key, value in overrides.items() for part in ("--set", f"{key}={value}")]
     with tempfile.TemporaryDirectory() as scratch:
-        out = ["--seed", str(seed), "--out", str(Path(scratch) / "run"), "--json"]
+        out = ["--seed", str(seed), "--out", str(Path(scratch) / "run"), "--json", "--threads", str(threads)]
+        command = [str(COMMAND), "run", str(scenario), *settings, *out]
         begin = time.monotonic()
         process = subprocess.run(
-            pinned([str(COMMAND), "run", str(scenario), *settings, *out]),
+            pinned(command) if threads == 1 else command,
             check=True,
             capture_output=True,
             text=True,

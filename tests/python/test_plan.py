@@ -60,7 +60,8 @@ def test_a_scenario_without_a_sweep_is_one_run(shell: Shell, scenario: Path, tmp
     said = shell("plan", scenario, "--set", "workload.0.flows=30").stdout
     assert re.fullmatch(
         r"runs/small-\w+-s1: one run, [\d.]+ k packet-hops, about .* s and .* MB of memory "
-        r"\(judged by a trial of 0\.5 s\)\n",
+        r"\(judged by a trial of 0\.5 s\)\n"
+        r"it runs on one thread, however many there are: no link joins two switches\n",
         said,
     )
     for arguments, expected in [

@@ -9,7 +9,7 @@ use pyo3::types::PyBool;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use shallows_scenario::Experiment;
-use shallows_sim::{Simulation, Sink, footprint};
+use shallows_sim::{Division, Simulation, Sink, footprint};
 
 use crate::defect::{ScenarioError, guard};
 use crate::interrupt::interruptible;
@@ -98,6 +98,20 @@ impl PyExperiment {
     /// What the reader of the results should know before the run.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
+    }
+
+    /// How the run is divided among up to so many threads, as JSON: `parts`, `cell_us` and `evenness`; or why it is not, as
+    /// `undivided`.
+    fn division(&self, threads: u32) -> PyResult<String> {
+        guard(|| match Division::new(&self.0, threads) {
+            Ok(division) => json!({
+                "parts": division.parts(),
+                "cell_us": division.cell().as_micros_f64(),
+                "evenness": division.evenness(),
+            }),
+            Err(undivided) => json!({"undivided": undivided.to_string()}),
+        })
+        .map(|division| division.to_string())
     }
 
     /// A run of this experiment, at its beginning, on up to so many threads. Its captures are files in `folder`; without one

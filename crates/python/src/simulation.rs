@@ -15,8 +15,10 @@ use crate::report::PyReport;
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Events between two looks at the clock: some milliseconds of work.
+/// Events between two looks at the clock: some milliseconds of work. Threads begin anew after each step, which is to be
+/// worth it.
 const STEP: u64 = 1 << 15;
+const STEP_OF_THREADS: u64 = 1 << 19;
 
 impl PySimulation {
     pub(crate) fn new(simulation: Simulation) -> Self {
@@ -73,8 +75,9 @@ impl PySimulation {
 #[expect(clippy::disallowed_types)]
 fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     let start = std::time::Instant::now();
+    let step = if simulation.parts() > 1 { STEP_OF_THREADS } else { STEP };
     loop {
-        let progress = simulation.advance(STEP);
+        let progress = simulation.advance(step);
         if progress.done || start.elapsed() >= wall {
             return progress;
         }

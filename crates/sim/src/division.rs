@@ -40,7 +40,9 @@ impl fmt::Display for Undivided {
         f.write_str(match self {
             Self::OneSwitch => "no link joins two switches",
             Self::NoDelay => "a link between switches has no delay",
-            Self::Reacts => "a workload decides at once by what becomes of its flows (queries, lists that wait)",
+            Self::Reacts => {
+                "a workload decides at once by what becomes of its flows (queries, lists that wait)"
+            }
             Self::Captures => "packets are captured",
             Self::FlowTraces => "flows are traced",
         })
@@ -54,8 +56,7 @@ impl fmt::Display for Undivided {
 /// Why the network cannot be divided.
 pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     let network = &experiment.network;
-    let between_switches =
-        network.links.iter().filter(|link| link.from.0.min(link.to.0) >= network.hosts);
+    let between_switches = network.links.iter().filter(|link| link.from.0.min(link.to.0) >= network.hosts);
     let cell = between_switches.map(|link| link.delay).min().ok_or(Undivided::OneSwitch)?;
     if cell == Duration::ZERO {
         return Err(Undivided::NoDelay);
@@ -83,7 +84,8 @@ impl Division {
         let network = &experiment.network;
         let hosts = network.hosts as usize;
         // A host belongs to the switch at the far end of its link, which has the host's number.
-        let switch_of = |node: u32| if (node as usize) < hosts { network.links[node as usize].to.0 } else { node };
+        let switch_of =
+            |node: u32| if (node as usize) < hosts { network.links[node as usize].to.0 } else { node };
         let mut ports = vec![0_u32; network.nodes.len()];
         for link in &network.links {
             ports[switch_of(link.from.0) as usize] += 1;

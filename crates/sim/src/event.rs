@@ -174,7 +174,9 @@ mod tests {
             let ranks = Ranks::new(seed);
             let mut numbers: Vec<u32> = (0..200).collect();
             let mut same = numbers.clone();
-            numbers.sort_by_key(|&number| Event::of_link(Class::Transmit, ranks.of_link(number), 999 - number).key());
+            numbers.sort_by_key(|&number| {
+                Event::of_link(Class::Transmit, ranks.of_link(number), 999 - number).key()
+            });
             same.sort_by_key(|&number| Event::new(Class::Transmit, number.into(), ranks).key());
             assert_eq!(numbers, same);
         }

@@ -43,7 +43,8 @@ impl Generators {
         if let Arrivals::Drawn(traffic) = &mut self.arrivals {
             traffic.start(queue);
         }
-        for ((index, start), source) in self.datagrams.starts().enumerate().zip(&experiment.datagram_sources) {
+        for ((index, start), source) in self.datagrams.starts().enumerate().zip(&experiment.datagram_sources)
+        {
             if hosts.has(source.source) {
                 queue.schedule(start, Event::new(Class::Datagram, index as u64, ranks));
             }

@@ -125,7 +125,13 @@ struct Jitter {
 }
 
 impl Link {
-    pub(crate) fn new(port: Port<PacketRef>, number: u32, rank: LinkRank, buffer: u32, delay: Duration) -> Self {
+    pub(crate) fn new(
+        port: Port<PacketRef>,
+        number: u32,
+        rank: LinkRank,
+        buffer: u32,
+        delay: Duration,
+    ) -> Self {
         Self {
             port,
             number,

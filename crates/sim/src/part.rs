@@ -41,7 +41,8 @@ impl Part {
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
-        for (part, left) in self.world.exits.left.iter_mut().enumerate().filter(|(_, left)| !left.is_empty()) {
+        for (part, left) in self.world.exits.left.iter_mut().enumerate().filter(|(_, left)| !left.is_empty())
+        {
             next_mail.of(part).crossings.append(left);
         }
     }

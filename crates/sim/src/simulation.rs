@@ -91,7 +91,8 @@ impl Simulation {
             }
             parts.push(Part { world, queue });
         }
-        let windows = division.map(|division| Windows::new(&experiment, division, limit(&experiment), horizon));
+        let windows =
+            division.map(|division| Windows::new(&experiment, division, limit(&experiment), horizon));
         Ok(Self { experiment, parts, windows, done: false })
     }
 
@@ -132,7 +133,9 @@ impl Simulation {
         match (&self.windows, &self.parts[0].world.generators.arrivals) {
             (Some(windows), _) => windows.flows(),
             (None, Arrivals::Drawn(traffic)) => traffic.arrived,
-            (None, Arrivals::Announced(_)) => unreachable!("nobody announces flows to a network that is whole"),
+            (None, Arrivals::Announced(_)) => {
+                unreachable!("nobody announces flows to a network that is whole")
+            }
         }
     }
 
@@ -150,6 +153,11 @@ impl Simulation {
     fn events(&self) -> u64 {
         let fired: u64 = self.parts.iter().map(|part| part.queue.handled()).sum();
         if self.windows.is_some() { fired - self.tally().events_of_no_node } else { fired }
+    }
+
+    /// Into how many parts the network is divided.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
     }
 
     /// In how many windows each part had a thread of its own: in those in which enough happens.

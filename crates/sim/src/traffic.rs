@@ -32,8 +32,7 @@ pub(crate) struct Source {
 impl Traffic {
     /// The traffic of `experiment`, whose workloads have not been asked for anything yet.
     pub(crate) fn new(experiment: &Experiment, ranks: Ranks) -> Self {
-        let source =
-            |workload| Source { workload, next: None, done: false, alarms: Vec::new() };
+        let source = |workload| Source { workload, next: None, done: false, alarms: Vec::new() };
         let sources = experiment.workloads().into_iter().map(source).collect();
         Self { sources, arrived: 0, finite: 0, ranks }
     }

@@ -61,7 +61,12 @@ impl World for Drawing {
 }
 
 impl Windows {
-    pub(crate) fn new(experiment: &Experiment, division: Division, limit: Instant, horizon: Duration) -> Self {
+    pub(crate) fn new(
+        experiment: &Experiment,
+        division: Division,
+        limit: Instant,
+        horizon: Duration,
+    ) -> Self {
         let ranks = Ranks::new(experiment.seed);
         let mut arrivals = EventQueue::new(horizon);
         let mut traffic = Traffic::new(experiment, ranks);
@@ -91,7 +96,8 @@ impl Windows {
             let together = parts.len() > 1 && self.density >= DENSE;
             let until = enough.min(fired + if together { STRETCH_TOGETHER } else { STRETCH_IN_TURN });
             let team = Team::new(parts, until);
-            let ended = if together { self.run_together(parts, &team) } else { self.run_in_turn(parts, &team) };
+            let ended =
+                if together { self.run_together(parts, &team) } else { self.run_in_turn(parts, &team) };
             let before = std::mem::replace(&mut fired, parts.iter().map(Part::events).sum());
             self.density = (fired - before) / team.windows().max(1);
             self.threaded_windows += if together { team.windows() } else { 0 };
@@ -354,6 +360,80 @@ impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.wake(|| self.0.broken.store(true, Ordering::Release));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::Path;
+
+    use super::*;
+    use crate::build;
+    use crate::event::Class;
+
+    #[test]
+    fn nobody_passes_a_gate_before_all_are_there() {
+        for threads in [1, 2, 7] {
+            let (gate, steps) = (Gate::new(threads), 2_000);
+            let there: Vec<AtomicUsize> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+            let walk = |mine: usize| {
+                for step in 1..=steps {
+                    there[mine].store(step, Ordering::Relaxed);
+                    assert!(gate.pass());
+                    assert!(there.iter().all(|other| other.load(Ordering::Relaxed) >= step));
+                    assert!(gate.pass());
+                }
+            };
+            thread::scope(|scope| (0..threads).for_each(|mine| drop(scope.spawn(move || walk(mine)))));
+        }
+    }
+
+    const TWO_SWITCHES: &str = r#"
+        [topology]
+        kind = "dumbbell"
+        left = 2
+        right = 2
+        rate = "10Gbps"
+
+        [switch.buffer]
+        kind = "static-partition"
+        per_port = "100KB"
+
+        [tcp]
+
+        [[workload]]
+        kind = "long-lived"
+        senders = "0..2"
+        receivers = "2..4"
+
+        [stop]
+        at = "1ms"
+    "#;
+
+    #[test]
+    fn a_part_that_panics_ends_the_others_and_is_heard() {
+        let experiment = shallows_scenario::load(TWO_SWITCHES, "test.toml", Path::new("."), &[], None)
+            .unwrap_or_else(|error| panic!("{error}"));
+        for broken in [0, 1] {
+            let division = Division::new(&experiment, 2).expect("it has two switches");
+            let horizon = Duration::from_micros(10);
+            let build = |site| Part {
+                world: build::world(&experiment, Some(&division), 2, site, |_| unreachable!("no captures"))
+                    .expect("nothing is opened"),
+                queue: EventQueue::new(horizon),
+            };
+            let mut parts: Vec<Part> =
+                build::sites(&experiment, Some(&division)).into_iter().map(build).collect();
+            let Part { world, queue } = &mut parts[broken];
+            // Nothing is in flight to a receiver so soon.
+            let place = world.links.len() - 1;
+            queue.schedule(Instant(5), Event::of_link(Class::Deliver, world.links[place].rank, place as u32));
+            let mut windows = Windows::new(&experiment, division, Instant(1_000_000), horizon);
+            windows.density = DENSE;
+            let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut parts, u64::MAX)));
+            assert!(ended.is_err(), "part {broken}");
         }
     }
 }

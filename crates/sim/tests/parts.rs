@@ -151,7 +151,10 @@ fn a_division_keeps_hosts_with_their_switch_and_is_as_even_as_switches_allow() {
 #[test]
 fn what_cannot_be_divided_says_why() {
     let refusals: [(&[(&str, &str)], Undivided); 4] = [
-        (&[("topology", "{ kind = 'star', hosts = 12, rate = '25Gbps' }"), ("measure", "{}")], Undivided::OneSwitch),
+        (
+            &[("topology", "{ kind = 'star', hosts = 12, rate = '25Gbps' }"), ("measure", "{}")],
+            Undivided::OneSwitch,
+        ),
         (&[("topology.uplink_delay", "0us")], Undivided::NoDelay),
         (&[("measure.captures", "[{ name = 'all', ports = ['leaf0->*'] }]")], Undivided::Captures),
         (&[("measure.flow_traces", "[{ sample = 3 }]")], Undivided::FlowTraces),

@@ -137,6 +137,12 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    parser.add_argument(
+        "--threads",
+        default="auto",
+        metavar="N",
+        help="threads of the run, at most, or auto: one per core; results are the same on any number",
+    )
     _add_by(parser)
     _add_verify(parser)
     _add_json(parser)

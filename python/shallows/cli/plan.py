@@ -17,6 +17,7 @@ from shallows.runs import tables
 from shallows.runs.manifest import unfit
 from shallows.runs.results import axis_name
 from shallows.runs.running import Source, default_folder, is_reusable
+from shallows.runs.threads import cores, told
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Point
 
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"points": described, **needs.describe()}, ensure_ascii=False))
     elif alone:
         screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
+        screen.print(f"it runs {told(alone.source.load(), cores())}", soft_wrap=True)
     else:
         print_table(_table(mine, costs), screen)
         screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)

@@ -17,6 +17,7 @@ from shallows.runs.folder import check_writable, refuse_existing
 from shallows.runs.manifest import PAGE, holds, unfit
 from shallows.runs.results import Run
 from shallows.runs.running import Source, default_folder, execute
+from shallows.runs.threads import threads_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     """`shallows run`."""
+    threads = threads_of(options.threads)
     source = Source.read(options.scenario, tuple(options.overrides), options.seed)
     experiment = source.load()
     folder = Path(options.out) if options.out is not None else default_folder(experiment, Path("runs"))
@@ -37,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         refuse_existing(folder, experiment.hash, force=options.force, verify=options.verify)
         check_writable(folder.parent)
-        finished = _simulate(source, experiment, folder, screen, verify=options.verify)
+        finished = _simulate(source, experiment, folder, screen, threads, verify=options.verify)
     if options.json:
         print(json.dumps(finished.summary, ensure_ascii=False))
         print_problems(finished.problems, screen)
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _simulate(
-    source: Source, experiment: "Experiment", folder: Path, screen: "Console", *, verify: bool
+    source: Source, experiment: "Experiment", folder: Path, screen: "Console", threads: int, *, verify: bool
 ) -> Run:
     """Run it, and show how that goes."""
     if problem := unfit(folder, verify=verify):
@@ -68,4 +70,4 @@ def _simulate(
         screen.print(note, soft_wrap=True, highlight=False)
     print_warnings(experiment.warnings(), screen)
     with RunStatus(experiment.name) as status:
-        return execute(source, experiment, folder, status.update)
+        return execute(source, experiment, folder, status.update, threads=threads)

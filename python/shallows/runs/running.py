@@ -20,6 +20,7 @@ from shallows.runs.folder import RunFolder, failure, run_name
 from shallows.runs.manifest import FORMAT, holds, is_run_of, write_manifest
 from shallows.runs.memory import peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.runs.results import Run
+from shallows.runs.threads import threads_of
 
 STEP_MS = 100
 """Wall time between two looks at the progress, and so the longest wait for Ctrl-C."""
@@ -185,8 +186,9 @@ def execute(
     destination: Path,
     on_progress: OnProgress | None = None,
     claim: Claim | None = None,
+    threads: int = 1,
 ) -> Run:
-    """Run an experiment and write its folder, which replaces an older one.
+    """Run an experiment on up to so many threads and write its folder, which replaces an older one.
 
     `claim` is the right to do that, if there is one already.
 
@@ -199,7 +201,7 @@ def execute(
     with RunFolder(destination, claim) as folder:
         path = folder.path
         try:
-            summary, results = _simulate(experiment, path, on_progress)
+            summary, results = _simulate(experiment, path, on_progress, threads)
             (path / "scenario.toml").write_text(source.text, encoding="utf-8")
             (path / "resolved.json").write_text(experiment.resolved() + "\n", encoding="utf-8")
             for name in results.tables():
@@ -223,11 +225,11 @@ def execute(
 
 
 def _simulate(
-    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None
+    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None, threads: int
 ) -> tuple[dict[str, Any], _core.Report]:
     start = time.perf_counter()
     try:
-        simulation = experiment.simulate(folder)
+        simulation = experiment.simulate(folder, threads)
         while True:
             progress = json.loads(simulation.advance(STEP_MS))
             if on_progress:
@@ -277,6 +279,7 @@ def run(
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
+    threads: int | str = "auto",
 ) -> Run:
     """Run a scenario and return its results.
 
@@ -291,6 +294,8 @@ def run(
     out
         Folder for the results. By default, one under `runs/` that is named after scenario, content hash and
         seed. If it already holds this very run, its results are returned.
+    threads
+        On how many threads, at most; `"auto"` is one per core. Results are the same on any number.
 
     Returns
     -------
@@ -311,11 +316,14 @@ def run(
     >>> unmarked.summary["packets"]["marked"]
     0
     """
-    return run_source(Source.read(scenario, override_texts(overrides), seed), out)
+    return run_source(Source.read(scenario, override_texts(overrides), seed), out, threads=threads)
 
 
-def run_source(source: Source, out: str | Path | None, base: Path | None = None) -> Run:
+def run_source(
+    source: Source, out: str | Path | None, base: Path | None = None, threads: int | str = "auto"
+) -> Run:
     """Run it, unless its folder holds this very run; `base` is that of `Source.load`."""
+    most = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {_called(out)}, and no path", "name the folder for the results")
     experiment = source.load(base)
@@ -326,7 +334,7 @@ def run_source(source: Source, out: str | Path | None, base: Path | None = None)
         raise ShallowsError(
             f"{folder} exists and holds something else", "name another folder, or remove this one"
         )
-    return execute(source, experiment, folder)
+    return execute(source, experiment, folder, threads=most)
 
 
 def example(name: str) -> Path:

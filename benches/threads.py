@@ -1,0 +1,117 @@
+"""What more threads gain for one run.
+
+Every network runs the same flows on one thread and on more, in turns; the median of the ratios counts, so
+that a machine whose speed changes slows both. Results must be the same. Writes `target/bench/threads.json` and
+prints a table: it measures two threads, and four and eight where there are as many cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+import flows  # noqa: E402
+import ours  # noqa: E402
+from pinned import MissingToolError  # noqa: E402
+
+FOLDER = HERE.parent / "target" / "bench"
+LOAD = 0.6
+FLOWS_SEED = 1
+# What a run measures of its machine.
+OF_THE_MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
+
+Case = tuple[Path, dict[str, object]]
+
+
+def cases(count: int) -> dict[str, Case]:
+    """Return scenario and overrides by name, with so many flows each."""
+    flow_list = FOLDER / f"flows-{count}.csv"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    flows.write(flow_list, count, LOAD, FLOWS_SEED)
+    fabric = ours.SCENARIOS / "leaf-spine.toml"
+    listed: dict[str, object] = {ours.TRACE_KEY: flow_list}
+    bcc = HERE.parent / "experiments" / "bcc" / "fig4.toml"
+    return {
+        "leaf-spine, 10 us": (fabric, listed),
+        "leaf-spine, 1 us": (fabric, {**listed, "topology.uplink_delay": "1us"}),
+        "BCC's Fig. 4, 80 %": (bcc, {"workload.0.flows": count, "workload.0.load": 0.8}),
+    }
+
+
+def measure(repeats: int, count: int, threads: list[int]) -> dict[str, Any]:
+    """Run each network on each number of threads, over and over; return by network what they gain."""
+    found: dict[str, Any] = {}
+    for name, (scenario, sets) in cases(count).items():
+        times: dict[int, list[float]] = {number: [] for number in (1, *threads)}
+        results = []
+        for _ in range(repeats):
+            for number, walls in times.items():
+                summary = ours.run_shallows(scenario, sets, threads=number)
+                engine = summary["engine"]
+                walls.append(engine["wall_s"])
+                summary.pop("process_s")
+                results.append(
+                    {**summary, "engine": {k: engine[k] for k in engine if k not in OF_THE_MACHINE}}
+                )
+        if any(result != results[0] for result in results):
+            raise AssertionError(f"{name}: results differ between runs")
+        hops = results[0]["engine"]["packet_hops"]
+        found[name] = {
+            "packet_hops": hops,
+            "ns_per_hop": statistics.median(times[1]) / hops * 1e9,
+            "faster": {
+                str(number): statistics.median(
+                    one / many for one, many in zip(times[1], times[number], strict=True)
+                )
+                for number in threads
+            },
+        }
+    return found
+
+
+def print_table(found: dict[str, Any], threads: list[int]) -> None:
+    """Print a row for each network."""
+    heads = "".join(f"{f'x {number} threads':>13}" for number in threads)
+    print(f"\n{'one run':<22}{'packet-hops':>13}{'ns/hop on 1':>13}{heads}")
+    for name, row in found.items():
+        gains = "".join(f"{row['faster'][str(number)]:>13.2f}" for number in threads)
+        print(f"{name:<22}{row['packet_hops']:>13,}{row['ns_per_hop']:>13.0f}{gains}")
+
+
+def main() -> int:
+    """Parse the arguments, measure, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="runs of each network; medians are taken (default: 5)"
+    )
+    parser.add_argument("--quick", action="store_true", help="a quarter of the flows")
+    parser.add_argument("--json", type=Path, default=FOLDER / "threads.json", help="where the numbers go")
+    arguments = parser.parse_args()
+    if arguments.repeats < 1:
+        parser.error("--repeats must be at least 1")
+    try:
+        ours.require()
+    except MissingToolError as missing:
+        print(f"bench: {missing}", file=sys.stderr)
+        return 1
+    cores = len(os.sched_getaffinity(0))
+    threads = [number for number in (2, 4, 8) if number <= max(cores, 2)]
+    found = measure(arguments.repeats, 1_000 if arguments.quick else 4_000, threads)
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    arguments.json.write_text(json.dumps({"cores": cores, "cases": found}, indent=2) + "\n")
+    print_table(found, threads)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""On how many threads one run is divided."""
+
+import json
+import os
+
+from shallows import _core
+from shallows.errors import ShallowsError
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads_of(asked: int | str) -> int:
+    """The threads that `auto`, or a number, stands for.
+
+    >>> threads_of(3), threads_of("3")
+    (3, 3)
+
+    Raises
+    ------
+    ShallowsError
+        If it is neither.
+    """
+    if asked == "auto":
+        return cores()
+    text = str(asked)
+    if isinstance(asked, bool) or not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise ShallowsError(f"{asked!r} is no number of threads", "give one from 1 to 1024, or auto")
+    return int(text)
+
+
+def told(experiment: _core.Experiment, threads: int) -> str:
+    """How a run is divided, in words."""
+    division = json.loads(experiment.division(threads))
+    if reason := division.get("undivided"):
+        return f"on one thread, however many there are: {reason}"
+    if division["parts"] == 1:
+        return "on one thread"
+    most = division["parts"] * division["evenness"]
+    return (
+        f"on {division['parts']} threads where much happens at once, at most {most:.2g} times as fast; "
+        f"they meet every {division['cell_us']:g} µs of simulated time"
+    )

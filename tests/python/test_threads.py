@@ -1,0 +1,83 @@
+"""One run on several threads."""
+
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ShallowsError
+from shallows.runs.running import Source
+from shallows.runs.threads import told
+from shared import Shell
+
+FABRIC = """
+name = "fabric"
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+rate = "25Gbps"
+uplink_delay = "10us"
+
+[switch]
+buffer = { kind = "dynamic-threshold", alpha = 1, pool = "200KB" }
+markers = [{ kind = "threshold", k = "60KB" }]
+
+[tcp]
+congestion = "dctcp"
+
+[[workload]]
+kind = "poisson"
+load = 0.6
+sizes = "web-search"
+flows = 200
+"""
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Path:
+    path = tmp_path / "fabric.toml"
+    path.write_text(FABRIC)
+    return path
+
+
+def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: Shell, tmp_path: Path) -> None:
+    for threads in ("1", "2", "5"):
+        done = shell("run", fabric, "--threads", threads, "--out", threads)
+        assert done.returncode == 0, done.stderr
+    first = tmp_path / "1"
+    names = [path.name for path in first.glob("*.parquet")] + ["resolved.json"]
+    assert {"flows.parquet", "counters.parquet"} < set(names)
+    for other in (tmp_path / "2", tmp_path / "5"):
+        for name in names:
+            assert (other / name).read_bytes() == (first / name).read_bytes(), f"{other.name}, {name}"
+        # Whatever number made them: it is the same run.
+        again = shell("run", fabric, "--out", other.name)
+        assert "already holds the finished run of exactly this scenario" in again.stderr
+    assert sh.run(fabric, out=first, threads=3).path == first
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", "1025", ""])
+def test_what_is_no_number_of_threads_is_refused(
+    threads: str, fabric: Path, shell: Shell, tmp_path: Path
+) -> None:
+    done = shell("run", fabric, f"--threads={threads}", "--out", "out")
+    assert done.returncode == 1
+    assert "give one from 1 to 1024, or auto" in done.stderr
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ShallowsError, match="is no number of threads"):
+        sh.run(fabric, out=tmp_path / "out", threads=threads)
+
+
+def test_a_plan_says_how_a_run_is_divided_or_why_not(fabric: Path, shell: Shell) -> None:
+    # Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 2. So 12 on either of two threads.
+    assert told(Source.read(fabric).load(), 2) == (
+        "on 2 threads where much happens at once, at most 2 times as fast; "
+        "they meet every 10 µs of simulated time"
+    )
+    assert told(Source.read(fabric).load(), 1) == "on one thread"
+    assert "it runs on" in shell("plan", fabric).stdout
+    fabric.write_text(FABRIC.replace('uplink_delay = "10us"', 'uplink_delay = "0us"'))
+    assert "a link between switches has no delay" in shell("plan", fabric).stdout
