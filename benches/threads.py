@@ -1,8 +1,8 @@
 """What more threads gain for one run.
 
 Every network runs the same flows on one thread and on more, in turns; the median of the ratios counts, so
-that a machine whose speed changes slows both. Results must be the same. Writes `target/bench/threads.json` and
-prints a table: it measures two threads, and four and eight where there are as many cores.
+that a machine whose speed changes slows both. Results must be the same. Prints a table and writes
+`target/bench/threads.json`. It measures two threads, and four and eight where there are as many cores.
 """
 
 from __future__ import annotations
