@@ -16,7 +16,7 @@ use crate::packet::PacketRef;
 pub(crate) enum Target {
     /// A host; packets say which.
     Host,
-    /// A switch, by number among the nodes.
+    /// A switch, by its number among switches.
     Switch(u32),
 }
 

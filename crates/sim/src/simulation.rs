@@ -1,6 +1,7 @@
 //! The driver: builds the world of an experiment, fires its events, and closes the books.
 
 use std::io;
+use std::sync::Arc;
 
 use shallows_core::event::{EventQueue, run};
 use shallows_core::random::Stream;
@@ -26,7 +27,7 @@ use crate::report::Report;
 use crate::sampler::Sampler;
 use crate::tracer::Tracer;
 use crate::traffic::Traffic;
-use crate::world::{Switch, Tally, World};
+use crate::world::{Tally, World};
 
 /// A run of one experiment.
 #[derive(Debug)]
@@ -190,8 +191,7 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
     let seed = experiment.seed;
     assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
     let ranks = Ranks::new(seed);
-    let mut buffers: Vec<SharedBuffer> =
-        network.nodes.iter().map(|node| SharedBuffer::new(&node.buffer)).collect();
+    let mut buffers: Vec<SharedBuffer> = network.buffers.iter().map(SharedBuffer::new).collect();
     let mut nics = vec![0; network.hosts as usize];
     let mut links = Vec::with_capacity(network.links.len());
     for (index, link) in network.links.iter().enumerate() {
@@ -203,7 +203,7 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         }
         let stream = |purpose, place| Stream::new(seed, purpose, (index as u64) << 8 | place as u64);
         let port = Port::new(link.rate, first, config, stream);
-        let target = if link.to.0 < network.hosts { Target::Host } else { Target::Switch(link.to.0) };
+        let target = link.to.0.checked_sub(network.hosts).map_or(Target::Host, Target::Switch);
         let mut built = Link::new(port, link.from.0, target, link.delay);
         if link.kind == PortKind::Nic {
             nics[link.from.0 as usize] = index as u32;
@@ -212,10 +212,6 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         }
         links.push(built);
     }
-    let switches = network.nodes[network.hosts as usize..]
-        .iter()
-        .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() })
-        .collect();
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
     let observers = Observers {
         ports: Tracer::new(experiment, &mut links),
@@ -228,7 +224,7 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         links,
         in_flight: InFlight::default(),
         buffers,
-        switches,
+        routing: Arc::clone(&network.routing),
         packets: Packets::default(),
         hosts: hosts(experiment, &nics),
         generators: Generators {

@@ -4,13 +4,14 @@
 //! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
 //! ([`World::forward`]) or to a host ([`World::arrive`]). What hosts do with it is in [`crate::hosts`].
 
+use std::sync::Arc;
+
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_scenario::Routes;
+use shallows_scenario::Routing;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
-use shallows_switch::routing::Ecmp;
 
 use crate::connection::Place;
 use crate::event::{Class, Event, Ranks};
@@ -28,7 +29,7 @@ pub(crate) struct World {
     pub(crate) in_flight: InFlight,
     /// By node: hosts first, then switches.
     pub(crate) buffers: Vec<SharedBuffer>,
-    pub(crate) switches: Vec<Switch>,
+    pub(crate) routing: Arc<Routing>,
     pub(crate) packets: Packets,
     pub(crate) hosts: Hosts,
     pub(crate) generators: Generators,
@@ -42,13 +43,6 @@ pub(crate) struct World {
     pub(crate) ends_on_completion: bool,
     /// Payloads that a port dropped, awaiting reclaim; kept to spare an allocation.
     pub(crate) dropped: Vec<PacketRef>,
-}
-
-/// What a switch needs to choose a next hop.
-#[derive(Debug)]
-pub(crate) struct Switch {
-    pub(crate) routes: Routes,
-    pub(crate) ecmp: Ecmp,
 }
 
 /// Counts of the whole network.
@@ -133,16 +127,15 @@ impl World {
             queue.schedule(next, Event::new(Class::Deliver, index.into(), self.ranks));
         }
         match link.target {
-            Target::Switch(node) => self.forward(node, header, packet, queue),
+            Target::Switch(switch) => self.forward(switch, header, packet, queue),
             Target::Host => self.arrive(header, packet, queue),
         }
     }
 
     /// A switch passes a packet on to one of its ports.
     #[inline]
-    fn forward(&mut self, node: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let switch = &self.switches[node as usize - self.hosts.hosts.len()];
-        let link = switch.ecmp.select(&header, switch.routes.next_hops(header.destination));
+    fn forward(&mut self, switch: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let link = self.routing.next_hop(switch, &header);
         self.enqueue(link, header, packet, queue);
     }
 
