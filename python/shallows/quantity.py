@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 
@@ -58,6 +59,23 @@ def rate(bits: float) -> str:
     '100 Gbps'
     """
     return f"{scaled(bits, ('', 'K', 'M', 'G', 'T'))}bps"
+
+
+def time(picoseconds: int) -> str:
+    """A time in the largest unit that needs no more than three decimals, exactly.
+
+    >>> time(10_000_000), time(1_500_000_000), time(0), time(7)
+    ('10 µs', '1.5 ms', '0 s', '7 ps')
+    """
+    if picoseconds == 0:
+        return "0 s"
+    units = ((12, "s"), (9, "ms"), (6, "µs"), (3, "ns"), (0, "ps"))
+    power, unit = next(
+        (power, unit)
+        for power, unit in units
+        if picoseconds >= 10**power and picoseconds * 1000 % 10**power == 0
+    )
+    return f"{Decimal(picoseconds).scaleb(-power).normalize():f} {unit}"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import write
+from shallows.runs.network import Network, network
 from shallows.runs.running import Source
 from shared import Shell
 
@@ -27,6 +28,10 @@ EXPECTED = Path(__file__).parent / "foreign"
 """What they become; and files with the shapes of HPCC's descendants and of htsim_uec, with theirs."""
 
 UNMODELLED = Ignored(unmodelled=True)
+
+
+def network_of(scenario: Path) -> Network:
+    return network(json.loads(Source.read(scenario).load().resolved())["topology"])
 
 
 def lines(text: str) -> list[str]:
@@ -131,13 +136,13 @@ def test_a_fat_tree_has_the_delays_of_its_switches_on_every_path(tmp_path: Path)
     # Host 0 to host 15, by a core switch: links of 1, 2, 3, 3, 2 and 1 us; two ToR switches of 400 ns, two
     # aggregation switches of 500 ns, a core switch of 600 ns. Together 14.4 us.
     write(import_htsim(FILES / "htsim" / "incast.cm", FILES / "htsim" / "tree.topo"), tmp_path / "tree.toml")
-    network = json.loads(Source.read(tmp_path / "tree.toml").load().network())
-    names = network["hosts"] + network["switches"]
-    delays = {frozenset((names[a], names[b])): delay for a, b, _, delay in network["cables"]}
+    built = network_of(tmp_path / "tree.toml")
+    names = built.hosts + built.switches
+    delays = {frozenset((names[a], names[b])): delay for a, b, _, delay in built.cables}
     path = ["host0", "tor0", "agg1", "core3", "agg7", "tor7", "host15"]
     assert sum(delays[frozenset(pair)] for pair in pairwise(path)) == 14_400_000
     # 16 links to hosts, 8 ToR switches with 2 links up, 8 aggregation switches with 2.
-    assert len(network["cables"]) == 16 + 16 + 16
+    assert len(built.cables) == 16 + 16 + 16
 
 
 def test_bundles_are_links_side_by_side_and_two_tiers_have_no_core(tmp_path: Path) -> None:
@@ -151,9 +156,9 @@ def test_bundles_are_links_side_by_side_and_two_tiers_have_no_core(tmp_path: Pat
     matrix = tmp_path / "one.cm"
     matrix.write_text("Nodes 4\nConnections 1\n0->3 start 0 size 1000\n")
     write(import_htsim(matrix, topology), tmp_path / "two.toml")
-    network = json.loads(Source.read(tmp_path / "two.toml").load().network())
-    assert network["switches"] == ["tor0", "tor1", "agg0"]
-    assert [cable[:2] for cable in network["cables"][4:]] == [[4, 6], [4, 6], [5, 6], [5, 6]]
+    built = network_of(tmp_path / "two.toml")
+    assert built.switches == ["tor0", "tor1", "agg0"]
+    assert [cable[:2] for cable in built.cables[4:]] == [(4, 6), (4, 6), (5, 6), (5, 6)]
 
 
 def test_several_priority_groups_have_queues_that_take_turns(hpcc: Path, tmp_path: Path) -> None:
@@ -481,5 +486,5 @@ def test_what_is_imported_exported_and_imported_is_the_same(
         write(imported, place / "mine.toml")
         experiment = Source.read(place / "mine.toml").load()
         files = (export.hpcc(place / "mine.toml", "topology"), export.hpcc(place / "mine.toml", "flow"))
-        found.append((json.loads(experiment.network()), imported.flows, files))
+        found.append((network(json.loads(experiment.resolved())["topology"]), imported.flows, files))
     assert found[0] == found[1]

@@ -34,6 +34,7 @@ from shallows.reports.of_sweep import count_warnings
 from shallows.reports.serve import open_server
 from shallows.runs import process
 from shallows.runs.folder import RunFolder
+from shallows.runs.network import Cable, Network, network
 from shallows.runs.running import Source
 from shallows.runs.steps import Series
 from shallows.sweeps import progress
@@ -109,8 +110,8 @@ def test_hostile_names_stay_text_in_the_page_and_in_its_data(hostile: Path) -> N
 
 
 def test_hostile_names_of_hosts_and_switches_stay_text_in_the_drawing() -> None:
-    graph = {"kind": "graph", "hosts": [HOSTILE], "switches": ["<b>"], "rate": "10Gbps", "link_delay": "1us"}
-    drawn = topology.draw({**graph, "links": [{"between": [HOSTILE, "<b>"]}]})
+    built = Network([HOSTILE], ["<b>"], [0], [Cable(0, 1, 10**10, 10**6)], 0)
+    drawn = topology.draw(built)
     assert set(Elements(drawn).names) == {"svg", "line", "title", "rect", "text"}
 
 
@@ -127,7 +128,8 @@ def test_four_hundred_hosts_are_a_drawing_of_few_boxes() -> None:
         "host_delay": "0ps",
         "mtu": 1500,
     }
-    drawn = topology.draw(fabric)
+    built = network(fabric)
+    drawn = topology.draw(built)
     # Three and the last of spines, leaves and hosts; each leaf is linked with the spines and with its hosts.
     assert drawn.count("<rect") == 4 + 4 + 4
     assert drawn.count("<line") == 4 * 4 + 4
@@ -141,13 +143,13 @@ def test_four_hundred_hosts_are_a_drawing_of_few_boxes() -> None:
     ):
         assert words in drawn
     # 20 hosts · 25 Gbps over 8 spines · 100 Gbps.
-    assert "not oversubscribed, 0.625 to 1" in topology.describe(fabric)
+    assert "not oversubscribed, 0.625 to 1" in topology.describe(fabric, built)
 
 
 def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
     text = (Path(__file__).parents[2] / "experiments/models/graph.toml").read_text(encoding="utf-8")
     resolved = json.loads(Source("graph.toml", text).load().resolved())
-    drawn = topology.draw(resolved["topology"])
+    drawn = topology.draw(network(resolved["topology"]))
     # Hosts alike are one box: s1 and s2 below t1, s3 and r1 below t2; r2 has a link of another rate.
     assert drawn.count("<rect") == 3 + 3
     for words in ("30 hosts", "11 hosts", "scorpion", "40 Gbps"):
@@ -174,7 +176,7 @@ def row_of_switches(count: int) -> dict[str, Any]:
     return graph([f"h{i}.0" for i in range(count)], [f"s{{0..{count}}}"], *trunks, *leaves)
 
 
-def steps_to_draw(network: dict[str, Any]) -> int:
+def steps_to_draw(graph: dict[str, Any]) -> int:
     """How many instructions of the interpreter a drawing takes."""
     taken = 0
 
@@ -187,35 +189,34 @@ def steps_to_draw(network: dict[str, Any]) -> int:
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        topology.draw(network)
+        topology.draw(network(graph))
     finally:
         sys.settrace(before)
     return taken
 
 
-@pytest.mark.parametrize("network", [listed_star, row_of_switches])
+@pytest.mark.parametrize("graph_of", [listed_star, row_of_switches])
 def test_four_times_the_network_takes_four_times_the_work_to_draw(
-    network: Callable[[int], dict[str, Any]],
+    graph_of: Callable[[int], dict[str, Any]],
 ) -> None:
-    topology.draw(network(10))  # what is made once
-    assert steps_to_draw(network(800)) < 5 * steps_to_draw(network(200))
+    steps_to_draw(graph_of(10))  # what is made once
+    assert steps_to_draw(graph_of(800)) < 5 * steps_to_draw(graph_of(200))
 
 
 def test_many_hosts_whose_links_differ_are_one_group_of_their_switch() -> None:
-    drawn = topology.draw(listed_star(8192))
+    drawn = topology.draw(network(listed_star(8192)))
     assert drawn.count("<rect") == 2
-    for words in ("8,192 hosts", "h0 – h8191", "10 Gbps, 1 µs – 8192 µs"):
+    for words in ("8,192 hosts", "h0 – h8191", "10 Gbps, 1 µs – 8.192 ms"):
         assert words in drawn
     # A few are told apart, and each says what is its own.
-    few = topology.draw(listed_star(4))
+    few = topology.draw(network(listed_star(4)))
     assert few.count("<rect") == 1 + 4
     assert all(f">{delay} µs</text>" in few for delay in (2, 3, 4))
 
 
 def test_ranges_name_ends_of_links_too() -> None:
-    drawn = topology.draw(
-        graph(["h{0..4}"], ["s{0..2}"], ("h{0..3}", "s0", "1us"), ("h3", "s1", "1us"), ("s0", "s1", "1us"))
-    )
+    links = [("h{0..3}", "s0", "1us"), ("h3", "s1", "1us"), ("s0", "s1", "1us")]
+    drawn = topology.draw(network(graph(["h{0..4}"], ["s{0..2}"], *links)))
     assert "3 hosts" in drawn
     assert drawn.count("<line") == 3
 

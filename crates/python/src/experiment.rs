@@ -35,6 +35,15 @@ pub(crate) fn load(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
+/// The network of a resolved scenario's `topology`, both as JSON: [`shallows_scenario::describe`] says what is in it.
+#[pyfunction]
+pub(crate) fn network(topology: &str) -> PyResult<String> {
+    let refused = |error: &dyn std::fmt::Display| ScenarioError::new_err(error.to_string());
+    let topology = serde_json::from_str(topology).map_err(|error| refused(&error))?;
+    let described = guard(|| shallows_scenario::describe(&topology))?;
+    described.map(|network| network.to_string()).map_err(|error| refused(&error))
+}
+
 /// A seed, if it is one that has 64 bits: the scenario knows the rest. To Python `True` is the number 1, to people it is not.
 fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number = if seed.is_instance_of::<PyBool>() { None } else { seed.extract().ok() };
@@ -82,12 +91,6 @@ impl PyExperiment {
     /// Where each kind of port starts to mark and to drop, as a JSON list.
     fn marking_curves(&self) -> PyResult<String> {
         guard(|| json!(self.0.marking_curves()).to_string())
-    }
-
-    /// Hosts, switches and cables, as JSON: names of the nodes in order of their numbers, and of each cable its ends by
-    /// number, its rate in bit/s and the delay that packets have on it in ps.
-    fn network(&self) -> PyResult<String> {
-        guard(|| self.0.network.describe().to_string())
     }
 
     /// What was computed for the scenario, with formulas and inputs.

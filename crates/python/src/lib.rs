@@ -38,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<report::PyReport>()?;
     module.add_function(wrap_pyfunction!(experiment::load, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::network, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

@@ -52,7 +52,7 @@ pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, Strin
 
 fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
     let (network, link) = (site.network, site.link);
-    let buffer = &network.nodes[link.from.0 as usize].buffer;
+    let buffer = &network.buffers[link.from.0 as usize];
     let Policy::DynamicThreshold(policy) = &buffer.policy else {
         return Err("a bcc marker needs a pool that ports share by a dynamic threshold (switch.buffer); \
                     where ports do not share, a threshold marks"

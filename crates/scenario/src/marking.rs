@@ -86,17 +86,13 @@ impl Experiment {
         }
         let mut groups: Vec<Group<'_>> = Vec::new();
         for link in &self.network.links {
-            let node = &self.network.nodes[link.from.0 as usize];
+            let buffer = &self.network.buffers[link.from.0 as usize];
             let pool_ports = sharing[&(link.from, link.pool)];
-            match groups.iter_mut().find(|group| group.covers(link, &node.buffer, pool_ports)) {
+            match groups.iter_mut().find(|group| group.covers(link, buffer, pool_ports)) {
                 Some(group) => group.ports += 1,
-                None => groups.push(Group {
-                    link,
-                    buffer: &node.buffer,
-                    config: self.network.port(link),
-                    ports: 1,
-                    pool_ports,
-                }),
+                None => {
+                    groups.push(Group { link, buffer, config: self.network.port(link), ports: 1, pool_ports })
+                }
             }
         }
         let curves = groups.iter().flat_map(|group| {

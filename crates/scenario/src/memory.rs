@@ -4,15 +4,11 @@ use shallows_core::Bytes;
 use shallows_switch::buffer::{
     self, AbmConfig, Config, Congested, DrainRate, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule,
 };
-use shallows_switch::routing::Ecmp;
 
 use crate::check::Checker;
 use crate::quantity::{Amount, Backpressure};
 use crate::spec::{self, Buffer, Spec};
-use crate::topology::{Link, Node, Routes};
-
-/// Before routes are known.
-const ANY_PATH: Ecmp = Ecmp::FiveTuple { seed: 0 };
+use crate::topology::Link;
 
 /// The memory of hosts and switches.
 pub(crate) struct Memory {
@@ -35,19 +31,11 @@ impl Memory {
         }
     }
 
-    /// A host without routes.
-    pub(crate) fn host_node(&self) -> Node {
-        Node { buffer: self.nic.clone(), routes: Routes::default(), ecmp: ANY_PATH }
-    }
-
-    /// A switch, by its number among switches, without routes.
-    pub(crate) fn switch_node(&self, switch: usize) -> Node {
+    /// That of every node: of so many hosts, then of the switches.
+    pub(crate) fn of_nodes(&self, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
-        Node {
-            buffer: Config { pools: vec![size; self.pools[switch]], ..self.switch.clone() },
-            routes: Routes::default(),
-            ecmp: ANY_PATH,
-        }
+        let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };
+        (0..hosts).map(|_| self.nic.clone()).chain(self.pools.iter().map(switch)).collect()
     }
 }
 

@@ -582,12 +582,15 @@ fn the_control_of_receive_windows_is_refused_what_it_cannot_use() {
 
 #[test]
 fn a_fabric_with_more_routes_than_memory_holds_is_refused() {
-    // One leaf, so that there are few cables between switches: 900,000 tables of 131,072 hosts are 472 GB.
+    // Each leaf is searched from along every cable between switches: 1,000 · 1,000,000 steps.
     let found = message(
         LEAF_SPINE,
-        &[("topology.leaves", "1"), ("topology.spines", "900000"), ("topology.hosts_per_leaf", "131072")],
+        &[("topology.leaves", "1000"), ("topology.spines", "1000"), ("topology.hosts_per_leaf", "2")],
     );
-    assert!(found.contains("131072 hosts and 1 leaves with 900000 spines are too many to route"), "{found}");
+    assert!(
+        found.contains("1000000 links between 1000 leaves and their spines are too many to route"),
+        "{found}"
+    );
 }
 
 #[test]

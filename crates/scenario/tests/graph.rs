@@ -25,7 +25,7 @@ fn number(network: &Network, name: &str) -> u32 {
 }
 
 fn names(network: &Network, node: u32, host: u32) -> Vec<&str> {
-    let links = network.nodes[node as usize].routes.next_hops(HostId(host));
+    let links = network.routing.next_hops(node - network.hosts, HostId(host));
     links.iter().map(|&link| network.links[link as usize].name.as_str()).collect()
 }
 
@@ -52,7 +52,7 @@ fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
     let links = |range: &str| format!("{{ between = ['{range}', 's0'] }}, {{ between = ['h4', 's0'] }}");
     let network = graph("['h{0..5}']", "['s0']", &links("h{0..4}")).unwrap();
     // Hosts come first: 0 to 4; the switch is node 5.
-    let ends: Vec<[u32; 2]> = network.cables.iter().map(|cable| cable.ends.map(|end| end.0)).collect();
+    let ends: Vec<[u32; 2]> = network.links[..5].iter().map(|link| [link.from.0, link.to.0]).collect();
     assert_eq!(ends, [[0, 5], [1, 5], [2, 5], [3, 5], [4, 5]]);
     let refused = graph("['h{0..5}']", "['s0']", &links("h{0..6}")).unwrap_err();
     assert_eq!(refused, "topology.links[0].between[0]: no node is called \"h{0..6}\"; one is \"s0\"");

@@ -25,8 +25,7 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     assert_eq!(e.jitter, Duration::ZERO);
     assert_eq!(e.stop, Stop { at: None, on_completion: true });
     assert_eq!(e.expected_flows(), Some(100_000));
-    let switch = &e.network.nodes[32];
-    assert_eq!(switch.buffer.pools, [Bytes(3_145_728); 4]);
+    assert_eq!(e.network.buffers[32].pools, [Bytes(3_145_728); 4]);
     // The first eight ports, those of the receivers, share the first pool.
     let pools: Vec<usize> = e.network.links[32..].iter().map(|link| link.pool).collect();
     assert_eq!(pools, (0..32).map(|port| port / 8).collect::<Vec<_>>());

@@ -19,7 +19,7 @@ fn hops(network: &Network, from: u32, to: u32) -> (usize, usize) {
         }
         let next = |&node: &u32| {
             assert!(node >= network.hosts, "hosts do not forward");
-            network.nodes[node as usize].routes.next_hops(HostId(to)).to_vec()
+            network.routing.next_hops(node - network.hosts, HostId(to)).to_vec()
         };
         frontier = nodes.iter().flat_map(next).collect();
         assert!(frontier.iter().zip(1..).all(|(&link, _)| (link as usize) < network.links.len()));
@@ -85,10 +85,12 @@ fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
 fn every_switch_leads_its_packets_out_of_its_own_ports() {
     for text in [LEAF_SPINE, DUMBBELL, BCC_F2] {
         let network = load(text, &[]).unwrap().network;
-        for (number, node) in network.nodes.iter().enumerate().skip(network.hosts as usize) {
+        for switch in 0..network.switches {
             for host in 0..network.hosts {
-                let links = node.routes.next_hops(HostId(host));
-                assert!(links.iter().all(|&link| network.links[link as usize].from.0 as usize == number));
+                let links = network.routing.next_hops(switch, HostId(host));
+                assert!(
+                    links.iter().all(|&link| network.links[link as usize].from.0 == network.hosts + switch)
+                );
             }
         }
         for host in 0..network.hosts {
@@ -104,8 +106,8 @@ fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
     let leaf0: Vec<_> = network.links.iter().filter(|link| link.name.starts_with("leaf0->")).collect();
     assert_eq!(leaf0.len(), 24);
     assert!(leaf0.iter().all(|link| (link.pool == 2) == (link.kind == PortKind::Up)));
-    assert_eq!(network.nodes[128].buffer.pools.len(), 3);
-    assert_eq!(network.nodes[136].buffer.pools.len(), 1, "a spine has eight ports");
+    assert_eq!(network.buffers[128].pools.len(), 3);
+    assert_eq!(network.buffers[136].pools.len(), 1, "a spine has eight ports");
 }
 
 #[test]

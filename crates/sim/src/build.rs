@@ -1,6 +1,7 @@
 //! Builds the world of an experiment, or of a part of its network.
 
 use std::io;
+use std::sync::Arc;
 
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, PortKind};
@@ -29,7 +30,7 @@ use crate::sampler::Sampler;
 use crate::tracer::Tracer;
 use crate::traffic::Traffic;
 use crate::warm_up::WarmUps;
-use crate::world::{Switch, Tally, World};
+use crate::world::{Tally, World};
 
 /// What of the network a part has.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(crate) struct Site {
 /// The sites of all parts, or the only one of a network that is not divided.
 pub(crate) fn sites(experiment: &Experiment, division: Option<&Division>) -> Vec<Site> {
     let network = &experiment.network;
-    let (nodes, links) = (network.nodes.len() as u32, network.links.len() as u32);
+    let (nodes, links) = (network.buffers.len() as u32, network.links.len() as u32);
     let part_of = |node: u32| division.map_or(0, |division| division.part_of(node));
     let ends = |link: u32| {
         let link = &network.links[link as usize];
@@ -84,13 +85,10 @@ pub(crate) fn world(
     let ranks = Ranks::new(seed);
     let Site { nodes, links: places, entrances, exits: far_ends } = site;
     let mut buffers: Vec<SharedBuffer> =
-        nodes.numbers().map(|node| SharedBuffer::new(&network.nodes[node as usize].buffer)).collect();
-    let hosts = nodes.numbers().take_while(|&node| node < network.hosts).count() as u32;
+        nodes.numbers().map(|node| SharedBuffer::new(&network.buffers[node as usize])).collect();
     let wire = |number: u32| {
         let to = network.links[number as usize].to.0;
-        let here = |to| Target::Switch(nodes.at(to) as u32 - hosts);
-        // Of one that ends elsewhere the wire here is never used.
-        let target = if to < network.hosts || !nodes.has(to) { Target::Host } else { here(to) };
+        let target = to.checked_sub(network.hosts).map_or(Target::Host, Target::Switch);
         Wire::new(target, ranks.of_link(number))
     };
     let wires = places.numbers().chain(entrances).map(wire).collect();
@@ -102,10 +100,6 @@ pub(crate) fn world(
     for (number, part, wire) in far_ends {
         links[places.at(number)].exit = exits.add(part, wire);
     }
-    let switch = |node: u32| {
-        let node = &network.nodes[node as usize];
-        Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() }
-    };
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
     let observers = Observers {
         ports: Tracer::new(experiment, &mut links, &places),
@@ -121,7 +115,7 @@ pub(crate) fn world(
         data_dropped: vec![0; links.len()],
         wires,
         in_flight: InFlight::default(),
-        switches: nodes.numbers().skip(hosts as usize).map(switch).collect(),
+        routing: Arc::clone(&network.routing),
         buffers,
         packets: Packets::default(),
         hosts: self::hosts(experiment, &nodes, &places, &links),

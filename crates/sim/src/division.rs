@@ -86,16 +86,16 @@ impl Division {
         // A host belongs to the switch at the far end of its link, which has the host's number.
         let switch_of =
             |node: u32| if (node as usize) < hosts { network.links[node as usize].to.0 } else { node };
-        let mut ports = vec![0_u32; network.nodes.len()];
+        let mut ports = vec![0_u32; network.buffers.len()];
         for link in &network.links {
             ports[switch_of(link.from.0) as usize] += 1;
         }
         // The largest first, each to the part that has the least so far.
-        let mut switches: Vec<u32> = (network.hosts..network.nodes.len() as u32).collect();
+        let mut switches: Vec<u32> = (network.hosts..network.buffers.len() as u32).collect();
         switches.sort_by_key(|&switch| std::cmp::Reverse(ports[switch as usize]));
         let parts = parts.clamp(1, switches.len() as u32);
         let mut links = vec![0; parts as usize];
-        let mut part_of = vec![0; network.nodes.len()];
+        let mut part_of = vec![0; network.buffers.len()];
         for switch in switches {
             let lightest = (0..parts).min_by_key(|&part| links[part as usize]).expect("there is a part");
             links[lightest as usize] += ports[switch as usize];

@@ -43,11 +43,10 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Every switch has the group of links to every host; the experiment keeps them, and so does the run.
+/// Every switch has a route to every switch with hosts.
 fn tables(experiment: &Experiment) -> Need {
-    let network = &experiment.network;
-    let entries = f64::from(network.hosts) * f64::from(network.switches);
-    need::<[u32; 2]>(entries, "entries of switch tables", "fewer hosts or switches")
+    let routes = experiment.network.routing.routes() as f64;
+    need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
 /// Buckets and bins, by kind of port.

@@ -17,7 +17,7 @@ use crate::packet::PacketRef;
 pub(crate) enum Target {
     /// A host; packets say which.
     Host,
-    /// A switch, by its place.
+    /// A switch, by its number among switches.
     Switch(u32),
 }
 

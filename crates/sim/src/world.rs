@@ -5,14 +5,14 @@
 //! ([`World::forward`]) or to a host ([`World::arrive`]). What hosts do with it is in [`crate::hosts`].
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_scenario::{Connections, Flow, Routes};
+use shallows_scenario::{Connections, Flow, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
-use shallows_switch::routing::Ecmp;
 
 use crate::connection::Place;
 use crate::crossing::{Crossing, Exits};
@@ -37,7 +37,7 @@ pub(crate) struct World {
     pub(crate) in_flight: InFlight,
     /// By node: hosts first, then switches.
     pub(crate) buffers: Vec<SharedBuffer>,
-    pub(crate) switches: Vec<Switch>,
+    pub(crate) routing: Arc<Routing>,
     pub(crate) packets: Packets,
     pub(crate) hosts: Hosts,
     /// By workload.
@@ -56,13 +56,6 @@ pub(crate) struct World {
     pub(crate) ends_on_completion: bool,
     /// Payloads that a port dropped, awaiting reclaim; kept to spare an allocation.
     pub(crate) dropped: Vec<PacketRef>,
-}
-
-/// What a switch needs to choose a next hop.
-#[derive(Debug)]
-pub(crate) struct Switch {
-    pub(crate) routes: Routes,
-    pub(crate) ecmp: Ecmp,
 }
 
 /// Counts.
@@ -197,8 +190,7 @@ impl World {
     /// A switch passes a packet on to one of its ports.
     #[inline]
     fn forward(&mut self, switch: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let switch = &self.switches[switch as usize];
-        let link = switch.ecmp.select(&header, switch.routes.next_hops(header.destination));
+        let link = self.routing.next_hop(switch, &header);
         self.enqueue(self.places_of_links.at(link) as u32, header, packet, queue);
     }
 

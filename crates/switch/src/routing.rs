@@ -3,46 +3,79 @@
 mod hash;
 mod ns2;
 
-pub use ns2::{Ns2, Numbered};
+use ns2::{Ns2, Numbered};
 use shallows_core::packet::Header;
 
 use hash::{spread, symmetric_hash};
 
-/// Equal-cost multipath: all packets of a connection take one path.
+/// How the switches of a network choose: equal-cost multipath, in which all packets of a connection take one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ecmp {
+pub enum Config {
     /// By a hash of the five-tuple, evenly: the two directions of a connection each for itself.
     FiveTuple {
-        /// That of one switch; different seeds decorrelate the choices of successive switches.
-        seed: u64,
+        /// By switch; different ones decorrelate the choices of successive switches.
+        seeds: Vec<u64>,
     },
     /// By a hash of the five-tuple with its two ends in order, evenly: the same for both directions of a connection.
     Symmetric {
-        /// That of all switches of one tier: those at both ends of a path must choose alike.
-        seed: u64,
+        /// By switch; all of one tier have the same one: those at both ends of a path must choose alike.
+        seeds: Vec<u64>,
     },
-    /// As in MQ-ECN's ns-2 simulations.
+    /// As in MQ-ECN's ns-2 simulations, by a hash of node, source, destination and flow.
+    Ns2 {
+        /// How many hosts there are; they are the first nodes.
+        hosts: u32,
+        /// The port number of a host's first connection; the next ones follow, one for each other host.
+        first_port: u16,
+    },
+    /// As in BCC's ns-2 simulations, by numbers drawn for the connections that are open from the start.
+    Numbered {
+        /// How many hosts there are.
+        hosts: u32,
+        /// How many connections each pair has from the start.
+        per_pair: u32,
+        /// The port number of a host's first connection; those to one host follow each other.
+        first_port: u16,
+    },
+}
+
+/// What the switches of a network choose by.
+#[derive(Clone, Debug)]
+pub struct Ecmp(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    FiveTuple(Box<[u64]>),
+    Symmetric(Box<[u64]>),
     Ns2(Ns2),
-    /// As in BCC's ns-2 simulations.
     Numbered(Numbered),
 }
 
 impl Ecmp {
-    /// One of `next_hops` for the packet with this `header`.
+    /// With all that a choice needs drawn.
+    pub fn new(config: &Config) -> Self {
+        Self(match config {
+            Config::FiveTuple { seeds } => Kind::FiveTuple(seeds.as_slice().into()),
+            Config::Symmetric { seeds } => Kind::Symmetric(seeds.as_slice().into()),
+            &Config::Ns2 { hosts, first_port } => Kind::Ns2(Ns2 { hosts, first_port }),
+            &Config::Numbered { hosts, per_pair, first_port } => {
+                Kind::Numbered(Numbered::new(hosts, per_pair, first_port))
+            }
+        })
+    }
+
+    /// One of `next_hops` for the packet with this `header` at a switch, by its number among switches.
     ///
     /// # Panics
     ///
     /// If there is no next hop.
     #[inline]
-    pub fn select(&self, header: &Header, next_hops: &[u32]) -> u32 {
-        if let [only] = next_hops {
-            return *only;
-        }
-        match self {
-            Self::FiveTuple { seed } => spread(header.five_tuple_hash(*seed), next_hops),
-            Self::Symmetric { seed } => spread(symmetric_hash(header, *seed), next_hops),
-            Self::Ns2(ns2) => next_hops[ns2.hash(header) as usize % next_hops.len()],
-            Self::Numbered(numbered) => numbered.select(header, next_hops),
+    pub fn select(&self, switch: u32, header: &Header, next_hops: &[u32]) -> u32 {
+        match &self.0 {
+            Kind::FiveTuple(seeds) => spread(header.five_tuple_hash(seeds[switch as usize]), next_hops),
+            Kind::Symmetric(seeds) => spread(symmetric_hash(header, seeds[switch as usize]), next_hops),
+            Kind::Ns2(ns2) => next_hops[ns2.hash(switch, header) as usize % next_hops.len()],
+            Kind::Numbered(numbered) => numbered.select(header, next_hops),
         }
     }
 }
@@ -53,18 +86,22 @@ mod tests {
 
     use super::*;
 
-    fn five_tuple(seed: u64) -> Ecmp {
-        Ecmp::FiveTuple { seed }
+    fn five_tuple(seeds: &[u64]) -> Ecmp {
+        Ecmp::new(&Config::FiveTuple { seeds: seeds.to_vec() })
+    }
+
+    fn symmetric(seeds: &[u64]) -> Ecmp {
+        Ecmp::new(&Config::Symmetric { seeds: seeds.to_vec() })
     }
 
     #[test]
     fn a_connection_keeps_its_path_and_connections_spread_evenly() {
-        let ecmp = five_tuple(5);
+        let ecmp = five_tuple(&[5]);
         let mut counts = [0u32; 3];
         for port in 0..9_000 {
             let header = Header::new(HostId(1), HostId(2)).with_ports(port, 0);
-            let choice = ecmp.select(&header, &[0, 1, 2]);
-            assert_eq!(choice, ecmp.select(&header.with_size(40), &[0, 1, 2]));
+            let choice = ecmp.select(0, &header, &[0, 1, 2]);
+            assert_eq!(choice, ecmp.select(0, &header.with_size(40), &[0, 1, 2]));
             counts[choice as usize] += 1;
         }
         // Binomial with mean 3,000 and standard deviation 44.7; five of them.
@@ -74,8 +111,8 @@ mod tests {
     #[test]
     fn switches_with_different_seeds_choose_independently() {
         let headers = (0..4_000).map(|port| Header::default().with_ports(port, 0));
-        let same =
-            headers.filter(|h| five_tuple(1).select(h, &[0, 1]) == five_tuple(2).select(h, &[0, 1])).count();
+        let ecmp = five_tuple(&[1, 2]);
+        let same = headers.filter(|h| ecmp.select(0, h, &[0, 1]) == ecmp.select(1, h, &[0, 1])).count();
         // Binomial with mean 2,000 and standard deviation 31.6; five of them.
         assert!(same.abs_diff(2_000) < 158, "{same}");
     }
@@ -94,19 +131,22 @@ mod tests {
             // Both ends have the greater number half of the time.
             let connections =
                 (0..8_000).map(|n: u16| both_ways(n.into(), u32::from(n * 7 % 8_000), 1_024 + n));
-            connections.filter(|(data, ack)| ecmp.select(data, &hops) == ecmp.select(ack, &hops)).count()
+            connections
+                .filter(|(data, ack)| ecmp.select(0, data, &hops) == ecmp.select(0, ack, &hops))
+                .count()
         };
-        assert_eq!(same(&Ecmp::Symmetric { seed: 3 }), 8_000);
+        assert_eq!(same(&symmetric(&[3])), 8_000);
         // Otherwise one in eight does: binomial with mean 1,000 and standard deviation 29.6; five of them.
-        assert!(same(&five_tuple(3)).abs_diff(1_000) < 148);
+        assert!(same(&five_tuple(&[3])).abs_diff(1_000) < 148);
     }
 
     #[test]
     fn shared_paths_are_spread_evenly_and_differ_from_tier_to_tier() {
         let headers = (0..8_000).map(|port| both_ways(2, 1, port).0);
         let [mut counts, mut agree] = [[0u32; 2], [0; 2]];
+        let ecmp = symmetric(&[1, 2]);
         for header in headers {
-            let [first, second] = [1, 2].map(|seed| Ecmp::Symmetric { seed }.select(&header, &[0, 1]));
+            let [first, second] = [0, 1].map(|switch| ecmp.select(switch, &header, &[0, 1]));
             counts[first as usize] += 1;
             agree[usize::from(first == second)] += 1;
         }

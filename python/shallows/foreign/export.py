@@ -13,6 +13,7 @@ from shallows.bounded import LARGEST_LIST, read_text
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
 from shallows.runs.folder import check_writable, write_whole
+from shallows.runs.network import Network, network
 from shallows.runs.results import Run
 from shallows.runs.running import Source
 
@@ -64,13 +65,18 @@ def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
 
 def topology(experiment: "Experiment") -> str:
     """`topology.txt` of a scenario: every cable with the delay that its packets have."""
-    network = json.loads(experiment.network())
-    ids = node_ids(network["hosts"], network["switches"])
-    switches = sorted(ids[len(network["hosts"]) :])
-    lines = [f"{len(ids)} {len(switches)} {len(network['cables'])}", " ".join(map(str, switches))]
-    for one, other, rate, delay in network["cables"]:
-        lines.append(f"{ids[one]} {ids[other]} {writing.rate(rate)} {_decimal(delay, 3)}ns 0")
+    built = _network(experiment)
+    ids = node_ids(built.hosts, built.switches)
+    switches = sorted(ids[len(built.hosts) :])
+    lines = [f"{len(ids)} {len(switches)} {len(built.cables)}", " ".join(map(str, switches))]
+    for cable in built.cables:
+        delay = _decimal(built.delay_ps(cable), 3)
+        lines.append(f"{ids[cable.one]} {ids[cable.other]} {writing.rate(cable.rate_bps)} {delay}ns 0")
     return "\n".join(lines) + "\n"
+
+
+def _network(experiment: "Experiment") -> Network:
+    return network(json.loads(experiment.resolved())["topology"])
 
 
 def _decimal(number: int, places: int) -> str:
@@ -88,15 +94,15 @@ def _flows_of_scenario(source: Path, experiment: "Experiment") -> str:
         raise ShallowsError(
             f"the flows of {source} are drawn as it runs", "run it, and export the run: its flows are known"
         )
-    network = json.loads(experiment.network())
+    built = _network(experiment)
     rows = []
     for workload in workloads:
-        numbers = {name: number for number, name in enumerate(network["hosts"])}
+        numbers = {name: number for number, name in enumerate(built.hosts)}
         listed = source.parent / workload["path"]
         text = read_text(listed, remedy="the engine has read it a moment ago: try again", most=LARGEST_LIST)
         for row in csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True):
             rows.append(_listed(row, numbers, workload["class"], source))
-    ids = node_ids(network["hosts"], network["switches"])
+    ids = node_ids(built.hosts, built.switches)
     return _flow_lines(sorted(rows, key=lambda row: row[0]), ids)
 
 
@@ -189,28 +195,8 @@ def _with_ports(run: Run) -> "Any":
 
 def _ids_of_run(run: Run) -> Sequence[int]:
     """HPCC's numbers of a run's hosts."""
-    network = run.scenario["topology"]
-    if network["kind"] != "graph":
-        # Hosts are numbered first, as those of HPCC then are; a network has fewer.
-        return range(1 << 18)
-    hosts, switches = (_expand(network[kind]) for kind in ("hosts", "switches"))
-    return node_ids(hosts, switches)
-
-
-def _expand(names: Sequence[str]) -> list[str]:
-    """The names behind ranges such as `h{0..3}`.
-
-    >>> _expand(["h{0..2}", "tor"])
-    ['h0', 'h1', 'tor']
-    """
-    found: list[str] = []
-    for name in names:
-        match = re.fullmatch(r"(.*)\{([0-9]+)\.\.([0-9]+)\}(.*)", name)
-        if match is None:
-            found.append(name)
-        else:
-            found += [f"{match[1]}{number}{match[4]}" for number in range(int(match[2]), int(match[3]))]
-    return found
+    built = network(run.scenario["topology"])
+    return node_ids(built.hosts, built.switches)
 
 
 def write(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]:

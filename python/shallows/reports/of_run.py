@@ -19,6 +19,7 @@ from shallows.reports.page import Block, Section, chart, render, table
 from shallows.runs import tables
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
+from shallows.runs.network import network
 from shallows.runs.results import DAMAGED, Run, describe
 from shallows.runs.settings import settings
 
@@ -76,8 +77,9 @@ def page(run: Run) -> str:
 
 def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
     """The network, its marking curves (of a sweep, those of all its schemes), and every setting."""
-    network = run.scenario["topology"]
-    blocks = [Block("drawing", topology.draw(network), note=topology.describe(network))]
+    built = network(run.scenario["topology"])
+    said = topology.describe(run.scenario["topology"], built)
+    blocks = [Block("drawing", topology.draw(built), note=said)]
     blocks.append(table(tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"

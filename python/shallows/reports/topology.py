@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from shallows.quantity import digits, parse_rate, parse_time
-from shallows.reports import network as networks
-from shallows.reports.network import MOST_COLUMNS, Link, Network, names, say_rate, say_time
+from shallows.quantity import digits, parse_rate, rate, time
+from shallows.reports.network import MOST_COLUMNS, Boxes, Link, boxes
+from shallows.runs.network import Network
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 104, 40, 18, 58, 10
 
@@ -18,14 +18,14 @@ CHARACTER = 6
 """The width of a character beside a link."""
 
 
-def draw(topology: Mapping[str, Any]) -> str:
-    """The topology of a resolved scenario, as SVG text."""
-    return _Drawing(networks.read(topology)).svg()
+def draw(network: Network) -> str:
+    """A network, as SVG text."""
+    return _Drawing(boxes(network)).svg()
 
 
-def describe(topology: Mapping[str, Any]) -> str:
-    """The same in a sentence."""
-    kind, host_rate = topology["kind"], say_rate(topology["rate"])
+def describe(topology: Mapping[str, Any], network: Network) -> str:
+    """The topology of a resolved scenario in a sentence, and the network that it stands for."""
+    kind, host_rate = topology["kind"], _rate(topology["rate"])
     differing = len(topology.get("links", [])) if kind != "graph" else 0
     but = f", but for {differing} links" if differing else ""
     match kind:
@@ -34,52 +34,57 @@ def describe(topology: Mapping[str, Any]) -> str:
         case "dumbbell":
             shape = (
                 f"Two switches with {topology['left']} and {topology['right']} hosts at {host_rate}, and "
-                f"a link of {say_rate(topology['bottleneck_rate'])} between them{but}."
+                f"a link of {_rate(topology['bottleneck_rate'])} between them{but}."
             )
         case "leaf-spine":
             hosts, uplinks = topology["hosts_per_leaf"], topology["spines"]
-            offered = hosts * parse_rate(topology["rate"])
-            ratio = offered / (uplinks * parse_rate(topology["uplink_rate"]))
-            over = "oversubscribed" if ratio > 1 else "not oversubscribed"
+            over = _oversubscription(hosts, topology["rate"], uplinks, topology["uplink_rate"])
             shape = (
                 f"{topology['leaves']} leaves with {hosts} hosts each at {host_rate}, and {uplinks} spines "
-                f"at {say_rate(topology['uplink_rate'])}: {over}, {digits(ratio)} to 1{but}."
+                f"at {_rate(topology['uplink_rate'])}: {over}{but}."
             )
         case _:
-            hosts, switches = (
-                sum(len(names(text)) for text in topology[key]) for key in ("hosts", "switches")
-            )
-            shape = f"{hosts} hosts and {switches} switch{'es' if switches > 1 else ''}."
-    through = f" Each packet spends {say_time(topology['host_delay'])} in each host."
-    through = through if parse_time(topology["host_delay"]) else ""
+            switches = len(network.switches)
+            shape = f"{len(network.hosts)} hosts and {switches} switch{'es' if switches > 1 else ''}."
+    through = f" Each packet spends {time(network.host_delay_ps)} in each host." if network.host_delay_ps else ""
     return f"{shape} Packets of at most {topology['mtu']} bytes.{through}"
+
+
+def _oversubscription(hosts: int, host_rate: str, uplinks: int, uplink_rate: str) -> str:
+    """How much more the hosts of a switch can send than its uplinks carry."""
+    ratio = hosts * parse_rate(host_rate) / (uplinks * parse_rate(uplink_rate))
+    return f"{'oversubscribed' if ratio > 1 else 'not oversubscribed'}, {digits(ratio)} to 1"
+
+
+def _rate(text: str) -> str:
+    return rate(parse_rate(text))
 
 
 class _Drawing:
     """Where boxes are, and what is drawn of them."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
-        self.level = self._levels()
+    def __init__(self, boxes: Boxes) -> None:
+        self.boxes = boxes
         tiers: dict[int, list[str]] = {}
-        for switch in network.switches:
-            tiers.setdefault(self.level[switch], []).append(switch)
-        self.rows = [_cut(tiers[level]) for level in sorted(tiers, reverse=True)]
+        for switch, tier in boxes.tiers.items():
+            tiers.setdefault(tier, []).append(switch)
+        self.tiers = [tiers[tier] for tier in sorted(tiers, reverse=True)]
+        self.rows = [_cut(tier) for tier in self.tiers]
         drawn = {name for row in self.rows for name in row if name}
         # Below a switch that is not drawn are no hosts either.
-        above = {link.ends[1]: link.ends[0] for link in network.links if link.ends[1] in network.hosts}
-        seen = [box for box in network.hosts if above[box] in drawn]
+        above = {link.ends[1]: link.ends[0] for link in boxes.links if link.ends[1] in boxes.hosts}
+        seen = [box for box in boxes.hosts if above[box] in drawn]
         order = {name: place for place, name in enumerate(self.rows[-1])}
         seen.sort(key=lambda box: order.get(above[box], len(order)))
-        hidden = len(network.hosts) - len(seen)
+        hidden = len(boxes.hosts) - len(seen)
         below: list[str | None] = [*_cut(seen)] if len(seen) > MOST_COLUMNS else [*seen]
         if hidden and None not in below:
             place = self.rows[-1].index(None) if None in self.rows[-1] else len(below)
             below.insert(min(place, len(below)), None)
         self.rows.append(below)
-        boxes = max(len(row) for row in self.rows) * (BOX_WIDTH + GAP_X) - GAP_X
-        labels = CHARACTER * max(len(f"{link.rate}, {link.delay}") for link in network.links)
-        self.width = max(boxes, labels) + 2 * MARGIN
+        columns = max(len(row) for row in self.rows) * (BOX_WIDTH + GAP_X) - GAP_X
+        labels = CHARACTER * max(len(f"{link.rate}, {link.delay}") for link in boxes.links)
+        self.width = max(columns, labels) + 2 * MARGIN
         self.height = len(self.rows) * (BOX_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN
         self.places = {
             name: (self._x(column, row), MARGIN + index * (BOX_HEIGHT + GAP_Y))
@@ -87,23 +92,6 @@ class _Drawing:
             for column, name in enumerate(row)
             if name
         }
-
-    def _levels(self) -> dict[str, int]:
-        """How far each switch is from the nearest hosts."""
-        level: dict[str, int] = {}
-        beside: dict[str, list[str]] = {}
-        for a, b in (link.ends for link in self.network.links):
-            if b in self.network.hosts:
-                level[a] = 0
-            else:
-                beside.setdefault(a, []).append(b)
-                beside.setdefault(b, []).append(a)
-        reached = list(level)
-        for switch in reached:
-            new = [other for other in beside.get(switch, []) if other not in level]
-            level |= dict.fromkeys(new, level[switch] + 1)
-            reached += new
-        return {switch: level.get(switch, 0) for switch in self.network.switches}
 
     def _x(self, column: int, row: Sequence[object]) -> float:
         free = self.width - 2 * MARGIN - len(row) * BOX_WIDTH
@@ -116,7 +104,7 @@ class _Drawing:
             'aria-label="Topology: switches, hosts and the rates of their links">'
         ]
         usual = {True: self._usual(of_hosts=True), False: self._usual(of_hosts=False)}
-        shown = [link for link in self.network.links if all(end in self.places for end in link.ends)]
+        shown = [link for link in self.boxes.links if all(end in self.places for end in link.ends)]
         parts += [self._line(link, usual) for link in shown]
         parts += [self._rate_of_tier(index, usual) for index in range(len(self.rows) - 1)]
         parts += [self._label(link, usual) for link in shown if self._is_special(link, usual)]
@@ -133,20 +121,19 @@ class _Drawing:
 
     def _tier(self, index: int) -> list[str]:
         if index == len(self.rows) - 1:
-            return list(self.network.hosts)
-        level = sorted(set(self.level.values()), reverse=True)[index]
-        return [switch for switch in self.network.switches if self.level[switch] == level]
+            return list(self.boxes.hosts)
+        return self.tiers[index]
 
     def _usual(self, *, of_hosts: bool) -> tuple[str, str] | None:
         """Rate and delay of most links to hosts, or between switches."""
         counts: Counter[tuple[str, str]] = Counter()
-        for link, count in self.network.links.items():
-            if (link.ends[1] in self.network.hosts) == of_hosts:
+        for link, count in self.boxes.links.items():
+            if (link.ends[1] in self.boxes.hosts) == of_hosts:
                 counts[link.rate, link.delay] += count
         return counts.most_common(1)[0][0] if counts else None
 
     def _is_special(self, link: Link, usual: Mapping[bool, tuple[str, str] | None]) -> bool:
-        of_hosts = link.ends[1] in self.network.hosts
+        of_hosts = link.ends[1] in self.boxes.hosts
         between_neighbours = self.places[link.ends[0]][1] == self.places[link.ends[1]][1]
         return between_neighbours or (link.rate, link.delay) != usual[of_hosts]
 
@@ -158,14 +145,14 @@ class _Drawing:
         else:
             (x1, y1), (x2, y2) = sorted([(x1, y1), (x2, y2)], key=lambda place: place[1])
             ends = (x1 + BOX_WIDTH / 2, y1 + BOX_HEIGHT, x2 + BOX_WIDTH / 2, y2)
-        name = "special" if (link.rate, link.delay) != usual[link.ends[1] in self.network.hosts] else ""
+        name = "special" if (link.rate, link.delay) != usual[link.ends[1] in self.boxes.hosts] else ""
         numbers = zip(("x1", "y1", "x2", "y2"), ends, strict=True)
         title = f"{' to '.join(link.ends)}: {link.rate}, {link.delay}"
         drawn = " ".join(f'{key}="{value:.1f}"' for key, value in numbers)
         return f'<line class="{name}" {drawn}><title>{escape(title)}</title></line>'
 
     def _label(self, link: Link, usual: Mapping[bool, tuple[str, str] | None]) -> str:
-        expected = usual[link.ends[1] in self.network.hosts]
+        expected = usual[link.ends[1] in self.boxes.hosts]
         differs = (
             link.delay if expected and link.rate == expected[0] and link.delay != expected[1] else link.rate
         )
@@ -186,7 +173,7 @@ class _Drawing:
 
     def _box(self, name: str) -> str:
         x, y = self.places[name]
-        count = self.network.hosts.get(name, 0)
+        count = self.boxes.hosts.get(name, 0)
         what = "hosts" if count else "switch"
         middle = x + BOX_WIDTH / 2
         box = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
-from shallows.quantity import parse_rate
+from shallows.runs.network import network
 from shallows.runs.results import Run
 from shallows.series.port_measures import payload
 
@@ -154,13 +154,17 @@ def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tupl
         raise ShallowsError(
             f"there is no ideal of a {kind} with such links", "take a star or a leaf-spine of equal links"
         )
-    leaves = topology["leaves"] if kind == "leaf-spine" else 1
-    per_leaf = topology["hosts_per_leaf"] if kind == "leaf-spine" else topology["hosts"]
-    hosts = leaves * per_leaf
-    there, back = sources // per_leaf, destinations // per_leaf
+    built = network(topology)
+    hosts, leaves = len(built.hosts), built.tiers.count(0)
+    below, above = built.cables[:hosts], built.cables[hosts:]
+    # Leaves are the first switches.
+    leaf = np.array([cable.other - hosts for cable in below])
+    trunks = np.zeros(leaves)
+    for cable in above:
+        trunks[cable.one - hosts] += cable.rate_bps
+    there, back = leaf[sources], leaf[destinations]
     up = np.where(there != back, 2 * hosts + there, sources)
     down = np.where(there != back, 2 * hosts + leaves + back, sources)
-    host = parse_rate(topology["rate"])
-    trunk = topology["spines"] * parse_rate(topology["uplink_rate"]) if kind == "leaf-spine" else host
-    capacities = np.concatenate([np.full(2 * hosts, host), np.full(2 * leaves, trunk)])
+    rates = np.array([float(cable.rate_bps) for cable in below])
+    capacities = np.concatenate([rates, rates, trunks, trunks])
     return np.column_stack([sources, hosts + destinations, up, down]), capacities

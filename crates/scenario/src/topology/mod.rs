@@ -1,10 +1,14 @@
 //! The network as plain data, and how it comes from the few words of a scenario.
 
 pub(crate) mod build;
+mod describe;
 mod graph;
 mod network;
 mod paths;
 mod plan;
+mod routes;
 pub(crate) mod routing;
 
-pub use network::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes};
+pub use describe::describe;
+pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind};
+pub use routes::Routing;

@@ -1,10 +1,12 @@
 //! Nodes, directed links and routes, and what follows from them alone.
 
-use serde_json::json;
-use shallows_core::packet::{Header, HostId};
+use std::sync::Arc;
+
+use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_switch::routing::Ecmp;
 use shallows_switch::{buffer, port};
+
+use super::routes::Routing;
 
 /// A host or a switch, by number: hosts first, then switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,10 +22,10 @@ pub struct Network {
     /// Directed links. A link's number is also that of the egress port it leaves from. Link *h* below `hosts` is the
     /// one that leaves host *h*.
     pub links: Vec<Link>,
-    /// What links are the two directions of: that of each host, then those between switches as they are listed.
-    pub cables: Vec<Cable>,
-    /// Hosts, then switches.
-    pub nodes: Vec<Node>,
+    /// Memory behind the ports of each node: of hosts, then of switches.
+    pub buffers: Vec<buffer::Config>,
+    /// Which way packets take.
+    pub routing: Arc<Routing>,
     /// What ports are made of; links say which of these theirs is.
     pub ports: Vec<port::Config>,
     /// What was computed for its ports.
@@ -32,17 +34,6 @@ pub struct Network {
     pub mtu: Bytes,
     /// What every link carries for a packet beyond the IP packet itself.
     pub framing: Bytes,
-}
-
-/// What two nodes are linked with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cable {
-    /// A host, if there is one, comes first.
-    pub ends: [NodeId; 2],
-    /// Bits per second, in each direction.
-    pub rate: Rate,
-    /// From the last bit sent to the packet's arrival, as [`Link::delay`].
-    pub delay: Duration,
 }
 
 /// One direction of a cable.
@@ -93,18 +84,6 @@ impl Network {
         name.split_once("->").map_or(name, |(from, _)| from)
     }
 
-    /// Nodes by name, and cables by their ends, rate (bit/s) and delay (ps), as JSON.
-    pub fn describe(&self) -> serde_json::Value {
-        let mut names = vec![""; (self.hosts + self.switches) as usize];
-        for link in &self.links {
-            names[link.from.0 as usize] = link.name.split("->").next().unwrap_or_default();
-        }
-        let (hosts, switches) = names.split_at(self.hosts as usize);
-        let cable = |cable: &Cable| json!([cable.ends[0].0, cable.ends[1].0, cable.rate.0, cable.delay.0]);
-        let cables: Vec<_> = self.cables.iter().map(cable).collect();
-        json!({"hosts": hosts, "switches": switches, "cables": cables})
-    }
-
     /// The links that a packet with this header takes from its source to its destination.
     pub fn path(&self, header: &Header) -> Vec<&Link> {
         let mut path = vec![&self.links[header.source.0 as usize]];
@@ -113,8 +92,7 @@ impl Network {
             if reached.0 < self.hosts {
                 return path;
             }
-            let node = &self.nodes[reached.0 as usize];
-            let next = node.ecmp.select(header, node.routes.next_hops(header.destination));
+            let next = self.routing.next_hop(reached.0 - self.hosts, header);
             path.push(&self.links[next as usize]);
         }
     }
@@ -125,44 +103,5 @@ impl Network {
     }
 }
 
-/// What a host or a switch is made of, apart from its ports.
-#[derive(Clone, Debug)]
-pub struct Node {
-    /// Memory behind its ports.
-    pub buffer: buffer::Config,
-    /// Next hops; empty at hosts.
-    pub routes: Routes,
-    /// How it chooses among equal-cost next hops.
-    pub ecmp: Ecmp,
-}
-
 /// First port number of a sender's connections; below are the well-known ones.
 pub const FIRST_PORT: u16 = 1_024;
-
-/// The next hops of one switch.
-#[derive(Clone, Debug, Default)]
-pub struct Routes {
-    /// By destination host.
-    group_of: Vec<u32>,
-    /// Links of equal cost.
-    groups: Vec<Box<[u32]>>,
-}
-
-impl Routes {
-    /// Routes in which destination *h* is reached over `groups[group_of[h]]`.
-    ///
-    /// # Panics
-    ///
-    /// If a group is missing or empty.
-    pub(crate) fn new(group_of: Vec<u32>, groups: Vec<Box<[u32]>>) -> Self {
-        assert!(groups.iter().all(|group| !group.is_empty()), "every group has a link");
-        assert!(group_of.iter().all(|&group| (group as usize) < groups.len()), "every group exists");
-        Self { group_of, groups }
-    }
-
-    /// Numbers of the links over which `destination` is reached, all at equal cost.
-    #[inline]
-    pub fn next_hops(&self, destination: HostId) -> &[u32] {
-        &self.groups[self.group_of[destination.0 as usize] as usize]
-    }
-}

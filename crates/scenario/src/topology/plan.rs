@@ -2,7 +2,7 @@
 
 use shallows_core::{Duration, Rate};
 
-use super::network::{Cable, NodeId, PortKind};
+use super::network::{NodeId, PortKind};
 
 /// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
 pub(super) const MAX_HOSTS: u64 = 1 << 17;
@@ -25,14 +25,8 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    fn is_at_host(&self) -> bool {
+    pub(super) fn is_at_host(&self) -> bool {
         self.kinds.iter().any(|kind| matches!(kind, PortKind::Nic | PortKind::ToHost))
-    }
-
-    /// The cable, whose delay is also that of the host at its end.
-    pub(super) fn with_hosts(&self, host_delay: Duration) -> Cable {
-        let more = if self.is_at_host() { host_delay } else { Duration::ZERO };
-        Cable { ends: self.ends, rate: self.rate, delay: self.delay + more }
     }
 }
 

@@ -1,45 +1,9 @@
 //! All shortest paths, by the number of links: the routes of an equal-cost multipath fabric.
 
-use std::collections::BTreeMap;
-
 use shallows_core::Duration;
 
-use super::network::{Network, PortKind, Routes};
-
-/// Routes of every switch, over each link that lies on a shortest path to the destination.
-///
-/// The network is one in which every switch reaches every host.
-pub(super) fn all_shortest(network: &Network) -> Vec<Routes> {
-    let graph = Graph::new(network);
-    let mut tables: Vec<Table> = vec![Table::new(network.hosts); network.switches as usize];
-    for (switch, hosts) in graph.hosts.iter().enumerate().filter(|(_, hosts)| !hosts.is_empty()) {
-        let (distance, _) = graph.search(switch);
-        for (from, table) in tables.iter_mut().enumerate() {
-            if from == switch {
-                for &(host, link) in hosts {
-                    table.add(&[host], vec![link]);
-                }
-                continue;
-            }
-            let closer = graph.trunks[from].iter().filter(|&&(next, _)| distance[next] < distance[from]);
-            let members: Vec<u32> = hosts.iter().map(|host| host.0).collect();
-            table.add(&members, closer.map(|trunk| trunk.1).collect());
-        }
-    }
-    tables.into_iter().map(|table| Routes::new(table.group_of, table.groups)).collect()
-}
-
-/// How many switches are between each switch and the nearest host: zero at one that has hosts.
-pub(super) fn tiers(network: &Network) -> Vec<u32> {
-    let graph = Graph::new(network);
-    let mut tiers = vec![u32::MAX; graph.trunks.len()];
-    for edge in (0..tiers.len()).filter(|&switch| !graph.hosts[switch].is_empty()) {
-        for (tier, distance) in tiers.iter_mut().zip(graph.search(edge).0) {
-            *tier = distance.min(*tier);
-        }
-    }
-    tiers
-}
+use super::network::{Link, Network, PortKind};
+use super::routes::{Home, Table};
 
 impl Network {
     /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.
@@ -51,7 +15,7 @@ impl Network {
 
 /// Propagation and host delays of the path that has most of them, one way, between two hosts.
 fn longest_delay(network: &Network) -> Duration {
-    let graph = Graph::new(network);
+    let graph = Graph::of(network);
     let delay = |link: u32| network.links[link as usize].delay;
     // Of each switch: the delays to its hosts, longest first. Those from them are the same.
     let edges: Vec<Vec<Duration>> = graph
@@ -81,7 +45,7 @@ fn longest_delay(network: &Network) -> Duration {
 ///
 /// `demand[target]` is what leaves each switch for the hosts of the switch `target`.
 pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-    let graph = Graph::new(network);
+    let graph = Graph::of(network);
     let mut shares = vec![0.0; network.links.len()];
     for target in (0..graph.hosts.len()).filter(|&target| !graph.hosts[target].is_empty()) {
         let (distance, order) = graph.search(target);
@@ -115,19 +79,22 @@ pub(super) fn unconnected(
 }
 
 /// Links by the switch they leave from, as pairs of where they lead and their number.
-struct Graph {
+pub(super) struct Graph {
     hosts: Vec<Vec<(u32, u32)>>,
     trunks: Vec<Vec<(usize, u32)>>,
 }
 
 impl Graph {
-    fn new(network: &Network) -> Self {
-        let switches = network.switches as usize;
+    fn of(network: &Network) -> Self {
+        Self::new(network.hosts, network.switches, &network.links)
+    }
+
+    pub(super) fn new(hosts: u32, switches: u32, links: &[Link]) -> Self {
+        let switches = switches as usize;
         let mut graph = Self { hosts: vec![Vec::new(); switches], trunks: vec![Vec::new(); switches] };
-        for (number, link) in network.links.iter().enumerate().filter(|(_, link)| link.kind != PortKind::Nic)
-        {
-            let from = (link.from.0 - network.hosts) as usize;
-            match link.to.0.checked_sub(network.hosts) {
+        for (number, link) in links.iter().enumerate().filter(|(_, link)| link.kind != PortKind::Nic) {
+            let from = (link.from.0 - hosts) as usize;
+            match link.to.0.checked_sub(hosts) {
                 Some(switch) => graph.trunks[from].push((switch as usize, number as u32)),
                 None => graph.hosts[from].push((link.to.0, number as u32)),
             }
@@ -135,12 +102,55 @@ impl Graph {
         graph
     }
 
+    pub(super) fn switches(&self) -> u32 {
+        self.trunks.len() as u32
+    }
+
+    /// The switches that have hosts.
+    fn edges(&self) -> impl Iterator<Item = usize> {
+        (0..self.hosts.len()).filter(|&switch| !self.hosts[switch].is_empty())
+    }
+
+    /// Routes of every switch, over each link that lies on a shortest path to the destination.
+    ///
+    /// Every switch reaches every other.
+    pub(super) fn all_shortest(&self) -> Table {
+        let mut homes = vec![Home::default(); self.hosts.iter().map(Vec::len).sum()];
+        for (switch, edge) in self.edges().zip(0..) {
+            for &(host, link) in &self.hosts[switch] {
+                homes[host as usize] = Home { edge, link };
+            }
+        }
+        let mut table = Table::new(homes, self.trunks.len());
+        let mut links = Vec::new();
+        for (edge, switch) in self.edges().enumerate() {
+            let (distance, _) = self.search(switch);
+            for from in (0..self.trunks.len()).filter(|&from| from != switch) {
+                let closer = self.trunks[from].iter().filter(|&&(next, _)| distance[next] < distance[from]);
+                links.clear();
+                links.extend(closer.map(|trunk| trunk.1));
+                table.add(from, edge, &links);
+            }
+        }
+        table
+    }
+
+    /// How many switches are between each switch and the nearest host: zero at one that has hosts.
+    pub(super) fn tiers(&self) -> Vec<u32> {
+        self.search_all(self.edges().collect()).0
+    }
+
     /// Links from each switch to `target`, and the switches in order of that number; every cable leads both ways, so that
     /// a search from the target finds them.
     fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
+        self.search_all(vec![target])
+    }
+
+    /// Likewise to the nearest of several targets.
+    fn search_all(&self, targets: Vec<usize>) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
-        distance[target] = 0;
-        let mut order = vec![target];
+        targets.iter().for_each(|&target| distance[target] = 0);
+        let mut order = targets;
         let mut next_up = 0;
         while let Some(&switch) = order.get(next_up) {
             next_up += 1;
@@ -164,30 +174,5 @@ impl Graph {
             longest[switch] = slowest.unwrap_or_default();
         }
         order.into_iter().map(|switch| (switch, longest[switch])).collect()
-    }
-}
-
-/// The routes of one switch while they are gathered; equal sets of links are kept once.
-#[derive(Clone)]
-struct Table {
-    group_of: Vec<u32>,
-    groups: Vec<Box<[u32]>>,
-    known: BTreeMap<Vec<u32>, u32>,
-}
-
-impl Table {
-    fn new(hosts: u32) -> Self {
-        Self { group_of: vec![0; hosts as usize], groups: Vec::new(), known: BTreeMap::new() }
-    }
-
-    fn add(&mut self, hosts: &[u32], links: Vec<u32>) {
-        let Self { groups, known, .. } = self;
-        let group = *known.entry(links).or_insert_with_key(|links| {
-            groups.push(links.clone().into_boxed_slice());
-            groups.len() as u32 - 1
-        });
-        for &host in hosts {
-            self.group_of[host as usize] = group;
-        }
     }
 }

@@ -1,7 +1,5 @@
 //! The paths of published ns-2 simulations.
 
-use std::sync::Arc;
-
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::Header;
 
@@ -13,26 +11,24 @@ use super::hash::{data_direction, spread, symmetric_hash};
 ///
 /// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one for each pair; connections that are opened
 /// later than these all have the number 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ns2 {
-    /// Number of the switch among all nodes, of which the hosts come first.
-    pub node: u32,
-    /// How many hosts there are.
-    pub hosts: u32,
-    /// The port number of a host's first connection; the next ones follow, one for each other host.
-    pub first_port: u16,
+#[derive(Clone, Debug)]
+pub(super) struct Ns2 {
+    pub(super) hosts: u32,
+    pub(super) first_port: u16,
 }
 
 impl Ns2 {
     #[cold]
     #[inline(never)]
-    pub(super) fn hash(&self, header: &Header) -> u32 {
+    pub(super) fn hash(&self, switch: u32, header: &Header) -> u32 {
+        // Hosts are the first nodes.
+        let node = self.hosts + switch;
         let (source, destination) = (header.source.0, header.destination.0);
         let (from, to, port) = data_direction(header);
         let others = self.hosts - 1;
         let opened_first = u32::from(port.wrapping_sub(self.first_port)) < others;
         let flow = if opened_first { to * others + from - u32::from(from > to) } else { 0 };
-        let bytes = [self.node, source, destination, flow].map(u32::to_le_bytes);
+        let bytes = [node, source, destination, flow].map(u32::to_le_bytes);
         // Characters have a sign.
         bytes
             .as_flattened()
@@ -47,22 +43,23 @@ impl Ns2 {
 ///
 /// Numbers are drawn as in BCC's script: by receiver, then by sender from the host after it on, some for each pair, from a
 /// generator of its own. Which number a connection that is opened later drew depends on all that were before it; these
-/// take a way by [`super::Ecmp::Symmetric`]'s hash.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Numbered {
-    /// Of the connections that are open from the start; see [`Self::draw`].
-    pub numbers: Arc<[u32]>,
-    /// How many hosts there are.
-    pub hosts: u32,
-    /// How many connections each pair has from the start.
-    pub per_pair: u32,
-    /// The port number of a host's first connection; those to one host follow each other.
-    pub first_port: u16,
+/// take a way by [`super::Config::Symmetric`]'s hash.
+#[derive(Clone, Debug)]
+pub(super) struct Numbered {
+    /// Of the connections that are open from the start.
+    numbers: Box<[u32]>,
+    hosts: u32,
+    per_pair: u32,
+    first_port: u16,
 }
 
 impl Numbered {
+    pub(super) fn new(hosts: u32, per_pair: u32, first_port: u16) -> Self {
+        Self { numbers: Self::draw(hosts, per_pair), hosts, per_pair, first_port }
+    }
+
     /// The numbers of `per_pair` connections from each of `hosts` to every other.
-    pub fn draw(hosts: u32, per_pair: u32) -> Arc<[u32]> {
+    fn draw(hosts: u32, per_pair: u32) -> Box<[u32]> {
         const SEED: u32 = 2_199;
         const LEAST: f64 = 1e6;
         const MOST: f64 = 9_999_999.0;
@@ -101,7 +98,7 @@ impl Numbered {
 mod tests {
     use shallows_core::packet::{HostId, PacketKind};
 
-    use super::super::Ecmp;
+    use super::super::{Config, Ecmp};
     use super::*;
 
     #[test]
@@ -109,7 +106,7 @@ mod tests {
         // Node 2, host 1 to host 0 of 2: flow 0 · 1 + 1 − 1 = 0. Bytes 2 0 0 0, 1 0 0 0, twelve and eight zeros behind them:
         // 2 · 9^15 + 9^11 modulo 2³²; the node 200 counts −56.
         let data = Header::new(HostId(1), HostId(0)).with_ports(1_024, 5_001);
-        let hash = |node| Ns2 { node, hosts: 2, first_port: 1_024 }.hash(&data);
+        let hash = |node: u32| Ns2 { hosts: 2, first_port: 1_024 }.hash(node - 2, &data);
         let power = |exponent| 9u32.wrapping_pow(exponent);
         assert_eq!(hash(2), power(15).wrapping_mul(2).wrapping_add(power(11)));
         assert_eq!(hash(200), power(15).wrapping_mul(56).wrapping_neg().wrapping_add(power(11)));
@@ -117,30 +114,32 @@ mod tests {
 
     #[test]
     fn ns2_knows_the_flow_of_an_acknowledgement_and_forgets_connections_opened_later() {
-        // Host 2 to host 1 of 4: flow 1 · 3 + 2 − 1 = 4, in the first byte of the last word: 4 · 9^3.
-        let ecmp = Ns2 { node: 0, hosts: 4, first_port: 1_024 };
+        // Node 4, the first switch. Host 2 to host 1 of 4: flow 1 · 3 + 2 − 1 = 4, in the first byte of the last word:
+        // 4 · 9^3.
+        let ecmp = Ns2 { hosts: 4, first_port: 1_024 };
         let data = Header::new(HostId(2), HostId(1)).with_ports(1_026, 5_001);
         let ack = Header::new(HostId(1), HostId(2)).with_ports(5_001, 1_026).with_kind(PacketKind::PureAck);
         let power = |exponent| 9u32.wrapping_pow(exponent);
         let addresses = |source: u32, destination: u32| {
-            power(11).wrapping_mul(source).wrapping_add(power(7).wrapping_mul(destination))
+            let node = power(15).wrapping_mul(4);
+            node.wrapping_add(power(11).wrapping_mul(source)).wrapping_add(power(7).wrapping_mul(destination))
         };
-        assert_eq!(ecmp.hash(&data), addresses(2, 1).wrapping_add(4 * power(3)));
-        assert_eq!(ecmp.hash(&ack), addresses(1, 2).wrapping_add(4 * power(3)));
-        assert_eq!(ecmp.hash(&data.with_ports(1_027, 5_001)), addresses(2, 1));
+        assert_eq!(ecmp.hash(0, &data), addresses(2, 1).wrapping_add(4 * power(3)));
+        assert_eq!(ecmp.hash(0, &ack), addresses(1, 2).wrapping_add(4 * power(3)));
+        assert_eq!(ecmp.hash(0, &data.with_ports(1_027, 5_001)), addresses(2, 1));
     }
 
     #[test]
     fn ns2s_hash_is_uneven_over_the_uplinks_of_mq_ecns_leaves() {
         // All pairs of the 144 hosts: how many of 1584 pairs each uplink of the eleventh leaf gets, for 132, as a
         // calculation apart from this program has it.
-        let ecmp = Ecmp::Ns2(Ns2 { node: 144 + 10, hosts: 144, first_port: 1_024 });
+        let ecmp = Ecmp::new(&Config::Ns2 { hosts: 144, first_port: 1_024 });
         let mut pairs = [0; 12];
         let hops: Vec<u32> = (0..12).collect();
         for source in 120..132 {
             for destination in (0..144).filter(|host| !(120..132).contains(host)) {
                 let header = Header::new(HostId(source), HostId(destination)).with_ports(1_024, 5_001);
-                pairs[ecmp.select(&header, &hops) as usize] += 1;
+                pairs[ecmp.select(10, &header, &hops) as usize] += 1;
             }
         }
         assert_eq!(pairs, [183, 101, 120, 181, 100, 111, 180, 97, 109, 188, 94, 120]);
@@ -174,7 +173,7 @@ mod tests {
         let ack = Header::new(HostId(3), HostId(2)).with_ports(5_001, 1_029).with_kind(PacketKind::PureAck);
         assert_eq!(numbered.number(&ack), Some(23), "an acknowledgement has that of its data");
         let hops = [10, 11, 12];
-        assert_eq!(Ecmp::Numbered(numbered.clone()).select(&ack, &hops), 10 + 23 / 2 % 3);
+        assert_eq!(numbered.select(&ack, &hops), 10 + 23 / 2 % 3);
         // What is opened later keeps one path, too, and both directions share it.
         let late = (0..60).map(|n| 1_030 + n).map(|port| {
             let data = Header::new(HostId(2), HostId(3)).with_ports(port, 5_001);

@@ -1,0 +1,45 @@
+//! A `[topology]` as plain data, for those who draw it, and who write it for other programs.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use shallows_core::Duration;
+
+use super::build::{links, planned};
+use super::network::NodeId;
+use super::routing::Graph;
+use crate::check::Checker;
+use crate::document::Document;
+use crate::error::ScenarioError;
+use crate::spec::Topology;
+use crate::tagged;
+
+/// The nodes and cables of the `topology` of a resolved scenario, all as JSON: `hosts` and `switches` by name; of each switch
+/// how many others are between it and the nearest host, `tiers`; and `cables`, each with the numbers of its two ends (a
+/// host comes first; switches are numbered after hosts), its rate in bit/s and its delay in ps. Packets spend
+/// `host_delay` (ps) beside that in the host at one end.
+///
+/// # Errors
+///
+/// Everything that is wrong with the topology.
+pub fn describe(topology: &Value) -> Result<Value, ScenarioError> {
+    let document = Document::parse("", "topology", &[]).map_err(|problems| ScenarioError { problems })?;
+    let refused = |path: &[_], message| ScenarioError { problems: vec![document.problem(path, message)] };
+    let value = toml::Value::try_from(topology).map_err(|error| refused(&[], error.to_string()))?;
+    let mut topology: Topology = tagged::read(value).map_err(|(path, message)| refused(&path, message))?;
+    topology.resolve();
+    let mut checker = Checker::new(&document, Path::new(""));
+    let plan = planned(&topology, &mut checker).filter(|_| checker.problems.is_empty());
+    let Some(plan) = plan else { return Err(ScenarioError { problems: checker.problems }) };
+    let switches = plan.switch_names.len() as u32;
+    let hosts: Vec<String> = (0..plan.hosts).map(|host| plan.name(NodeId(host))).collect();
+    let cables: Vec<Value> =
+        plan.cables.iter().map(|c| json!([c.ends[0].0, c.ends[1].0, c.rate.0, c.delay.0])).collect();
+    Ok(json!({
+        "hosts": hosts,
+        "tiers": Graph::new(plan.hosts, switches, &links(&plan, Duration::ZERO)).tiers(),
+        "switches": plan.switch_names,
+        "cables": cables,
+        "host_delay": topology.common().host_delay.0,
+    }))
+}

@@ -1,0 +1,113 @@
+//! The way of packets: at every switch the link to be taken next. `routing` finds the routes, `paths` says how to choose.
+
+use shallows_core::packet::{Header, HostId};
+use shallows_switch::routing::{Config, Ecmp};
+
+/// The routes of all switches, and how they choose among those of equal cost. Nothing in it changes during a run.
+///
+/// Hosts of one switch are reached in one way, so that a switch has a route to each *edge*, a switch with hosts, and the
+/// edge knows the link of each host.
+#[derive(Debug)]
+pub struct Routing {
+    /// By host.
+    homes: Box<[Home]>,
+    /// How many switches have hosts.
+    edges: u32,
+    /// By switch, then by edge.
+    routes: Box<[Route]>,
+    /// Links of equal cost, side by side.
+    links: Box<[u32]>,
+    ecmp: Ecmp,
+}
+
+/// Where a host is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Home {
+    /// The number of its switch among those that have hosts.
+    pub(super) edge: u32,
+    /// That leads to it.
+    pub(super) link: u32,
+}
+
+/// The links over which an edge is reached.
+#[derive(Clone, Copy, Debug, Default)]
+struct Route {
+    /// None at the edge itself.
+    count: u32,
+    /// If it is one, that link; of several, where they begin.
+    first: u32,
+}
+
+impl Routing {
+    /// The link by which a switch, by its number among switches, passes a packet with this header on.
+    #[inline]
+    pub fn next_hop(&self, switch: u32, header: &Header) -> u32 {
+        match self.next_hops(switch, header.destination) {
+            [only] => *only,
+            several => self.ecmp.select(switch, header, several),
+        }
+    }
+
+    /// Numbers of the links over which a switch reaches `destination`, all at equal cost.
+    #[inline]
+    pub fn next_hops(&self, switch: u32, destination: HostId) -> &[u32] {
+        let home = &self.homes[destination.0 as usize];
+        let route = &self.routes[switch as usize * self.edges as usize + home.edge as usize];
+        match route.count {
+            0 => std::slice::from_ref(&home.link),
+            1 => std::slice::from_ref(&route.first),
+            count => &self.links[route.first as usize..][..count as usize],
+        }
+    }
+
+    /// How many routes all switches have together.
+    pub fn routes(&self) -> usize {
+        self.routes.len()
+    }
+}
+
+/// Routes while they are gathered; equal sets of links of a switch are kept once.
+pub(super) struct Table {
+    homes: Box<[Home]>,
+    edges: u32,
+    routes: Box<[Route]>,
+    links: Vec<u32>,
+    /// The sets of several links that each switch has so far.
+    known: Vec<Vec<Route>>,
+}
+
+impl Table {
+    /// No routes yet, between so many switches and these hosts.
+    pub(super) fn new(homes: Vec<Home>, switches: usize) -> Self {
+        let edges = homes.iter().map(|home| home.edge + 1).max().unwrap_or(0);
+        let routes = vec![Route::default(); switches * edges as usize].into();
+        Self { homes: homes.into(), edges, routes, links: Vec::new(), known: vec![Vec::new(); switches] }
+    }
+
+    /// A switch that has not its hosts reaches an edge over these links.
+    pub(super) fn add(&mut self, switch: usize, edge: usize, links: &[u32]) {
+        assert!(!links.is_empty(), "every switch reaches every other");
+        let route = match *links {
+            [first] => Route { count: 1, first },
+            _ => self.set(switch, links),
+        };
+        self.routes[switch * self.edges as usize + edge] = route;
+    }
+
+    fn set(&mut self, switch: usize, links: &[u32]) -> Route {
+        let of = |route: &Route| &self.links[route.first as usize..][..route.count as usize];
+        if let Some(known) = self.known[switch].iter().find(|route| of(route) == links) {
+            return *known;
+        }
+        let route = Route { count: links.len() as u32, first: self.links.len() as u32 };
+        self.links.extend_from_slice(links);
+        self.known[switch].push(route);
+        route
+    }
+
+    /// The routes, among which switches choose as `config` says.
+    pub(super) fn choosing(self, config: &Config) -> Routing {
+        let Self { homes, edges, routes, links, .. } = self;
+        Routing { homes, edges, routes, links: links.into(), ecmp: Ecmp::new(config) }
+    }
+}

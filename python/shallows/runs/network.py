@@ -1,0 +1,53 @@
+"""The network of a scenario as the engine builds it: nodes, and the cables between them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from shallows import _core
+
+
+class Cable(NamedTuple):
+    """What two nodes are linked with, in both directions."""
+
+    one: int
+    """The number of a node: hosts come first, then switches. A host, if there is one, is this end."""
+    other: int
+    rate_bps: int
+    delay_ps: int
+    """Of propagation, one way."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Nodes by name, in order of their numbers; cables: that of each host in their order, then the others."""
+
+    hosts: list[str]
+    switches: list[str]
+    tiers: list[int]
+    """Of each switch how many others are between it and the nearest host."""
+    cables: list[Cable]
+    host_delay_ps: int
+    """What each packet spends in the host that sends it, and in the one that receives it."""
+
+    def delay_ps(self, cable: Cable) -> int:
+        """How long a packet is on its way over a cable, with what it spends in a host at its end."""
+        return cable.delay_ps + (self.host_delay_ps if cable.one < len(self.hosts) else 0)
+
+
+def network(topology: Mapping[str, Any]) -> Network:
+    """The network of a resolved scenario's `topology`.
+
+    >>> pair = network({"kind": "star", "hosts": 2, "rate": "10Gbps", "link_delay": "1us"})
+    >>> pair.hosts, pair.switches, pair.tiers, pair.cables[1]
+    (['host0', 'host1'], ['switch0'], [0], Cable(one=1, other=2, rate_bps=10000000000, delay_ps=1000000))
+
+    Raises
+    ------
+    ScenarioError
+        If the engine would not build it.
+    """
+    told = json.loads(_core.network(json.dumps(topology)))
+    cables = [Cable(*each) for each in told["cables"]]
+    return Network(told["hosts"], told["switches"], told["tiers"], cables, told["host_delay"])
