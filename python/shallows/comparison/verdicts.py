@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from shallows.comparison import intervals
-from shallows.comparison.intervals import Interval
+from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import TOTALS, Sample
 from shallows.series.percentiles import nearest_rank
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.series.percentiles import Groups
-
-FEWEST_SEEDS = 3
-"""With fewer, chance and difference look alike."""
 
 SEEDS_ALONE = 5
 """From here on the spread between seeds is known well enough; with fewer, runs are cut into blocks."""
