@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.comparison.intervals import over_seeds, said_of_bars
 from shallows.errors import ShallowsError
+from shallows.figures.lines import MOST_LOOKS
 from shallows.figures.style import Unit, size_unit, time_unit
-from shallows.figures.swept import Swept, across, values_on
+from shallows.figures.swept import Swept, across, is_numeric, values_on
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
@@ -63,6 +64,14 @@ class Layout:
     def names(self) -> list[str]:
         """All lines, in the order of the sweep: a line has the same look in every chart."""
         return list(dict.fromkeys([*map(self._called, self.points), *map(self.line, self.runs)]))
+
+    def shade(self, name: str) -> float | None:
+        """Where a line is on a scale of colours, if there are more values than looks; None where there is none."""
+        values = values_on(self.points, self.lines) if self.lines else []
+        if self.lines is None or len(values) <= MOST_LOOKS or not is_numeric(values):
+            return None
+        shades = self._swept(self.lines).shades(values)
+        return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
         """What must be chosen for a run to be shown; with `all_axes` also its place across."""
@@ -183,7 +192,7 @@ def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: V
         points = [(place, fmean(found)) for place, found in seeds.items()]
         intervals = {place: over_seeds(found) for place, found in seeds.items()}
         bars = [(place, each.low, each.high) for place, each in intervals.items() if each]
-        lines.append(Line(called, looks.index(called), points, bars, dict(at)))
+        lines.append(Line(called, looks.index(called), points, bars, dict(at), layout.shade(called)))
     y = Axis(
         f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(), shown.name, log=log
     )
@@ -226,7 +235,11 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
         unit = time_unit(ends)
         lines = [
             Line(
-                line, looks.index(line), [(value / unit.size, share) for value, share in points], at=dict(at)
+                line,
+                looks.index(line),
+                [(value / unit.size, share) for value, share in points],
+                at=dict(at),
+                shade=layout.shade(line),
             )
             for line, at, points in drawn
         ]
@@ -267,7 +280,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
     over_time = charts.OverTime(backlogs, len(backlogs))
     held = over_time.points(time.size, size.size)
     for ((line, at), longest), points in zip(drawn.items(), held, strict=True):
-        lines.append(Line(line, looks.index(line), points, at=dict(at)))
+        lines.append(Line(line, looks.index(line), points, at=dict(at), shade=layout.shade(line)))
         for called, value in longest.levels:
             if value <= CLOSE * top:
                 marks[f"{line} {called}", value / size.size, at] = None
