@@ -297,9 +297,9 @@ def nothing_overlaps(figure: Figure) -> None:
         figure.draw_without_rendering()
     for one, other in itertools.combinations(figure.axes, 2):
         assert not one.bbox.overlaps(other.bbox)
-    labels = [plot.yaxis.label for plot in figure.axes if plot.get_ylabel()]
-    for one, other in itertools.combinations(labels, 2):
-        assert not one.get_window_extent().overlaps(other.get_window_extent()), (one, other)
+    labels = [plot.yaxis.label.get_window_extent() for plot in figure.axes if plot.get_ylabel()]
+    for label, another in itertools.combinations(labels, 2):
+        assert not label.overlaps(another)
     for plot in figure.axes:
         assert plot.bbox.height > 0.35 * figure.dpi or plot.get_label() == "<colorbar>"
         box = plot.get_tightbbox()

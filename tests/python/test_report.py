@@ -303,7 +303,7 @@ def test_a_sweep_has_verdicts_intervals_and_lines_that_can_be_chosen(finished_sw
 
 
 def test_more_values_than_looks_are_shades_in_every_chart(finished_sweep: Path, tmp_path: Path) -> None:
-    (run,) = [run for run in runs_in(finished_sweep)][:1]
+    run = runs_in(finished_sweep)[0]
     sizes = ["10KB", "20KB", "50KB", "100KB", "200KB", "500KB", "1MB", "2MB", "5MB", "10MB"]
     runs = []
     for size in sizes:

@@ -66,7 +66,7 @@ class Layout:
         return list(dict.fromkeys([*map(self._called, self.points), *map(self.line, self.runs)]))
 
     def shade(self, name: str) -> float | None:
-        """Where a line is on a scale of colours, if there are more values than looks; None where there is none."""
+        """Where a line is on a scale of colours; none where there are as many looks as values."""
         values = values_on(self.points, self.lines) if self.lines else []
         if self.lines is None or len(values) <= MOST_LOOKS or not is_numeric(values):
             return None
