@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FLOWS = {
-    "workload": "Int64",
-    "class": "Int64",
     "query": "Int64",
     "source": "Int64",
     "destination": "Int64",
@@ -27,6 +25,8 @@ FLOWS = {
     "ideal_us": "Float64",
     "timeouts": "Int64",
     "counted": "Int64",
+    "workload": "Int64",
+    "class": "Int64",
 }
 """Columns of flows.parquet that a comparison reads, and their types."""
 

@@ -66,7 +66,7 @@
   // Of more lines than looks, values that were swept are shades of viridis, lighter on black; as in the figures.
   const viridis = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
   function shaded(shade) {
-    const at = (isDark() ? 0.25 + 0.75 * shade : 0.9 * shade) * (viridis.length - 1), first = Math.min(Math.floor(at), viridis.length - 2);
+    const at = (isDark() ? 0.3 + 0.7 * shade : 0.9 * shade) * (viridis.length - 1), first = Math.min(Math.floor(at), viridis.length - 2);
     return `rgb(${viridis[first].map((part, i) => Math.round(part + (at - first) * (viridis[first + 1][i] - part))).join(", ")})`;
   }
   function look({ look: number, shade }, kind) {
