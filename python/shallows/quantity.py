@@ -128,6 +128,20 @@ def parse_quantity(value: object) -> Quantity:
     return Quantity(Fraction(repr(number)) * scale, of)
 
 
+def order(value: object) -> float:
+    """Where a number or quantity is among others of its kind: in bytes, packets, seconds or bits per second.
+
+    >>> order(0.4), order("325KB"), order("20p"), order("2ms")
+    (0.4, 325000.0, 20.0, 0.002)
+
+    Raises
+    ------
+    ValueError
+        As `parse_quantity`.
+    """
+    return float(parse_quantity(value).number)
+
+
 def count(number: float) -> str:
     """A count or rate of things with a decimal prefix.
 

@@ -202,6 +202,70 @@ def test_queries_are_compared(tmp_path: Path) -> None:
     assert row(compared, "query_us.all.mean").verdict == "worse"
 
 
+TWO = """
+[[workload]]
+kind = "poisson"
+load = 0.1
+of = "receivers"
+sizes = { kind = "fixed", size = "5KB" }
+flows = 40
+senders = "1..5"
+receivers = "0..1"
+class = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of two workloads, of which the second has small flows only and a class of its own."""
+    schemes = SCHEMES[: SCHEMES.index('[[sweep.scheme]]\nname = "10.3 us"')]
+    slow = '[[sweep.scheme]]\nname = "slow"\nset = { "topology.link_delay" = "20us" }\n'
+    return make_sweep(SMALL + TWO + schemes + slow, tmp_path_factory.mktemp("two"))
+
+
+def test_a_metric_may_be_of_one_workload_or_class(two: Path) -> None:
+    metrics = ["fct_us.small.mean@1", "fct_us.all.mean@class0", "slowdown.all.mean@0..2"]
+    found = sh.compare(two, metrics=metrics, cool_down=0)
+    for metric, chosen in zip(
+        metrics, [pl.col("workload") == 1, pl.col("class") == 0, pl.lit(value=True)], strict=True
+    ):
+        column = "slowdown" if metric.startswith("slowdown") else "fct_us"
+        means = [run.flows.filter(chosen)[column].mean() for run in runs(two, "slow")]
+        assert row(found, metric).value == pytest.approx(np.mean(means))  # type: ignore[arg-type]
+    # The very numbers of `Run.by`.
+    by = [
+        run.by("workload").filter(pl.col("workload") == 1)["fct_mean_us"].item() for run in runs(two, "slow")
+    ]
+    assert row(found, metrics[0]).value == pytest.approx(np.mean(by))
+    assert row(found, metrics[0]).has_interval
+    assert found.rankings[0].metrics == metrics
+    assert {each.metric for each in found.main()} >= set(metrics)
+
+
+def test_the_command_compares_one_workload_and_says_which(shell: Shell, two: Path) -> None:
+    done = shell("compare", two, "--metrics", "fct_us.small.mean@1")
+    assert done.returncode == 0, done.stderr
+    assert "FCT small mean, workload 1 µs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("fct_us.small.mean@7", "workloads and classes are: 0, 1, class0, class1"),
+        ("fct_us.small.mean@incast", "has no flow of 'incast'"),
+        ("fct_us.small.mean@class9", "has no flow of 'class9'"),
+        ("fct_us.large.p50@1", "there is no metric 'fct_us.large.p50@1' in all these runs"),
+        ("goodput_gbps@0", "there is no metric 'goodput_gbps@0'"),
+    ],
+)
+def test_an_unknown_workload_or_metric_of_one_is_answered_with_what_there_is(
+    two: Path, metric: str, expected: str
+) -> None:
+    with pytest.raises(sh.ShallowsError) as refused:
+        sh.compare(two, metrics=[metric])
+    assert expected in str(refused.value)
+
+
 def test_the_command_prints_verdicts_and_writes_figure_and_json(
     shell: Shell, sweep: Path, tmp_path: Path
 ) -> None:

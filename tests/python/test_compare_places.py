@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from shallows.comparison.places import axes_of
 from shallows.comparison.ranking import Race, Standing
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import Judgement, Metric
+from shallows.figures import forest
 from shallows.reports import of_sweep
 from shallows.reports.ranked import comparable_axes
 from shallows.sweeps.points import runs_in
@@ -223,6 +225,38 @@ def test_the_command_prints_order_and_front_and_has_them_in_json(shell: Shell, t
     assert ranking["metrics"] == METRICS
     assert [each["front"] for each in ranking["standings"]].count("beaten") == 4
     assert len(document["rows"]) > 7
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_figure_of_many_places_has_a_row_for_each_in_their_order(trade: Path) -> None:
+    found = sh.compare(trade, by=["k", "initial_window"], metrics=METRICS)
+    figure = forest.draw(found)
+    (plot,) = figure.axes
+    names = [label.get_text().replace("\n", " ") for label in plot.get_yticklabels()]
+    assert names == [each.place for each in standings(found)]
+    heights = list(plot.get_yticks())
+    assert heights == sorted(heights)
+    # The first is below no other: the axis points down.
+    assert plot.get_ylim()[0] > plot.get_ylim()[1]
+    drawn = [line for line in plot.get_lines() if line.get_linestyle() == "-" and line.get_linewidth() == 1.0]
+    intervals = {float(np.asarray(line.get_ydata())[0]): np.asarray(line.get_xdata()) for line in drawn}
+    for each, height in zip(standings(found)[1:], heights[1:], strict=True):
+        assert each.low is not None
+        assert each.high is not None
+        assert intervals[height].tolist() == [1 + each.low, 1 + each.high]
+    bold = [
+        label.get_text().replace("\n", " ")
+        for label in plot.get_yticklabels()
+        if label.get_fontweight() == "bold"
+    ]
+    assert bold == [each.place for each in found.rankings[0].kept]
+    assert len(bold) == 4
+    # Twice as many rows are a figure that is higher by them.
+    twice = replace(found.rankings[0], standings=2 * standings(found))
+    higher = forest.draw(replace(found, rankings=[twice]))
+    rows = 2 * len(names) - len(names)
+    grown = higher.get_figheight() - figure.get_figheight()
+    assert grown >= rows * forest.ROW * 0.99
 
 
 def test_the_page_of_a_sweep_shows_all_places_and_marks_those_that_are_left(trade: Path) -> None:

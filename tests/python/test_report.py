@@ -28,7 +28,7 @@ import shallows as sh
 from shallows import reports
 from shallows.cli import main
 from shallows.figures import style
-from shallows.reports import chart, of_sweep, page, topology
+from shallows.reports import chart, of_sweep, page, sweep_charts, topology
 from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
 from shallows.reports.serve import open_server
@@ -303,6 +303,29 @@ def test_a_sweep_has_verdicts_intervals_and_lines_that_can_be_chosen(finished_sw
     assert cdf["choices"] == {"load": ["0.3", "0.6"]}
 
 
+def test_more_values_than_looks_are_shades_in_every_chart(finished_sweep: Path, tmp_path: Path) -> None:
+    run = runs_in(finished_sweep)[0]
+    sizes = ["10KB", "20KB", "50KB", "100KB", "200KB", "500KB", "1MB", "2MB", "5MB", "10MB"]
+    runs = []
+    for size in sizes:
+        for load in (0.3, 0.6):
+            copy = shutil.copytree(run.path, tmp_path / f"{size}-{load}")
+            environment = json.loads((copy / "env.json").read_text())
+            labels = {"switch.markers.0.k": size, "workload.0.load": load, "seed": 1}
+            (copy / "env.json").write_text(json.dumps(environment | {"labels": labels}))
+            seal(copy)
+            runs.append(sh.Run(copy))
+    found, notes = sweep_charts.draw(runs)
+    assert "One seed: no bars." in notes
+    for each in found:
+        shades = {line.name: line.shade for line in each.lines}
+        # From 10 KB to 10 MB are three decades: 100 KB is a third of the way.
+        assert shades["k 10KB"] == 0
+        assert shades["k 100KB"] == pytest.approx(1 / 3)
+        assert shades["k 10MB"] == 1
+        assert len(set(shades.values())) == 10
+
+
 def test_warnings_of_a_sweep_count_runs_and_name_the_fewest_samples(tmp_path: Path) -> None:
     for place, count in enumerate((50, 40, 9_000)):
         (folder := tmp_path / str(place)).mkdir()
@@ -362,7 +385,12 @@ def test_a_reproduction_shows_claims_causes_and_what_the_paper_published(tmp_pat
             bad | {"checks": [check | shown | {"verdict": "does not hold"}]},
         ],
         "drawings": {
-            "fig2": {"axis": "load", "is_wide": False, "panels": [{"title": "p99", "lines": [line]}]}
+            "fig2": {
+                "axis": "load",
+                "is_wide": False,
+                "seeds": [3],
+                "panels": [{"title": "p99", "lines": [line]}],
+            }
         },
         "figures": {"fig2": ["2"]},
         "command": "shallows reproduce paper --quick",

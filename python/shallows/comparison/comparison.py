@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Labels = dict[str, Any]
 
 
+TIMEOUTS = "timeouts_per_flow"
+
 MAIN = {
     "fct_us.all.mean",
     "fct_us.large.mean",
@@ -30,7 +32,7 @@ MAIN = {
     "goodput_gbps",
     "loss_rate_in_switches",
     "loss_rate_in_cards",
-    "timeouts_per_flow",
+    TIMEOUTS,
 }
 """Beside a tail of completion times."""
 
@@ -87,7 +89,8 @@ class Comparison:
         """The rows that are looked at first: of each size of flows what papers show of it."""
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
-        return [row for row in self.rows if row.metric in MAIN or row.metric == tail]
+        # What was asked of a workload or class was asked for by name.
+        return [row for row in self.rows if row.metric in MAIN or row.metric == tail or "@" in row.metric]
 
     @property
     def is_large(self) -> bool:
@@ -146,7 +149,8 @@ def compare(
         schemes; of several axes, their combinations.
     metrics
         By the first, all are put in order; by all of them, those are found that no other beats. Of more than
-        six, this is done by default, with what is looked at first.
+        six, this is done by default, with what is looked at first. Times of some workloads, or of a class,
+        are called `fct_us.small.p99@0` or `slowdown.all.mean@class1`.
 
     Raises
     ------
@@ -290,6 +294,8 @@ class _Comparer:
         self.others = [name for name in found.runs if name != baseline]
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
+        self.wanted = {Metric(name).series for name in metrics or () if "@" in name}
+        """Series that are of workloads or classes."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
         """What is to be said, and of which places."""
@@ -383,8 +389,8 @@ class _Comparer:
             for key in ("measure.warm_up", "measure.fct", "measure.bins"):
                 _refuse_if_different(pair, key)
             if pair[0].path not in read:
-                read[pair[0].path] = samples.read(pair[0], self.cool_down)
-            sides = read[pair[0].path], samples.read(pair[1], self.cool_down)
+                read[pair[0].path] = samples.read(pair[0], self.cool_down, self.wanted)
+            sides = read[pair[0].path], samples.read(pair[1], self.cool_down, self.wanted)
             self._check_work(pair, sides, _at(other, point))
             pairs.append(sides)
             for name, side in zip((self.baseline, other), sides, strict=True):
@@ -505,12 +511,14 @@ def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
     """What all these runs have."""
     everywhere = [side.series.keys() for pair in pairs for side in pair]
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
-    kinds = [(name, kind) for name in series if name != "timeouts_per_flow" for kind in ("mean", "p99")]
-    names = [f"{name}.{kind}" for name, kind in kinds]
+    kinds = [(name, kind) for name in series if not name.startswith(TIMEOUTS) for kind in ("mean", "p99")]
+    names = [
+        f"{name}.{kind}{at}{where}" for (name, at, where), kind in ((n.partition("@"), k) for n, k in kinds)
+    ]
     # Losses in the cards of hosts are no result of a network; where there are some, they must be seen.
     totals = [
         name
         for name in TOTALS
         if name != "loss_rate_in_cards" or any(side.totals[name] for pair in pairs for side in pair)
     ]
-    return [Metric(name) for name in (*names, *totals, "timeouts_per_flow")]
+    return [Metric(name) for name in (*names, *totals, TIMEOUTS)]

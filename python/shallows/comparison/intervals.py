@@ -7,6 +7,7 @@ flows. docs/statistics.md explains the formulas and shows how often the interval
 """
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,43 @@ def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
     by_group = means(groups)
     estimate, half = float(by_group.mean()), _half_width(by_group, confidence)
     return Interval(estimate, estimate - half, estimate + half)
+
+
+FEWEST_SEEDS = 3
+"""With fewer, chance and difference look alike."""
+
+
+def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """The interval of a mean over seeds: what bars of figures and reports show, and claims are judged by.
+
+    Nothing for fewer than three seeds, or where a value is not finite.
+
+    >>> found = over_seeds([1.0, 2.0, 3.0])
+    >>> round(found.low, 2), round(found.high, 2), over_seeds([1.0, 2.0])
+    (-0.48, 4.48, None)
+    """
+    if len(values) < FEWEST_SEEDS or not all(map(math.isfinite, values)):
+        return None
+    import numpy as np
+
+    return mean([np.array([value]) for value in values], confidence)
+
+
+def said_of_bars(counts: Collection[int]) -> str:
+    """What to say below points that are means over so many seeds each, and their bars.
+
+    >>> said_of_bars([3, 3]), said_of_bars([2, 5])
+    ('Means of 3 seeds; bars: 95 % intervals.', 'Means of 2 to 5 seeds; bars, from 3 on: 95 % intervals.')
+    >>> said_of_bars([2]), said_of_bars([1])
+    ('Means of 2 seeds, too few for intervals: no bars.', 'One seed: no bars.')
+    """
+    fewest, most = min(counts), max(counts)
+    if most == 1:
+        return "One seed: no bars."
+    seeds = f"Means of {most} seeds" if fewest == most else f"Means of {fewest} to {most} seeds"
+    if most < FEWEST_SEEDS:
+        return f"{seeds}, too few for intervals: no bars."
+    return f"{seeds}; bars{'' if fewest >= FEWEST_SEEDS else f', from {FEWEST_SEEDS} on'}: 95 % intervals."
 
 
 def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -> Interval:

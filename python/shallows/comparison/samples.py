@@ -1,12 +1,14 @@
 """What one run contributes to a comparison: its completion times in order of arrival, and its totals."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, listed
 from shallows.quantity import parse_size
 from shallows.runs.results import Run
 from shallows.runs.tables import bins
+from shallows.series.flow_measures import places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +25,8 @@ FLOWS = {
     "ideal_us": "Float64",
     "timeouts": "Int64",
     "counted": "Int64",
+    "workload": "Int64",
+    "class": "Int64",
 }
 """Columns of flows.parquet that a comparison reads, and their types."""
 
@@ -67,7 +71,7 @@ class Sample:
         )
 
 
-def read(run: Run, cool_down: float) -> Sample:
+def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     """The sample of a finished run.
 
     Late flows meet a network that empties, and when a run stops at a given time only the short ones among
@@ -80,24 +84,35 @@ def read(run: Run, cool_down: float) -> Sample:
         A finished run. None of its tables stays in memory: those of a sweep together may be too large.
     cool_down
         The last part, as a share.
+    wanted
+        Names of series of workloads or classes that are needed too: `fct_us.small@0`, `query_us.all@1`,
+        `slowdown.all@class2`.
 
     Raises
     ------
     ShallowsError
-        If its files are not what this version writes.
+        If its files are not what this version writes, or it has no such workload or class.
     """
     run = Run(run.path)
     if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
         raise _outdated(run, "summary.json", missing[0])
     end_us = 1e6 * float(run.summary["simulated_s"])
     flows = _columns(run, "flows.parquet", run.flows, FLOWS)
+    wheres = dict.fromkeys(name.partition("@")[2] for name in wanted if "@" in name)
     series = _flow_series(run, flows, end_us, cool_down)
+    for where in wheres:
+        part = _flow_series(run, _part(run, flows, where), end_us, cool_down, every_size=True)
+        series |= _of_part(part, where)
     if run.queries is None:
         asked, queries = flows, None
     else:
         queries = _columns(run, "queries.parquet", run.queries, QUERIES)
         measured = _measured(queries, "start_us", "completion_us", end_us, cool_down)
         series["query_us.all"] = _series(measured, "time")
+        for where in wheres:
+            if not where.startswith("class"):
+                asked = measured.filter(measured["workload"].is_in(places(where)))
+                series |= _of_part({"query_us.all": _series(asked, "time")}, where)
         # When an answer leaves depends on the network; when it is asked for does not, in an open loop.
         asked = flows.filter(flows["query"].is_null())
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
@@ -107,20 +122,44 @@ def read(run: Run, cool_down: float) -> Sample:
     return Sample(series, totals, tuple(work))
 
 
-def _flow_series(run: Run, flows: "pl.DataFrame", end_us: float, cool_down: float) -> dict[str, Series]:
+def _part(run: Run, flows: "pl.DataFrame", where: str) -> "pl.DataFrame":
+    """The flows of workloads, or of a class."""
+    number = where.removeprefix("class")
+    column = "workload" if number == where else "class"
+    try:
+        mine = flows.filter(flows[column].is_in(places(number)))
+    except ValueError:
+        mine = flows.clear()
+    if mine.is_empty():
+        there = [str(each) for each in flows["workload"].unique().sort()]
+        there += [f"class{each}" for each in flows["class"].unique().sort()]
+        raise ShallowsError(
+            f"{run.path} has no flow of {where!r}", listed("workloads and classes are", there)
+        )
+    return mine
+
+
+def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
+    """Under the names that metrics of this part have."""
+    return {f"{name}@{where}": found for name, found in series.items() if found.values.size}
+
+
+def _flow_series(
+    run: Run, flows: "pl.DataFrame", end_us: float, cool_down: float, *, every_size: bool = False
+) -> dict[str, Series]:
     # Flows without end have no completion time.
     sized = flows.filter(flows["size_bytes"].is_not_null())
     measured = _measured(sized, "arrival_us", "fct_us", end_us, cool_down)
     # The ideal time is known of complete flows only. No flow is faster, so that one is a lower limit.
     measured = measured.with_columns(slowdown=(measured["time"] / measured["ideal_us"]).fill_null(1.0))
     series = {}
-    for name, chosen in _by_size(run, measured).items():
+    for name, chosen in _by_size(run, measured, every_size=every_size).items():
         series[f"fct_us.{name}"] = _series(chosen, "time")
         series[f"slowdown.{name}"] = _series(chosen, "slowdown")
     return series | {"timeouts_per_flow": _series(measured, "timeouts")}
 
 
-def _by_size(run: Run, flows: "pl.DataFrame") -> "dict[str, pl.DataFrame]":
+def _by_size(run: Run, flows: "pl.DataFrame", *, every_size: bool) -> "dict[str, pl.DataFrame]":
     names = bins(run.summary)[1:]
     edges = [parse_size(edge) for edge in run.scenario["measure"]["bins"]]
     ranges = zip(names, [0, *edges], [*edges, 1 << 62], strict=True)
@@ -128,8 +167,9 @@ def _by_size(run: Run, flows: "pl.DataFrame") -> "dict[str, pl.DataFrame]":
         name: flows.filter(flows["size_bytes"].is_between(low, high, closed="right"))
         for name, low, high in ranges
     }
-    # A size that all flows have says nothing of its own.
-    return {"all": flows} | {name: some for name, some in chosen.items() if 0 < some.height < flows.height}
+    # A size that all flows have says nothing of its own, but of a part it may be asked for.
+    most = flows.height if every_size else flows.height - 1
+    return {"all": flows} | {name: some for name, some in chosen.items() if 0 < some.height <= most}
 
 
 def _measured(

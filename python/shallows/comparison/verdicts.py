@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from shallows.comparison import intervals
-from shallows.comparison.intervals import Interval
+from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import TOTALS, Sample
 from shallows.series.percentiles import nearest_rank
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shallows.series.percentiles import Groups
-
-FEWEST_SEEDS = 3
-"""With fewer, chance and difference look alike."""
 
 SEEDS_ALONE = 5
 """From here on the spread between seeds is known well enough; with fewer, runs are cut into blocks."""
@@ -51,14 +48,21 @@ class Metric:
     name: str
 
     @property
+    def where(self) -> str:
+        """Whose it is, if not that of all: workloads (`0`, `2..5`) or a class (`class1`)."""
+        return self.name.partition("@")[2]
+
+    @property
     def series(self) -> str:
         """The observations that it summarises."""
-        return self.name.rpartition(".")[0] if self.name.endswith((".mean", ".p99")) else self.name
+        whole, at, where = self.name.partition("@")
+        series = whole.rpartition(".")[0] if whole.endswith((".mean", ".p99")) else whole
+        return series + at + where
 
     @property
     def is_percentile(self) -> bool:
         """Whether it is the 99th percentile of its observations, not their mean."""
-        return self.name.endswith(".p99")
+        return self.name.partition("@")[0].endswith(".p99")
 
     @property
     def is_total(self) -> bool:
@@ -78,7 +82,7 @@ class Metric:
     @property
     def title(self) -> str:
         """What it is called in tables and figures."""
-        what, _, rest = self.name.partition(".")
+        what, _, rest = self.name.partition("@")[0].partition(".")
         name = {
             "fct_us": "FCT",
             "query_us": "query time",
@@ -87,7 +91,11 @@ class Metric:
             "loss_rate_in_cards": "loss in hosts' cards",
         }
         which = [] if what == "query_us" else [part.replace("_", " ") for part in rest.split(".")[:-1]]
-        return " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
+        said = " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
+        if not self.where:
+            return said
+        number = self.where.removeprefix("class")
+        return f"{said}, {'workload' if number == self.where else 'class'} {number}"
 
     @property
     def is_better_high(self) -> bool:

@@ -1,17 +1,20 @@
 """Figures of sweeps: a result against load, or against the number of servers."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
+from shallows.comparison.intervals import over_seeds, said_of_bars
 from shallows.errors import ShallowsError
+from shallows.figures.lines import BEHIND, Lines, Place, of_groups, side_by_side
+from shallows.figures.swept import Swept, across, values_on
 from shallows.runs import tables
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import Runs, as_list, groups, labels, table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Metric = Callable[[Run], "float | None"]
@@ -27,9 +30,10 @@ def fct(runs: Runs) -> "Figure":
 
     Losses are those in switches; where cards of hosts lost packets, thin lines show these.
 
-    One line for each scheme. Runs that differ in nothing but their seed are one point, the mean of theirs,
-    with a bar from the lowest to the highest. If the load does not vary, another number of the sweep is the
-    axis.
+    One line for each scheme. Runs that differ in nothing but their seed are one point, the mean of theirs;
+    from three seeds on with a bar over its 95 % interval. If the load does not vary, the longest axis of
+    numbers or quantities is the figure's. Of more than eight lines, a swept quantity is a scale of colours,
+    and what has no numbers has a panel for each.
 
     Parameters
     ----------
@@ -51,43 +55,47 @@ def fct(runs: Runs) -> "Figure":
     """
     runs = as_list(runs)
     axis = _horizontal_axis(runs)
-    percent = 100 if axis_name(axis) == "load" else 1
-    lines = groups(runs, axis)
+    lines = groups(runs, axis.key)
 
     def points(metric: Metric) -> Points:
-        return _collect(lines, lambda run: labels(run)[axis] * percent, metric)
+        return _collect(lines, lambda run: axis.place(labels(run)[axis.key]), metric)
 
     # A size of flows that no run has gets no row.
     times = [run.summary["fct_us"] for run in runs]
     sizes = tables.bins({"fct_us": {name: 0 for found in times for name in found if found[name]["count"]}})[
         1:
     ]
-    with style.panels(len(sizes) + 1, 2, 0.95, sharex=True) as (figure, plots):
-        for row, size in enumerate(sizes):
-            both = [points(_completion(size, statistic)) for statistic in ("mean", "p99")]
-            unit = style.time_unit(value for drawn in both for value in _values(drawn))
-            for plot, drawn in zip(plots[2 * row : 2 * row + 2], both, strict=True):
-                _draw(plot, drawn, unit.size)
-            plots[2 * row].set_ylabel(f"{size.replace('_', ' ')} flows:\nFCT ({unit.name})")
-        style.name_columns(plots[:2], ["mean", "99th percentile"])
-        lost, timeouts = plots[-2:]
-        in_switches, in_cards = points(_loss("switches")), points(_loss("cards"))
-        own = any(_values(in_cards))
-        _draw(lost, in_switches, zero=True, thin=in_cards if own else None)
-        _draw(timeouts, points(lambda run: float(run.summary["timeouts"])), zero=True)
-        lost.set_ylabel("packets lost (%)\n(thin: in hosts)" if own else "packets\nlost (%)")
-        timeouts.set_ylabel("timeouts")
-        for plot in (lost, timeouts):
-            plot.set_xlabel("load (%)" if axis_name(axis) == "load" else axis_name(axis))
-        style.add_legend(figure, lost)
-        figure.align_ylabels()
+    metrics: list[_Metric] = []
+    for size in sizes:
+        both = [points(_completion(size, statistic)) for statistic in ("mean", "p99")]
+        unit = style.time_unit(value for drawn in both for value in _values(drawn))
+        flows = f"{size.replace('_', ' ')} flows:\n"
+        for drawn, words, label in zip(both, ("mean", "p99"), (f"{flows}FCT ({unit.name})", ""), strict=True):
+            full = f"{size.replace('_', ' ')} FCT\n{words} ({unit.name})"
+            metrics.append(_Metric(drawn, label, full, unit.size))
+    in_switches, in_cards = points(_loss("switches")), points(_loss("cards"))
+    own = any(_values(in_cards))
+    called = "packets lost (%)\n(thin: in hosts)" if own else "packets\nlost (%)"
+    metrics.append(_Metric(in_switches, called, called, zero=True, thin=in_cards if own else None))
+    timeouts = points(lambda run: float(run.summary["timeouts"]))
+    metrics.append(_Metric(timeouts, "timeouts", "timeouts", zero=True))
+    told = of_groups(lines, axis.key)
+    with side_by_side(told, len(metrics), 2, 0.95) as (figure, places):
+        _draw_all(figure, told, metrics, places)
+        for place in (each for row in places for each in row):
+            axis.draw(place.plot, _places(in_switches), most=2 if told.is_split else 3)
+            if not place.is_last:
+                place.plot.set_xlabel("")
+        if not told.is_split:
+            style.name_columns([row[0].plot for row in places[:2]], ["mean", "99th percentile"])
     return figure
 
 
 def incast(runs: Runs) -> "Figure":
     """Goodput of queries or blocks, their 99th percentile, and those with a timeout, against servers.
 
-    The number of servers is read from the queries themselves. One line for each scheme; bars span the seeds.
+    The number of servers is read from the queries themselves. One line for each scheme,
+    and bars, as of `fct`.
 
     Parameters
     ----------
@@ -111,44 +119,44 @@ def incast(runs: Runs) -> "Figure":
     servers = {id(run): _servers(run) for run in runs}
     counting = {axis for run in runs for axis in labels(run) if axis_name(axis) in COUNTS_SERVERS}
     lines = groups(runs, *counting)
-    with style.panels(3, 1, 0.95, sharex=True) as (figure, plots):
-        goodput, tail, timed_out = plots
 
-        def points(key: str, factor: float = 1) -> Points:
-            def metric(run: Run) -> float | None:
-                value = run.summary["queries"]["all"][key]
-                return None if value is None else factor * value
+    def points(key: str, factor: float = 1) -> Points:
+        def metric(run: Run) -> float | None:
+            value = run.summary["queries"]["all"][key]
+            return None if value is None else factor * value
 
-            return _collect(lines, lambda run: servers[id(run)], metric)
+        return _collect(lines, lambda run: servers[id(run)], metric)
 
-        _draw(goodput, points("goodput_gbps"))
-        times = points("p99")
-        unit = style.time_unit(_values(times))
-        _draw(tail, times, unit.size)
-        _draw(timed_out, points("with_timeout", 100))
-        timed_out.set_yscale("linear")
-        goodput.set(ylabel="goodput\n(Gb/s)")
-        tail.set(ylabel=f"99th pct.\ntime ({unit.name})")
-        timed_out.set(ylabel="with timeout\n(%)", xlabel="servers", ylim=(-4, 108), yticks=[0, 50, 100])
-        style.scale(timed_out, "x", servers.values())
-        style.add_legend(figure, goodput)
-        figure.align_ylabels()
+    times = points("p99")
+    unit = style.time_unit(_values(times))
+    tail = f"99th pct.\ntime ({unit.name})"
+    metrics = [
+        _Metric(points("goodput_gbps"), "goodput\n(Gb/s)", "goodput\n(Gb/s)"),
+        _Metric(times, tail, tail, unit.size),
+        _Metric(points("with_timeout", 100), "with timeout\n(%)", "with timeout\n(%)"),
+    ]
+    told = of_groups(lines, *counting)
+    with side_by_side(told, len(metrics), 1, 0.95) as (figure, places):
+        _draw_all(figure, told, metrics, places)
+        for place in places[-1]:
+            place.plot.set(yscale="linear", ylim=(-4, 108), yticks=[0, 50, 100])
+        for place in (each for row in places for each in row):
+            style.scale(place.plot, "x", servers.values())
+            place.plot.set_xlabel("servers" if place.is_last else "")
     return figure
 
 
-def _horizontal_axis(runs: Sequence[Run]) -> str:
-    def is_numeric(axis: str) -> bool:
-        values = [labels(run).get(axis) for run in runs]
-        return all(isinstance(value, int | float) for value in values) and len(set(values)) > 1
-
-    axes = dict.fromkeys(axis for run in runs for axis in labels(run) if axis not in {"scheme", "seed"})
-    numeric = sorted((axis for axis in axes if is_numeric(axis)), key=lambda axis: axis_name(axis) != "load")
-    if not numeric:
+def _horizontal_axis(runs: Sequence[Run]) -> Swept:
+    places = [labels(run) for run in runs]
+    # Where some runs have no place on an axis, it is none for all of them.
+    everywhere = [{axis: place[axis] for axis in place if all(axis in p for p in places)} for place in places]
+    axis = across(everywhere)
+    if axis is None:
         raise ShallowsError(
             "these runs differ in no number that could be the figure's axis",
             "name the folder of a sweep over loads, such as the one that `shallows demo --full` writes",
         )
-    return numeric[0]
+    return Swept.of(axis, values_on(places, axis))
 
 
 def _servers(run: Run) -> float:
@@ -189,30 +197,80 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
     return points
 
 
-def _draw(
-    plot: "Axes", points: Points, unit: float = 1, *, zero: bool = False, thin: Points | None = None
-) -> None:
-    """One line through the means over seeds, and bars over their range where there are several.
+@dataclass(frozen=True)
+class _Metric:
+    """What is drawn along the axis, and what its panel says."""
 
-    Of other points of the same schemes, if there are any, a thin line shows the means.
-    """
-    drawn: list[float] = []
-    for index, (name, line) in enumerate(points.items()):
-        seeds = [[value / unit for value in values] for values in line.values()]
-        means = [math.fsum(values) / len(values) for values in seeds]
-        look = style.look(index)
-        if any(len(values) > 1 for values in seeds):
-            below = [mean - min(values) for mean, values in zip(means, seeds, strict=True)]
-            above = [max(values) - mean for mean, values in zip(means, seeds, strict=True)]
+    points: Points
+    label: str
+    """In columns that say above what they show."""
+    full_label: str
+    unit: float = 1
+    zero: bool = False
+    thin: Points | None = None
+    """Other points of the same schemes, of which thin lines show the means."""
+
+
+def _draw_all(
+    figure: "Figure", told: Lines, metrics: Sequence[_Metric], places: Sequence[Sequence[Place]]
+) -> None:
+    for metric, row in zip(metrics, places, strict=True):
+        for place in row:
+            _draw(place, told, metric)
+            if place.is_first:
+                place.plot.set_ylabel(metric.full_label if told.is_split else metric.label)
+    told.finish(figure, [place.plot for row in places for place in row], places[-1][0].plot)
+    style.add_note(figure, said_of_bars(_counts(metrics)))
+    figure.align_ylabels()
+
+
+def _counts(metrics: Sequence[_Metric]) -> list[int]:
+    """How many seeds there are at each point."""
+    return [len(seeds) for metric in metrics for line in metric.points.values() for seeds in line.values()]
+
+
+def _draw(place: Place, told: Lines, metric: _Metric) -> None:
+    """One line through the means over seeds, and bars over their intervals where there are some."""
+    plot, ends = place.plot, []
+    for name in place.behind:
+        plot.plot(*_means(metric.points[name], metric.unit), **BEHIND)
+    for name in place.names:
+        look, line = told.looks[name], metric.points[name]
+        intervals = {at: over_seeds([value / metric.unit for value in seeds]) for at, seeds in line.items()}
+        known = {at: interval for at, interval in intervals.items() if interval}
+        if known:
+            means = [interval.estimate for interval in known.values()]
+            below = [interval.estimate - interval.low for interval in known.values()]
+            above = [interval.high - interval.estimate for interval in known.values()]
             bars = {"ecolor": look["color"], "elinewidth": 0.7, "capsize": 1.6, "capthick": 0.7}
-            plot.errorbar(list(line), means, [below, above], fmt="none", zorder=look["zorder"], **bars)
-        plot.plot(list(line), means, label=name, clip_on=False, **look)
-        drawn += [value for values in seeds for value in values]
-    for index, line in enumerate((thin or {}).values()):
-        means = [math.fsum(values) / len(values) / unit for values in line.values()]
-        plot.plot(list(line), means, clip_on=False, **style.look(index) | {"linewidth": 0.6, "marker": ""})
-        drawn += means
-    style.scale(plot, "y", drawn, zero=zero)
+            plot.errorbar(
+                list(known), means, [below, above], fmt="none", zorder=look.get("zorder", 2), **bars
+            )
+        plot.plot(*_means(line, metric.unit), label=name, clip_on=False, **look)
+        if metric.thin:
+            thin = _means(metric.thin[name], metric.unit)
+            plot.plot(*thin, clip_on=False, **look | {"linewidth": 0.6, "marker": ""})
+    # All parts have the same scale, so that they can be compared.
+    drawn = [value for points in (metric.points, metric.thin or {}) for value in _all_means(points)]
+    for line in metric.points.values():
+        for interval in filter(None, map(over_seeds, line.values())):
+            ends += [interval.low / metric.unit, interval.high / metric.unit]
+    style.scale(plot, "y", [value / metric.unit for value in drawn], zero=metric.zero, more=ends)
+    if told.is_split:
+        style.keep_few_ticks(plot)
+
+
+def _means(line: Mapping[float, Sequence[float]], unit: float) -> tuple[list[float], list[float]]:
+    """Places, and the mean over seeds at each."""
+    return list(line), [math.fsum(seeds) / len(seeds) / unit for seeds in line.values()]
+
+
+def _all_means(points: Points) -> list[float]:
+    return [mean for line in points.values() for mean in _means(line, 1)[1]]
+
+
+def _places(points: Points) -> set[float]:
+    return {place for line in points.values() for place in line}
 
 
 def _values(points: Points) -> list[float]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import shallows.figures.style as style
+from shallows.comparison.intervals import said_of_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: ours, with the lowest and highest of the seeds, and the paper's points."""
+    """One line of a panel: ours, with the intervals over seeds, and the paper's points."""
 
     name: str
     index: int
-    ours: Sequence[tuple[float, float, float, float]]
-    """Place, mean over seeds, lowest, highest."""
+    ours: Sequence[tuple[float, float, float | None, float | None]]
+    """Place, mean over seeds, and the ends of its interval, if there is one."""
     paper: Sequence[tuple[float, float]] = ()
 
 
@@ -38,37 +39,44 @@ class Beside:
     is_wide: bool
     """Whether the axis is logarithmic."""
     panels: Sequence[Panel]
+    seeds: Sequence[int]
+    """Over how many seeds the means are; several numbers if points differ in that."""
 
 
 def draw(found: Beside) -> "Figure":
     """A panel for each metric.
 
-    Ours are lines through means over seeds, with bars from the lowest to the highest; the paper's points are
-    filled.
+    Ours are lines through means over seeds, with bars over their intervals; the paper's points are filled.
     """
     with style.panels(len(found.panels), 1, 1.0, sharex=True) as (figure, plots):
         for plot, panel in zip(plots, found.panels, strict=True):
             values: list[float] = []
             for line in panel.lines:
                 values += [*_draw_ours(plot, line), *_draw_theirs(plot, line)]
-            style.scale(plot, "y", values, zero=True)
+            ends = [end for line in panel.lines for *_, low, high in line.ours for end in (low, high)]
+            style.scale(plot, "y", values, zero=True, more=[end for end in ends if end is not None])
             style.name_panel(plot, panel.title)
         if found.is_wide:
             style.scale(plots[-1], "x", [place for line in found.panels[0].lines for place, *_ in line.ours])
         plots[-1].set_xlabel(found.axis)
         style.add_legend(figure, *plots)
+        style.add_note(figure, said_of_bars(found.seeds))
     return figure
 
 
 def _draw_ours(plot: "Axes", line: Line) -> list[float]:
     """Means and their bars; returns the means."""
-    places, means, lows, highs = (list(column) for column in zip(*line.ours, strict=True))
-    # The mean of numbers that are all alike may round to less than they are.
-    bars = [
-        [max(mean - low, 0.0) for mean, low in zip(means, lows, strict=True)],
-        [max(high - mean, 0.0) for mean, high in zip(means, highs, strict=True)],
+    look = style.look(line.index)
+    places, means, *_ = (list(column) for column in zip(*line.ours, strict=True))
+    known = [
+        (at, mean, mean - low, high - mean)
+        for at, mean, low, high in line.ours
+        if low is not None and high is not None
     ]
-    plot.errorbar(places, means, yerr=bars, label=line.name, **style.look(line.index))
+    if known:
+        at, centres, below, above = (list(column) for column in zip(*known, strict=True))
+        plot.errorbar(at, centres, [below, above], fmt="none", ecolor=look["color"], zorder=look["zorder"])
+    plot.plot(places, means, label=line.name, **look)
     return means
 
 

@@ -1,16 +1,25 @@
 """Figures of distributions: completion times, slowdowns, queues, round-trip times, starvation."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
 from shallows.errors import ShallowsError
+from shallows.figures.lines import (
+    BEHIND,
+    Lines,
+    Place,
+    of_groups,
+    of_labels,
+    one_below_the_other,
+    side_by_side,
+)
 from shallows.quantity import size
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest
 from shallows.series.completions import completed, size_bins, within
-from shallows.series.inputs import Runs, as_list, groups, table
+from shallows.series.inputs import Runs, as_list, groups, labels, table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +33,8 @@ SIZE_GROUPS = 10
 """Parts, equal in flows, of the horizontal axis of `slowdown`."""
 
 GAP_BINS = 24
+
+Curve = tuple[Sequence[float], Sequence[float]]
 
 MOST_SHARES = 5
 """Times the mean that the axis of `shares` goes to."""
@@ -103,15 +114,12 @@ def query_cdf(runs: Runs) -> "Figure":
     """
     import polars as pl
 
-    lines = {
-        name: pl.concat([_answered(run) for run in members]).sort()
-        for name, members in groups(as_list(runs)).items()
-    }
-    if not any(map(len, lines.values())):
+    members = groups(as_list(runs))
+    lines = {name: pl.concat([_answered(run) for run in each]).sort() for name, each in members.items()}
+    lines = {line: times for line, times in lines.items() if len(times)}
+    if not lines:
         raise ShallowsError("no query of these runs is complete", "let them run for longer: stop.at")
-    return _time_cdf(
-        {line: times for line, times in lines.items() if len(times)}, "completion time", "queries"
-    )
+    return _time_cdf(of_groups({line: members[line] for line in lines}), lines, "completion time", "queries")
 
 
 def _answered(run: Run) -> "pl.Series":
@@ -131,17 +139,22 @@ def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
             sizes[name] = inside
     if not sizes:
         raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
-    with style.panels(len(sizes), 1, 1.15) as (figure, plots):
-        for plot, (name, drawn) in zip(plots, sizes.items(), strict=True):
-            unit = style.Unit("", 1)
+    told = of_groups(groups(runs))
+    with one_below_the_other(told, len(sizes), 1.15) as (figure, places):
+        for panels, (name, drawn) in zip(places, sizes.items(), strict=True):
+            flows = f"{name.replace('_', ' ')} flows"
+            unit, called = style.Unit("", 1), "slowdown"
             if column == "fct_us":
                 unit = style.time_unit(value for values in drawn.values() for value in values)
-            _draw_cdf(plot, {line: _ranks(values / unit.size) for line, values in drawn.items()})
-            plot.set_ylabel(f"share of\n{name.replace('_', ' ')} flows")
-            plot.set_xlabel(f"completion time ({unit.name})" if unit.name else "")
-        if column == "slowdown":
-            plots[-1].set_xlabel("slowdown")
-        style.add_legend(figure, plots[0])
+                called = f"completion time ({unit.name})"
+            _draw_cdf(panels, told, {line: _ranks(values / unit.size) for line, values in drawn.items()})
+            if told.is_split:
+                _label(panels, f"{flows}:\n{called}", "share" if panels is places[0] else "")
+            else:
+                # The slowdown is the same in all panels.
+                is_said = column == "fct_us" or panels is places[-1]
+                _label(panels, called if is_said else "", f"share of\n{flows}")
+        told.finish(figure, _plots(places), *_plots(places[:1]))
         figure.align_ylabels()
     return figure
 
@@ -177,27 +190,41 @@ def slowdown(runs: Runs) -> "Figure":
         raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
     edges = [sizes[max(len(sizes) * rank // SIZE_GROUPS - 1, 0)] for rank in range(1, SIZE_GROUPS + 1)]
     edges = sorted(set(edges))
-    with style.panels(2, 1, 1.15, sharex=True) as (figure, plots):
-        for plot, (percentile, words) in zip(plots, [(0.5, "median"), (0.99, "99th pct.")], strict=True):
-            drawn: list[float] = []
-            for index, (name, flows) in enumerate(lines.items()):
-                places, values = [], []
-                for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False)):
-                    inside = within(flows, low, high)["slowdown"]
-                    if len(inside):
-                        places.append(place + 1)
-                        # Nearest rank, as in the summary: a value that occurred.
-                        values.append(float(inside.quantile(percentile, "equiprobable") or 0))
-                plot.plot(places, values, label=name, clip_on=False, **style.look(index))
-                drawn += values
-            style.scale(plot, "y", drawn)
-            plot.set_ylabel(f"{words}\nslowdown")
-        names = [size(edge).replace(" ", "\N{THIN SPACE}") for edge in edges]
-        plots[-1].set_xticks(range(1, len(edges) + 1), names, rotation=45, ha="right", rotation_mode="anchor")
-        plots[-1].set_xlabel("flow size (a tenth of the flows between ticks)")
-        style.add_legend(figure, plots[0])
+    told = of_groups(groups(as_list(runs)))
+    names = [size(edge).replace(" ", "\N{THIN SPACE}") for edge in edges]
+    step = 4 if told.is_split else 1
+    with side_by_side(told, 2, 1, 1.15) as (figure, panels):
+        for row, (percentile, words) in zip(panels, [(0.5, "median"), (0.99, "99th pct.")], strict=True):
+            drawn = {name: _by_size(flows, edges, percentile) for name, flows in lines.items()}
+            for place in row:
+                for name in place.behind:
+                    place.plot.plot(*drawn[name], **BEHIND)
+                for name in place.names:
+                    place.plot.plot(*drawn[name], label=name, clip_on=False, **told.looks[name])
+                style.scale(place.plot, "y", [value for _, values in drawn.values() for value in values])
+            _label(row, "", f"{words}\nslowdown")
+        for place in panels[-1]:
+            ticks = range(len(edges))[::-step][::-1]
+            looks: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+            place.plot.set_xticks([tick + 1 for tick in ticks], [names[tick] for tick in ticks], **looks)
+        called = "flow size" if told.is_split else "flow size (a tenth of the flows between ticks)"
+        for place in panels[-1] if told.is_split else panels[-1][:1]:
+            place.plot.set_xlabel(called)
+        told.finish(figure, _plots(panels), *_plots(panels[:1]))
         figure.align_ylabels()
     return figure
+
+
+def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> Curve:
+    """A percentile of the slowdown of flows between two edges of sizes, and the number of the second."""
+    places, values = [], []
+    for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False), 1):
+        inside = within(flows, low, high)["slowdown"]
+        if len(inside):
+            places.append(float(place))
+            # Nearest rank, as in the summary: a value that occurred.
+            values.append(float(inside.quantile(percentile, "equiprobable") or 0))
+    return places, values
 
 
 def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
@@ -228,11 +255,13 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     runs = as_list(runs)
     chosen = ports or busiest(runs, most=1)
     found: dict[str, list[Series]] = {}
+    which: dict[str, dict[str, Any]] = {}
     for name, members in groups(runs).items():
         for run in members:
             for port, steps in backlogs(run, chosen).items():
                 key = ", ".join(filter(None, [name, port if ports or not name else ""]))
                 found.setdefault(key, []).append(steps)
+                which[key] = _labels(run) | {"port": port}
     unit = style.size_unit([max(steps.values.max() for line in found.values() for steps in line)])
     curves = {}
     for name, line in found.items():
@@ -242,11 +271,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         together = Series(np.concatenate(times), np.concatenate([steps.values for steps in line]))
         values, shares = together.distribution()
         curves[name] = _few((values / unit.size).tolist(), shares.tolist())
-    with style.panels(1, 1, 1.5) as (figure, (plot,)):
-        _draw_cdf(plot, curves, linear=True)
-        plot.set(xlabel=f"backlog ({unit.name})", ylabel="share of time")
-        style.add_legend(figure, plot)
-    return figure
+    return _one_cdf(of_labels(which), curves, f"backlog ({unit.name})", "time", linear=True)
 
 
 def ping(runs: Runs) -> "Figure":
@@ -273,15 +298,17 @@ def ping(runs: Runs) -> "Figure":
     import polars as pl
 
     found: dict[str, pl.Series] = {}
+    which: dict[str, dict[str, Any]] = {}
     for name, members in groups(as_list(runs)).items():
         echoes = pl.concat([table(run, "pings") for run in members]).filter(pl.col("rtt_us").is_not_null())
         classes = echoes["class"].unique().sort().to_list()
         for number in classes:
-            parts = [name, f"class {number}" if len(classes) > 1 else ""]
-            found[", ".join(filter(None, parts))] = echoes.filter(pl.col("class") == number)["rtt_us"].sort()
+            key = ", ".join(filter(None, [name, f"class {number}" if len(classes) > 1 else ""]))
+            found[key] = echoes.filter(pl.col("class") == number)["rtt_us"].sort()
+            which[key] = _labels(members[0]) | {"class": f"{number}"}
     if not found:
         raise ShallowsError("no echo of these runs came back", "let them run for longer: stop.at")
-    return _time_cdf(found, "round-trip time", "echoes")
+    return _time_cdf(of_labels(which), found, "round-trip time", "echoes")
 
 
 def starvation(runs: Runs) -> "Figure":
@@ -390,17 +417,37 @@ def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequ
     style.name_panel(plot, name)
 
 
-def _time_cdf(lines: "dict[str, pl.Series]", name: str, of: str) -> "Figure":
-    """The distribution of times in µs, each line in order, on one panel."""
+def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str) -> "Figure":
+    """The distribution of times in µs, each line in order."""
     unit = style.time_unit(value for values in lines.values() for value in values)
-    with style.panels(1, 1, 1.5) as (figure, (plot,)):
-        _draw_cdf(plot, {line: _ranks(values / unit.size) for line, values in lines.items()})
-        plot.set(xlabel=f"{name} ({unit.name})", ylabel=f"share of {of}")
-        style.add_legend(figure, plot)
+    curves = {line: _ranks(values / unit.size) for line, values in lines.items()}
+    return _one_cdf(told, curves, f"{name} ({unit.name})", of)
+
+
+def _one_cdf(told: Lines, curves: dict[str, Curve], name: str, of: str, *, linear: bool = False) -> "Figure":
+    """A figure of one distribution."""
+    with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
+        _draw_cdf(places, told, curves, linear=linear)
+        _label(places, name, "share" if told.is_split else f"share of {of}")
+        told.finish(figure, _plots([places]), *_plots([places[:1]]))
     return figure
 
 
-Curve = tuple[Sequence[float], Sequence[float]]
+def _labels(run: Run) -> dict[str, Any]:
+    return {"scenario": run.summary["name"]} | {a: v for a, v in labels(run).items() if a != "seed"}
+
+
+def _label(places: Sequence[Place], across: str, up: str) -> None:
+    """Say what the axes of these panels are, where it can be read."""
+    for place in places:
+        if place.is_last:
+            place.plot.set_xlabel(across)
+        if place.is_first:
+            place.plot.set_ylabel(up)
+
+
+def _plots(places: Sequence[Sequence[Place]]) -> "list[Axes]":
+    return [place.plot for row in places for place in row]
 
 
 def _ranks(ordered: "pl.Series") -> Curve:
@@ -426,16 +473,23 @@ def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
     return np.asarray(values)[kept].tolist(), share[kept].tolist()
 
 
-def _draw_cdf(plot: "Axes", curves: dict[str, Curve], *, linear: bool = False) -> None:
-    drawn: list[float] = []
-    for index, (name, (values, shares)) in enumerate(curves.items()):
-        # From zero upwards at the first value, as a distribution rises.
-        places, heights = [*values[:1], *values], [0.0, *shares]
-        line = style.look(index) | {"markevery": style.marks(index, 5)}
-        plot.plot(places, heights, label=name, drawstyle="steps-post", **line)
-        drawn += values
-    if linear:
-        plot.set_xlim(0, max(drawn) * 1.03 or 1)
-    else:
-        style.scale(plot, "x", drawn)
-    plot.set(ylim=(0, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1], yticklabels=["0", "", "0.5", "", "1"])
+def _draw_cdf(
+    places: Sequence[Place], told: Lines, curves: dict[str, Curve], *, linear: bool = False
+) -> None:
+    index = {name: number for number, name in enumerate(curves)}
+    for place in places:
+        for name in [*place.behind, *place.names]:
+            if name in curves:
+                look = told.looks[name] | {"markevery": style.marks(index[name], 5), "label": name}
+                values, shares = curves[name]
+                # From zero upwards at the first value, as a distribution rises.
+                steps = [*values[:1], *values], [0.0, *shares]
+                is_behind = name in place.behind
+                place.plot.plot(*steps, drawstyle="steps-post", **(BEHIND if is_behind else look))
+        drawn = [value for values, _ in curves.values() for value in values]
+        if linear:
+            place.plot.set_xlim(0, max(drawn) * 1.03 or 1)
+        else:
+            style.scale(place.plot, "x", drawn)
+        names = ["0", "", "0.5", "", "1"]
+        place.plot.set(ylim=(0, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1], yticklabels=names)

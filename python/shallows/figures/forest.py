@@ -1,12 +1,12 @@
 """The figure of a comparison: each change with its interval, and on which side of zero it lies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import shallows.figures.style as style
 from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.verdicts import Metric
 from shallows.errors import ShallowsError
-from shallows.figures import STYLE
 from shallows.quantity import digits, percent, signed
 from shallows.runs.results import describe
 
@@ -21,12 +21,31 @@ MARKS: dict[str, dict[str, Any]] = {
 }
 """Told apart by shape and filling too, for print in black and white."""
 
+FIRST: dict[str, Any] = {"marker": "^", "color": "black", "markerfacecolor": "black"}
+"""The place that is first in the ranking."""
+
+LEFT = {"not beaten", "cannot tell"}
+"""What places are in all metrics together if no other is told to beat them."""
+
 SMALL = 4.0
 """Ratio of the ends of the scale up to which it is labelled in percent."""
 
 
+MOST_DRAWN = 100
+"""Places of a ranking that are drawn, best first: a page that can be turned."""
+
+ROW = 0.15
+"""Inches of a row."""
+
+NAME_CHARACTERS = 34
+"""What a line of a place's name holds."""
+
+
 def draw(comparison: Comparison) -> "Figure":
     """The main metrics that are compared by ratios, one panel for each scheme.
+
+    Of more than six, one row for each in the order of the ranking, beside the one that is first; names of
+    those that no other beats are bold. The figure is as high as it has rows.
 
     The scale is logarithmic: on it half and twice are equally far from no change. An interval without a limit
     ends in an arrow.
@@ -46,6 +65,12 @@ def draw(comparison: Comparison) -> "Figure":
     ShallowsError
         If no change has an interval.
     """
+    if comparison.is_large and comparison.rankings:
+        return _draw_rankings(comparison)
+    return _draw_schemes(comparison)
+
+
+def _draw_schemes(comparison: Comparison) -> "Figure":
     import matplotlib.pyplot as plt
 
     rows = [row for row in comparison.main() if Metric(row.metric).is_relative and row.has_interval]
@@ -55,27 +80,95 @@ def draw(comparison: Comparison) -> "Figure":
         )
     schemes = list(dict.fromkeys(row.scheme for row in rows))
     heights = _heights(rows)
-    ends = [
-        1 + end for row in rows for end in (row.change, row.low, row.high) if end is not None and end > -1
-    ]
-    low, high = min(*ends, 1.0), max(*ends, 1.0)
-    limits = low / (high / low) ** 0.05, high * (high / low) ** 0.05
-    with plt.style.context(STYLE):
+    low, high, limits = _limits((row.change, row.low, row.high) for row in rows)
+    with plt.style.context(style.STYLE):
         size = (3.35 if len(schemes) == 1 else 7.0, 0.85 + 0.14 * len(heights))
         figure, grid = plt.subplots(1, len(schemes), sharex=True, sharey=True, squeeze=False, figsize=size)
         for plot, scheme in zip(grid[0], schemes, strict=True):
-            plot.set(xscale="log", xlim=limits, title=f"{scheme} against {comparison.baseline}")
+            against = f"{scheme} against {comparison.baseline}"
+            plot.set(xscale="log", xlim=limits, title=style.wrapped(against, 60 // len(schemes)))
             for row in rows:
                 if row.scheme == scheme:
-                    _draw_row(plot, row, heights[describe(row.point), row.metric], limits)
+                    height = heights[describe(row.point), row.metric]
+                    _draw_row(plot, MARKS[row.verdict], (row.change, row.low, row.high), height, limits)
             plot.axvline(1, color="black", linewidth=0.6, zorder=1)
             plot.grid(visible=False, axis="y")
             plot.tick_params(axis="y", length=0)
-        _label_ratios(grid[0][0], low, high)
+        _label_ratios(grid[0][0], low, high, most=4 if len(schemes) < 3 else 2)
         _label_heights(grid[0][0], heights)
         figure.supxlabel(f"change and its {percent(comparison.confidence)} interval", fontsize=8)
         _add_legend(figure, [row.verdict for row in rows])
+        plt.close(figure)
         return figure
+
+
+def _draw_rankings(comparison: Comparison) -> "Figure":
+    """A panel for each point of the rest of the sweep, a row for each place."""
+    import matplotlib.pyplot as plt
+
+    metric = Metric(comparison.rankings[0].metrics[0])
+    shown = [each.standings[:MOST_DRAWN] for each in comparison.rankings]
+    known = [
+        each for standings in shown for each in standings if each.low is not None or each.high is not None
+    ]
+    if not metric.is_relative or all(each.verdict == "first" for each in known):
+        raise ShallowsError(
+            "no change has an interval that could be drawn",
+            "rank by a completion time or goodput, with five seeds or more",
+        )
+    low, high, limits = _limits((each.change, each.low, each.high) for each in known)
+    names = [[style.wrapped(each.place, NAME_CHARACTERS) for each in standings] for standings in shown]
+    rows = [sum(name.count("\n") + 1 for name in called) for called in names]
+    with plt.style.context(style.STYLE):
+        size = (style.WIDTH, 0.95 + sum(0.3 + ROW * count for count in rows))
+        figure, grid = plt.subplots(
+            len(rows),
+            1,
+            sharex=True,
+            squeeze=False,
+            figsize=size,
+            height_ratios=[2 + count for count in rows],
+        )
+        for (plot,), ranking, standings, called in zip(grid, comparison.rankings, shown, names, strict=True):
+            plot.set(xscale="log", xlim=limits)
+            heights, top = [], 0.0
+            for each, name in zip(standings, called, strict=True):
+                lines = name.count("\n") + 1
+                heights.append(top + (lines - 1) / 2)
+                top += lines
+                if each.verdict != "first" and each.change is not None:
+                    ends = (each.change, each.low, each.high)
+                    _draw_row(plot, MARKS[each.verdict], ends, heights[-1], limits)
+            plot.plot(1, heights[0], linestyle="", markersize=5, **FIRST)
+            plot.axvline(1, color="black", linewidth=0.6, zorder=1)
+            plot.grid(visible=False, axis="y")
+            plot.tick_params(axis="y", length=0)
+            plot.set_yticks(heights, called)
+            for label, each in zip(plot.get_yticklabels(), standings, strict=True):
+                label.set_fontsize(7)
+                label.set_fontweight("bold" if each.front in LEFT else "normal")
+            plot.set_ylim(top - 0.3, -0.7)
+            if left := len(ranking.standings) - len(standings):
+                plot.set_title(f"{left} more are not drawn", loc="left", pad=3, fontsize=7)
+            style.name_panel(plot, ", ".join(filter(None, [metric.title, describe(ranking.point)])))
+        _label_ratios(grid[0][0], low, high, most=3)
+        grid[-1][0].set_xlabel(f"change beside the first,\nand its {percent(comparison.confidence)} interval")
+        _add_legend(figure, ["first", *(each.verdict for each in known)])
+        if len(comparison.rankings[0].metrics) > 1:
+            weighed = " and ".join(Metric(name).title for name in comparison.rankings[0].metrics)
+            style.add_note(figure, f"Bold: no other is told to beat it in {weighed} together.")
+        plt.close(figure)
+        return figure
+
+
+def _limits(
+    changes: Iterable[tuple[float | None, float | None, float | None]],
+) -> tuple[float, float, tuple[float, float]]:
+    """The lowest and highest ratio, and ends of the scale that leave some room."""
+    ends = [1 + end for change in changes for end in change if end is not None and end > -1]
+    low, high = min(*ends, 1.0), max(*ends, 1.0)
+    low, high = (low, high) if high > low else (low / 1.01, high * 1.01)
+    return low, high, (low / (high / low) ** 0.05, high * (high / low) ** 0.05)
 
 
 def _heights(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
@@ -91,26 +184,36 @@ def _heights(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
     return heights
 
 
-def _draw_row(plot: "Axes", row: Row, height: float, limits: tuple[float, float]) -> None:
-    look = MARKS[row.verdict]
+def _draw_row(
+    plot: "Axes",
+    look: dict[str, Any],
+    found: tuple[float | None, float | None, float | None],
+    height: float,
+    limits: tuple[float, float],
+) -> None:
+    """A change, and the line between its limits."""
+    change, low, high = found
     ends = [limits[0], limits[1]]
-    for side, (end, arrow) in enumerate(((row.low, "<"), (row.high, ">"))):
+    for side, (end, arrow) in enumerate(((low, "<"), (high, ">"))):
         if end is None or end <= -1:
             plot.plot(limits[side], height, marker=arrow, color=look["color"], markersize=3, clip_on=False)
         else:
             ends[side] = 1 + end
-    plot.plot(ends, [height, height], color=look["color"], linestyle="-", linewidth=1.0, marker="")
-    if row.change is not None:
-        plot.plot(1 + row.change, height, linestyle="", markersize=4, markeredgewidth=0.8, zorder=3, **look)
+    # Without both limits nothing is known but the estimate.
+    if not low is high is None:
+        plot.plot(ends, [height, height], color=look["color"], linestyle="-", linewidth=1.0, marker="")
+    if change is not None:
+        plot.plot(1 + change, height, linestyle="", markersize=4, markeredgewidth=0.8, zorder=3, **look)
 
 
-def _label_ratios(plot: "Axes", low: float, high: float) -> None:
+def _label_ratios(plot: "Axes", low: float, high: float, most: int) -> None:
     """Percent where changes are small, factors where they are large."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if high / low < SMALL:
         places = [
-            1 + percents / 100 for percents in MaxNLocator(4).tick_values(100 * (low - 1), 100 * (high - 1))
+            1 + percents / 100
+            for percents in MaxNLocator(most).tick_values(100 * (low - 1), 100 * (high - 1))
         ]
         plot.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{signed(100 * (ratio - 1))} %"))
     else:
@@ -135,6 +238,7 @@ def _label_heights(plot: "Axes", heights: dict[tuple[str, str], float]) -> None:
 def _add_legend(figure: "Figure", verdicts: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
-    shown = [verdict for verdict in MARKS if verdict in verdicts]
-    handles = [Line2D([], [], linewidth=1.0, markersize=4, **MARKS[verdict]) for verdict in shown]
+    looks = {"first": FIRST | {"linestyle": ""}} | MARKS
+    shown = [verdict for verdict in looks if verdict in verdicts]
+    handles = [Line2D([], [], linewidth=1.0, markersize=4, **looks[verdict]) for verdict in shown]
     figure.legend(handles, shown, loc="outside upper center", ncols=len(shown))

@@ -4,7 +4,7 @@ import contextlib
 import io
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,24 +31,30 @@ LEGEND_LINE = 0.157
 LEGEND_LINES = 2
 """For which a figure has room; of more, it grows."""
 
-MOST_PANELS = 10
-"""More panels than that do not fit on a page."""
+NOTE_CHARACTERS = 72
+"""What a line of a note below all panels holds."""
+
+NOTE_LINE = 0.13
+"""Inches: a line of it."""
 
 
 @contextlib.contextmanager
 def panels(
-    rows: int, columns: int = 1, height: float = 1.2, **options: Any
+    rows: int, columns: int = 1, height: float = 1.2, *, width: float = WIDTH, most: int = 10, **options: Any
 ) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """An empty figure and its panels, row by row; whatever is drawn within the context has our style."""
+    """An empty figure and its panels, row by row; whatever is drawn within the context has our style.
+
+    A page holds no more than `most` rows.
+    """
     import matplotlib.pyplot as plt
 
-    if rows > MOST_PANELS:
+    if rows > most:
         raise ShallowsError(
-            f"the figure would have {rows} rows; a page holds {MOST_PANELS}",
+            f"the figure would have {rows} rows; a page holds {most}",
             "name fewer runs, or choose among them (`--where load=0.8`) or their ports (`--port NAME`)",
         )
     with plt.style.context(STYLE):
-        size = (WIDTH, 0.65 + height * rows)
+        size = (width, 0.65 + height * rows)
         figure, grid = plt.subplots(rows, columns, squeeze=False, figsize=size, **options)
         # The figure is the caller's: pyplot neither keeps it alive nor shows it a second time in a notebook.
         plt.close(figure)
@@ -82,6 +88,13 @@ class Unit:
     size: float
 
 
+TIMES = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6}
+"""Units of times, in µs."""
+
+SIZES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}
+"""Units of sizes, in bytes."""
+
+
 def time_unit(values: Iterable[float]) -> Unit:
     """The unit in which an axis with these microseconds is read best.
 
@@ -90,7 +103,7 @@ def time_unit(values: Iterable[float]) -> Unit:
     >>> time_unit([150.0]).name, time_unit([80.0, 10_000_000.0]).name
     ('µs', 'ms')
     """
-    return _fitting(values, [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)])
+    return _fitting(values, TIMES)
 
 
 def size_unit(values: Iterable[float]) -> Unit:
@@ -99,16 +112,16 @@ def size_unit(values: Iterable[float]) -> Unit:
     >>> size_unit([720_000]).name, size_unit([0, 3e6]).name
     ('KB', 'MB')
     """
-    return _fitting(values, [("B", 1.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9)])
+    return _fitting(values, SIZES)
 
 
-def _fitting(values: Iterable[float], units: Sequence[tuple[str, float]]) -> Unit:
+def _fitting(values: Iterable[float], units: Mapping[str, float]) -> Unit:
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
     # Of a logarithmic axis the middle counts, of a linear one the end.
     typical = math.sqrt(low * high) if high > 100 * low else high
-    fitting = [unit for unit in units if typical >= unit[1]] or units[:1]
-    return Unit(*fitting[-1])
+    found = [Unit(*unit) for unit in units.items()]
+    return ([unit for unit in found if typical >= unit.size] or found[:1])[-1]
 
 
 def time_axis(plot: "Axes", end_us: float) -> Unit:
@@ -118,11 +131,13 @@ def time_axis(plot: "Axes", end_us: float) -> Unit:
     unit = time_unit([end_us])
     plot.set(xlabel=f"time ({unit.name})", xlim=(0, end_us / unit.size))
     plot.xaxis.set_major_locator(MaxNLocator(5))
-    plot.xaxis.set_major_formatter(_plain_numbers())
+    plot.xaxis.set_major_formatter(plain_numbers())
     return unit
 
 
-def scale(plot: "Axes", which: str, values: Iterable[float], *, zero: bool = False) -> None:
+def scale(
+    plot: "Axes", which: str, values: Iterable[float], *, zero: bool = False, more: Iterable[float] = ()
+) -> None:
     """Make an axis logarithmic if the values span more than a decade, and linear from zero if not.
 
     Parameters
@@ -133,6 +148,9 @@ def scale(plot: "Axes", which: str, values: Iterable[float], *, zero: bool = Fal
         What is drawn along the axis.
     zero
         Whether zeros are among what the axis must show even if it is logarithmic.
+    more
+        Ends of intervals, which must fit too, but do not decide. One that reaches far below all values, or
+        below zero, leaves a logarithmic axis at its end.
     """
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
@@ -141,27 +159,46 @@ def scale(plot: "Axes", which: str, values: Iterable[float], *, zero: bool = Fal
     axis = plot.xaxis if which == "x" else plot.yaxis
     limits = plot.set_xlim if which == "x" else plot.set_ylim
     set_scale = plot.set_xscale if which == "x" else plot.set_yscale
-    axis.set_major_formatter(_plain_numbers())
+    axis.set_major_formatter(plain_numbers())
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
     has_zero = zero and (len(positive) < len(found) or not positive)
-    if high / low <= 10 or (has_zero and high / low <= 20):
+    is_linear = high / low <= 10 or (has_zero and high / low <= 20)
+    ends = [value for value in more if math.isfinite(value) and value > low / 10]
+    low, high = min([low, *ends]), max([high, *ends])
+    if is_linear:
         limits(0, (high if positive else 1) * 1.08)
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     elif has_zero:
         floor = 10.0 ** math.floor(math.log10(low))
         set_scale("symlog", linthresh=floor, linscale=0.6)
         limits(0, high * 1.6)
-        axis.set_major_locator(FixedLocator([0, *_decades(floor, high * 1.6)]))
+        axis.set_major_locator(FixedLocator([0, *decades(floor, high * 1.6)]))
         axis.set_minor_locator(NullLocator())
     else:
         set_scale("log")
         limits(low / 1.15, high * 1.15)
-        axis.set_major_locator(FixedLocator(_decades(low / 1.15, high * 1.15)))
+        axis.set_major_locator(FixedLocator(decades(low / 1.15, high * 1.15)))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(_plain_numbers())
+    axis.set_major_formatter(plain_numbers())
 
 
-def _decades(low: float, high: float) -> list[float]:
+FEW_TICKS = 4
+"""Ticks that fit a low panel."""
+
+
+def keep_few_ticks(plot: "Axes") -> None:
+    """Of the vertical axis of a low panel: its first tick, and every so many."""
+    from matplotlib.ticker import FixedLocator
+
+    low, high = plot.get_ylim()
+    ticks = [tick for tick in plot.get_yticks() if low <= tick <= high]
+    if len(ticks) > FEW_TICKS:
+        # The second one of an axis that begins with zero is too close to it.
+        kept = ticks[:1] + ticks[2:][:: -(-len(ticks) // FEW_TICKS)] if ticks[0] == 0 else ticks[::2]
+        plot.yaxis.set_major_locator(FixedLocator(kept))
+
+
+def decades(low: float, high: float) -> list[float]:
     """Powers of ten within the range, with 2 and 5 between where they are few; every second where many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)
@@ -171,7 +208,8 @@ def _decades(low: float, high: float) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def _plain_numbers() -> "Formatter":
+def plain_numbers() -> "Formatter":
+    """Numbers as tables write them, without an exponent or an offset."""
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: digits(value))
@@ -190,6 +228,19 @@ def add_legend(figure: "Figure", *plots: "Axes") -> None:
         # Panels keep their size.
         figure.set_figheight(figure.get_figheight() + LEGEND_LINE * max(height - LEGEND_LINES, 0))
         figure.legend(lines.values(), names, loc="outside upper center", ncols=columns)
+
+
+def wrapped(text: str, characters: int) -> str:
+    """A text in lines of so many characters."""
+    return textwrap.fill(text, max(characters, 8))
+
+
+def add_note(figure: "Figure", text: str) -> None:
+    """Say something below all panels that a reader must know wherever the figure goes."""
+    lines = wrapped(text, int(NOTE_CHARACTERS * figure.get_figwidth() / WIDTH))
+    # Panels keep their size.
+    figure.set_figheight(figure.get_figheight() + NOTE_LINE * (lines.count("\n") + 1))
+    figure.supxlabel(lines, fontsize=6.5, color="0.35")
 
 
 def name_panel(plot: "Axes", text: str) -> None:

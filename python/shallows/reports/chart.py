@@ -63,6 +63,8 @@ class Line:
     """Place, and both ends of the interval there."""
     at: Mapping[str, str] = field(default_factory=dict)
     """Which choices of the chart show it."""
+    shade: float | None = None
+    """Instead of a look, where its value is on a scale of colours, from 0 to 1."""
     published: bool = False
     """Points alone, without a line: what a paper has published, or places that are in no order."""
 
@@ -120,6 +122,7 @@ class Chart:
                 {
                     "name": line.name,
                     "look": line.look,
+                    "shade": line.shade,
                     "points": [_numbers(point[:1], 9) + _numbers(point[1:]) for point in line.points],
                     "bars": [_numbers(bar) for bar in line.bars],
                     "at": dict(line.at),

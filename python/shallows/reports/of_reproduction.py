@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.bounded import parse_json, read_text
+from shallows.comparison.intervals import said_of_bars
 from shallows.errors import ShallowsError
 from shallows.quantity import digits
 from shallows.reports import chart as charts
@@ -78,7 +79,12 @@ def _read(path: Path) -> dict[str, Any]:
     remedy = "give its `shallows reproduce` command again; finished runs are kept"
     try:
         document = parse_json(read_text(path, remedy=remedy))
-        if isinstance(document, dict) and document.keys() >= NEEDED:
+        # Earlier versions drew other bars, and did not say over how many seeds.
+        if (
+            isinstance(document, dict)
+            and document.keys() >= NEEDED
+            and all("seeds" in drawing for drawing in document["drawings"].values())
+        ):
             return document
         reason = "another version wrote it"
     except ValueError as error:
@@ -159,13 +165,13 @@ def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Bloc
             lines = []
             for line in panel["lines"]:
                 points = [(place, mean) for place, mean, *_ in line["ours"]]
-                bars = [(place, low, high) for place, _, low, high in line["ours"] if low != high]
+                bars = [(place, low, high) for place, _, low, high in line["ours"] if low is not None]
                 lines.append(Line(line["name"], line["index"], points, bars))
                 if line["paper"]:
                     paper = [(place, value) for place, value in line["paper"]]
                     lines.append(Line(f"{line['name']}, paper", line["index"], paper, published=True))
             y = Axis(panel["title"], log=True)
-            note = "Filled points: the paper. Bars: lowest and highest seed." if number == 0 else ""
+            note = f"Filled points: the paper. {said_of_bars(found['seeds'])}" if number == 0 else ""
             made.append(
                 Chart(f"{name}-{number}", f"{where}: {panel['title']}", "points", x, y, lines, note=note)
             )

@@ -16,11 +16,11 @@ from shallows.runs.results import DAMAGED, Run, axis_name
 OF_THE_WORK = {"workload", "stop", "measure"}
 """Tables of a scenario that say what is asked of a network: runs that differ there are not compared."""
 
-MOST_NAMED = 8
-"""Places that have a colour of their own in the chart."""
-
 BEATEN = 7
-"""The grey of `shallows.mplstyle`."""
+"""The grey of `shallows.mplstyle`, which is the last of its looks."""
+
+MOST_NAMED = BEATEN
+"""Places that have a colour of their own in the chart: all but the grey."""
 
 
 def comparable_axes(runs: Sequence[Run]) -> list[str]:

@@ -1,19 +1,20 @@
 """Charts of a sweep: which of its axes goes where, and what is drawn of how many runs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from shallows.comparison.verdicts import FEWEST_SEEDS
+from shallows.comparison.intervals import over_seeds, said_of_bars
 from shallows.errors import ShallowsError
+from shallows.figures.lines import MOST_LOOKS
 from shallows.figures.style import Unit, size_unit, time_unit
+from shallows.figures.swept import Swept, across, is_numeric, values_on
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.of_run import CLOSE, has_queues, levels
-from shallows.reproduction.judging import order, spread
 from shallows.runs import tables
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import labels
@@ -44,13 +45,11 @@ class Layout:
         """Schemes are lines; of the other axes the load, or else the longest one of numbers, goes across."""
         points = points or [labels(run) for run in runs]
         axes = dict.fromkeys(axis for point in points for axis in point)
-        varied = [axis for axis in axes if axis != "seed" and len(_values(points, axis)) > 1]
-        numeric = [axis for axis in varied if axis != "scheme" and _is_numeric(_values(points, axis))]
-        numeric.sort(key=lambda axis: (axis_name(axis) != "load", -len(_values(points, axis))))
-        across = numeric[0] if numeric else None
-        rest = [axis for axis in varied if axis != across]
+        varied = [axis for axis in axes if axis != "seed" and len(values_on(points, axis)) > 1]
+        along = across(points)
+        rest = [axis for axis in varied if axis != along]
         lines = "scheme" if "scheme" in rest else rest[0] if rest else None
-        return cls(runs, points, across, lines, [axis for axis in rest if axis != lines])
+        return cls(runs, points, along, lines, [axis for axis in rest if axis != lines])
 
     def line(self, run: Run) -> str:
         """What a run's line is called."""
@@ -66,6 +65,14 @@ class Layout:
         """All lines, in the order of the sweep: a line has the same look in every chart."""
         return list(dict.fromkeys([*map(self._called, self.points), *map(self.line, self.runs)]))
 
+    def shade(self, name: str) -> float | None:
+        """Where a line is on a scale of colours; none where there are as many looks as values."""
+        values = values_on(self.points, self.lines) if self.lines else []
+        if self.lines is None or len(values) <= MOST_LOOKS or not is_numeric(values):
+            return None
+        shades = self._swept(self.lines).shades(values)
+        return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
+
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
         """What must be chosen for a run to be shown; with `all_axes` also its place across."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
@@ -75,29 +82,17 @@ class Layout:
         """Where a run is on the horizontal axis, in the unit of `axis`."""
         if self.across is None:
             return float(self.names().index(self.line(run)))
-        return order(labels(run)[self.across]) / self._unit().size
+        return self._swept(self.across).place(labels(run)[self.across])
 
     def axis(self) -> Axis:
         """The horizontal axis."""
         if self.across is None:
             return Axis("", names=self.names())
-        unit, name = self._unit(), axis_name(self.across)
-        places = [order(point[self.across]) for point in self.points]
-        wide = min(places) > 0 and max(places) > 30 * min(places)
-        return Axis(name + (f" ({unit.name})" if unit.name else ""), unit.name, log=wide)
+        swept = self._swept(self.across)
+        return Axis(swept.label, swept.unit.name, log=swept.is_wide)
 
-    def _unit(self) -> Unit:
-        values = _values(self.points, self.across or "")
-        if self.across and axis_name(self.across) == "load":
-            return Unit("%", 0.01)
-        if not isinstance(values[0], str):
-            return Unit("", 1)
-        if values[0].endswith("p"):
-            return Unit("packets", 1)
-        if values[0].endswith("s"):
-            found = time_unit([max(map(order, values)) * 1e6])
-            return Unit(found.name, found.size * 1e-6)
-        return size_unit(map(order, values))
+    def _swept(self, axis: str) -> Swept:
+        return Swept.of(axis, values_on(self.points, axis))
 
 
 def draw(runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> tuple[list[Chart], list[str]]:
@@ -113,24 +108,12 @@ def draw(runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> tuple
     return (along + details if layout.across else details + along), notes
 
 
-def _values(points: Iterable[Mapping[str, Any]], axis: str) -> list[Any]:
-    return list({str(point.get(axis)): point.get(axis) for point in points}.values())
-
-
-def _is_numeric(values: Iterable[Any]) -> bool:
-    try:
-        return all(not isinstance(value, bool) and order(value) is not None for value in values)
-    except (TypeError, ValueError, LookupError):
-        return False
-
-
 def metrics(layout: Layout, notes: list[str]) -> list[Chart]:
     """Main metrics along the axis, a line for each scheme, with intervals over seeds."""
     found = []
     budget = charts.METRIC_POINTS
     seeds = Counter((layout.line(run), layout.place(run), *layout.at(run).items()) for run in layout.runs)
-    if max(seeds.values()) > 1:
-        notes.append(_seeds_note(max(seeds.values())))
+    notes.append(said_of_bars(seeds.values()))
     for name, title, unit, log, value in _metrics(layout.runs):
         made = _along(layout, name, title, unit, log, value)
         if made is None:
@@ -207,23 +190,13 @@ def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: V
     for (called, at), places in groups.items():
         seeds = {place: [number / shown.size for number in found] for place, found in sorted(places.items())}
         points = [(place, fmean(found)) for place, found in seeds.items()]
-        bars = [(place, *_ends(found)) for place, found in seeds.items() if len(found) > 1]
-        lines.append(Line(called, looks.index(called), points, bars, dict(at)))
+        intervals = {place: over_seeds(found) for place, found in seeds.items()}
+        bars = [(place, each.low, each.high) for place, each in intervals.items() if each]
+        lines.append(Line(called, looks.index(called), points, bars, dict(at), layout.shade(called)))
     y = Axis(
         f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(), shown.name, log=log
     )
     return Chart(name, title, "points", layout.axis(), y, lines)
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    low, high = spread(values)
-    return max(low, 0.0), high
-
-
-def _seeds_note(most: int) -> str:
-    if most < FEWEST_SEEDS:
-        return f"Means of {most} seeds; bars span them."
-    return f"Means of {most} seeds; bars are 95 % intervals."
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
@@ -262,7 +235,11 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
         unit = time_unit(ends)
         lines = [
             Line(
-                line, looks.index(line), [(value / unit.size, share) for value, share in points], at=dict(at)
+                line,
+                looks.index(line),
+                [(value / unit.size, share) for value, share in points],
+                at=dict(at),
+                shade=layout.shade(line),
             )
             for line, at, points in drawn
         ]
@@ -303,7 +280,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
     over_time = charts.OverTime(backlogs, len(backlogs))
     held = over_time.points(time.size, size.size)
     for ((line, at), longest), points in zip(drawn.items(), held, strict=True):
-        lines.append(Line(line, looks.index(line), points, at=dict(at)))
+        lines.append(Line(line, looks.index(line), points, at=dict(at), shade=layout.shade(line)))
         for called, value in longest.levels:
             if value <= CLOSE * top:
                 marks[f"{line} {called}", value / size.size, at] = None

@@ -1,20 +1,18 @@
 """What the paper published beside what was measured, as numbers; `figures` draws them."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import nan
 from statistics import fmean
 
+from shallows.comparison.intervals import over_seeds
 from shallows.errors import ShallowsError
 from shallows.figures.beside import Beside, Line, Panel
-from shallows.figures.style import Unit
-from shallows.reproduction.expected import Claim, Experiment, Place
-from shallows.reproduction.judging import Measured, order
-from shallows.runs.results import axis_name, describe, on_axis
+from shallows.figures.swept import Swept
+from shallows.reproduction.expected import Claim, Experiment
+from shallows.reproduction.judging import Measured
+from shallows.runs.results import describe, on_axis
 from shallows.series import percentiles
-
-WIDE = 30
-"""An axis whose last place is so many times its first is logarithmic."""
-
 
 BOUND = "ideal_"
 """How bounds begin, before the name of the metric that they bound: one line for all schemes."""
@@ -38,20 +36,17 @@ def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measu
     lines: dict[str, list[Measured]] = {}
     for run in _normalised(runs, experiment) if experiment.normalised else runs:
         lines.setdefault(_line(run, axis), []).append(run)
-    unit = _unit(max((run.on(axis) for run in runs), key=order))
-
-    def across(place: Place) -> float:
-        return order(place) / unit.size
+    swept = Swept.of(axis, [run.on(axis) for run in runs])
 
     def where(run: Measured) -> float:
-        return across(run.on(axis))
+        return swept.place(run.on(axis))
 
     panels = []
     for metric in metrics:
         drawn = []
         for index, (line, members) in enumerate(lines.items()):
             theirs = [
-                (across(place), number)
+                (swept.place(place), number)
                 for claim in published
                 if claim.metric == metric and members[0].is_at(claim.where)
                 for place, number in claim.points
@@ -61,20 +56,8 @@ def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measu
             every = next(iter(lines.values()))
             drawn.append(Line("ideal", len(lines), _ours(where, bounds[metric], every)))
         panels.append(Panel(title(metric, unit=not experiment.normalised), drawn))
-    places = [where(run) for run in runs]
-    name = axis_name(axis) + (f" ({unit.name})" if unit.name else "")
-    return Beside(name, 0 < WIDE * min(places) < max(places), panels)
-
-
-def _unit(place: Place) -> Unit:
-    """In what places are drawn."""
-    if not isinstance(place, str):
-        return Unit("", 1)
-    if place.endswith("p"):
-        return Unit("packets", 1)
-    if not place.endswith("s"):
-        return Unit("KB", 1000)
-    return Unit("ms", 1e-3) if order(place) >= 1e-3 else Unit("µs", 1e-6)
+    counts = Counter((_line(run, axis), where(run)) for run in runs)
+    return Beside(swept.label, swept.is_wide, panels, sorted(set(counts.values())))
 
 
 UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
@@ -123,9 +106,14 @@ def _line(run: Measured, axis: str) -> str:
 
 def _ours(
     where: Callable[[Measured], float], metric: str, members: Sequence[Measured]
-) -> list[tuple[float, float, float, float]]:
-    """Places, means over seeds, and their ends."""
+) -> list[tuple[float, float, float | None, float | None]]:
+    """Places, means over seeds, and the ends of their intervals."""
     by_place: dict[float, list[float]] = {}
     for run in members:
         by_place.setdefault(where(run), []).append(run.value(metric))
-    return [(place, fmean(found), min(found), max(found)) for place, found in sorted(by_place.items())]
+    ours = []
+    for place, found in sorted(by_place.items()):
+        interval = over_seeds(found)
+        ends = (interval.low, interval.high) if interval else (None, None)
+        ours.append((place, fmean(found), *ends))
+    return ours

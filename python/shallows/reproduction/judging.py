@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallows.comparison import intervals
-from shallows.comparison.verdicts import FEWEST_SEEDS
 from shallows.errors import ShallowsError
-from shallows.quantity import digits, finite, parse_quantity, signed
+from shallows.quantity import digits, finite, order, signed
 from shallows.reproduction.expected import Claim, Experiment, Place, Selection
 from shallows.runs.results import place_on
 
@@ -64,15 +63,6 @@ class Check:
             "interval": [finite(self.low), finite(self.high)],
             "verdict": self.verdict,
         }
-
-
-def order(place: Any) -> float:
-    """Where a place is on its axis.
-
-    >>> order(0.4), order("325KB"), order("20p"), order("2ms")
-    (0.4, 325000.0, 20.0, 0.002)
-    """
-    return float(parse_quantity(place).number)
 
 
 def name(place: Place | None) -> str:
@@ -230,12 +220,8 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     """
     if not values:
         raise ShallowsError("no two runs have a seed in common", "give both the same seeds")
-    if len(values) < FEWEST_SEEDS or not all(map(math.isfinite, values)):
-        return min(values), max(values)
-    import numpy as np
-
-    found = intervals.mean([np.array([value]) for value in values])
-    return found.low, found.high
+    found = intervals.over_seeds(values)
+    return (found.low, found.high) if found else (min(values), max(values))
 
 
 def within(low: float, high: float, least: float, most: float) -> str:

@@ -163,14 +163,19 @@ def _flows(run: Run, workloads: str, *, counted: bool = False) -> "pl.DataFrame"
     import polars as pl
 
     mine = run.flows.filter(
-        pl.col("workload").is_in(_places(workloads)) & ((pl.col("counted") == 1) | (not counted))
+        pl.col("workload").is_in(places(workloads)) & ((pl.col("counted") == 1) | (not counted))
     )
     if mine.is_empty():
         raise ShallowsError(f"{run.path} has no flow of workload {workloads}", "the first one is 0")
     return mine
 
 
-def _places(workloads: str) -> list[int]:
+def places(workloads: str) -> list[int]:
+    """The places of workloads in the scenario.
+
+    >>> places("0"), places("2..5"), places("0, 3")
+    ([0], [2, 3, 4], [0, 3])
+    """
     chosen: list[int] = []
     for part in workloads.split(","):
         low, _, high = part.strip().partition("..")
@@ -270,7 +275,7 @@ def times(column: str, run: Run, what: str, where: str) -> float:
     bin_name, _, statistic = what.partition(".")
     flows, _, kept = _complete(run, bin_name)
     number = where.removeprefix("class")
-    chosen = _places(where) if number == where else [int(number)]
+    chosen = places(where) if number == where else [int(number)]
     theirs = flows["workload" if number == where else "class"].is_in(chosen).to_numpy()
     values = flows[column].cast(float).to_numpy()[kept & theirs]
     if not values.size:

@@ -63,7 +63,14 @@
     diamond: "M7.6,6L11.8,1.8L16,6L11.8,10.2z",
   };
   // Over time, dashes would be lost among the ups and downs.
-  function look(number, kind) {
+  // Of more lines than looks, values that were swept are shades of viridis, lighter on black; as in the figures.
+  const viridis = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
+  function shaded(shade) {
+    const at = (isDark() ? 0.3 + 0.7 * shade : 0.9 * shade) * (viridis.length - 1), first = Math.min(Math.floor(at), viridis.length - 2);
+    return `rgb(${viridis[first].map((part, i) => Math.round(part + (at - first) * (viridis[first + 1][i] - part))).join(", ")})`;
+  }
+  function look({ look: number, shade }, kind) {
+    if (shade !== null) return { color: shaded(shade), symbol: "circle", dash: [] };
     const all = data.looks, place = number % all.length, again = Math.floor(number / all.length);
     const color = all[place].color;
     return {
@@ -217,7 +224,7 @@
       if (state.zoom.has(this.chart.name)) tool("whole axis", "Zoom out (0, or a double click)", () => this.zoom(0, 100));
     }
     swatch(line) {
-      const shown = look(line.look, this.chart.kind), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      const shown = look(line, this.chart.kind), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       svg.setAttribute("viewBox", "0 0 24 12");
       svg.setAttribute("aria-hidden", "true");
       const path = (d, more) => {
@@ -256,7 +263,7 @@
       const at = ([px, ...rest]) => [x.place(px), ...rest.map((value) => y.place(value))];
       const drawable = ([px]) => !x.log || px > 0;
       const series = seen.map((line) => {
-        const shown = look(line.look, chart.kind), marked = chart.kind === "points";
+        const shown = look(line, chart.kind), marked = chart.kind === "points";
         return {
           type: "line", name: line.name, id: `${line.name}/${line.published}`, data: this.parts.has(line) ? this.parts.get(line).map(at) : points(line).filter(drawable).map(at), step: chart.kind === "points" ? false : "end",
           symbol: marked ? shown.symbol : "circle", showSymbol: marked, symbolSize: line.published ? 7 : 8, animation: false,
@@ -267,10 +274,10 @@
         };
       });
       for (const line of seen.filter((line) => line.bars.length))
-        series.push({ type: "custom", name: line.name, id: `${line.name}/bars`, data: line.bars.map(at), renderItem: whisker, itemStyle: { color: look(line.look).color },
+        series.push({ type: "custom", name: line.name, id: `${line.name}/bars`, data: line.bars.map(at), renderItem: whisker, itemStyle: { color: look(line).color },
           encode: { x: 0, y: [1, 2] }, tooltip: { show: false }, animation: false, silent: true, clip: true, z: 2 });
       for (const [line, parts] of this.parts)
-        series.push({ type: "custom", name: line.name, id: `${line.name}/band`, data: [at([edges[0], highest(line)])], renderItem: band(parts, look(line.look, chart.kind).color),
+        series.push({ type: "custom", name: line.name, id: `${line.name}/band`, data: [at([edges[0], highest(line)])], renderItem: band(parts, look(line, chart.kind).color),
           tooltip: { show: false }, animation: false, silent: true, clip: true, z: 2 });
       for (const level of levels)
         series.push({ type: "line", name: level.name, id: `${level.name}/level`, data: [[edges[0], y.place(level.value)], { value: [edges[1], y.place(level.value)],
@@ -307,7 +314,7 @@
         if (bar) text += ` [${digits(bar[1])}, ${digits(bar[2])}]`;
         if (!same) text += ` at ${across(item)}`;
         const dot = $("i");
-        dot.style.background = look(line.look).color;
+        dot.style.background = look(line).color;
         box.append($("div", { className: "tip-line" }, dot, $("span", { textContent: line.name || chart.y.name }), $("b", { textContent: text })));
       }
       return box;
