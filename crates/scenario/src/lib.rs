@@ -33,5 +33,5 @@ pub use experiment::{
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};
 pub use spec::MAX_SEED;
-pub use topology::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes};
+pub use topology::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes, SERVICE_PORT};
 pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

@@ -26,7 +26,7 @@ impl Observers {
     /// The port of link `index` has changed.
     pub(crate) fn port_changed(&mut self, now: Instant, index: u32, link: &mut Link, buffer: &SharedBuffer) {
         if link.watch.traced {
-            self.ports.record(now, index, link, buffer);
+            self.ports.record(now, index, &mut link.port, buffer);
         }
     }
 

@@ -1,30 +1,32 @@
 //! Samples of what waits: the backlog of every port and the occupancy of every pool, at fixed intervals.
 
-use shallows_core::{Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::buffer::SharedBuffer;
-
-use crate::link::Link;
 
 /// The samples so far. Entities that were empty at the last sample and still are leave no row.
 #[derive(Debug, Default)]
-pub(crate) struct Sampler {
-    pub(crate) interval: Option<Duration>,
-    pub(crate) rows: Vec<Row>,
+pub struct Sampler {
+    interval: Option<Duration>,
+    /// What was recorded.
+    pub rows: Vec<Row>,
     /// By link, then by node and pool: whether the last sample was empty.
     empty: Vec<bool>,
 }
 
 /// One sample of one port or pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) at: Instant,
-    pub(crate) entity: Entity,
-    pub(crate) bytes: u64,
+pub struct Row {
+    /// When.
+    pub at: Instant,
+    /// Of what.
+    pub entity: Entity,
+    /// What waited there.
+    pub bytes: u64,
 }
 
 /// What was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entity {
+pub enum Entity {
     /// A port, by number of its link.
     Port(u32),
     /// A pool, by number of its node and its number there.
@@ -32,14 +34,23 @@ pub(crate) enum Entity {
 }
 
 impl Sampler {
-    pub(crate) fn new(interval: Option<Duration>) -> Self {
+    /// Samples at this interval, if at any.
+    pub fn new(interval: Option<Duration>) -> Self {
         Self { interval, ..Self::default() }
     }
 
-    /// Record the state at `now`; returns when to come again.
-    pub(crate) fn sample(&mut self, now: Instant, links: &[Link], buffers: &[SharedBuffer]) -> Instant {
-        let ports =
-            links.iter().enumerate().map(|(index, link)| (Entity::Port(index as u32), link.port.backlog()));
+    /// Record the state at `now`, of which `backlogs` are those of the ports; returns when to come again.
+    ///
+    /// # Panics
+    ///
+    /// If there is no interval.
+    pub fn sample(
+        &mut self,
+        now: Instant,
+        backlogs: impl Iterator<Item = Bytes>,
+        buffers: &[SharedBuffer],
+    ) -> Instant {
+        let ports = backlogs.enumerate().map(|(index, bytes)| (Entity::Port(index as u32), bytes));
         let pools = buffers.iter().enumerate().flat_map(|(node, buffer)| {
             let pools = buffer.pools().iter().enumerate();
             pools.map(move |(pool, state)| (Entity::Pool(node as u32, pool as u32), state.used))

@@ -6,8 +6,6 @@ use shallows_core::event::{EventQueue, run};
 use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, PortKind};
-use shallows_switch::Port;
-use shallows_switch::buffer::SharedBuffer;
 use shallows_transport::header_bytes;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
@@ -21,12 +19,14 @@ use crate::hosts::{Hosts, Transport};
 use crate::link::{InFlight, Link, Target};
 use crate::observers::Observers;
 use crate::packet::Packets;
+use crate::ports::ports;
 use crate::probe::Probes;
-use crate::report::Report;
+use crate::report::{Report, counted};
 use crate::sampler::Sampler;
+use crate::tally::Tally;
 use crate::tracer::Tracer;
 use crate::traffic::Traffic;
-use crate::world::{Switch, Tally, World};
+use crate::world::{Switch, World};
 
 /// A run of one experiment.
 #[derive(Debug)]
@@ -153,15 +153,13 @@ impl Simulation {
         hosts.settle(&mut generators.traffic.flows, end);
         let sources = &generators.traffic.sources;
         let queries = sources.iter().map(|source| source.workload.queries().to_vec()).collect();
+        let (ports, queues, markers) = counted(links.iter().map(|link| &link.port));
         Report {
             flows: std::mem::take(&mut generators.traffic.flows.records),
             queries,
-            ports: links.iter().map(|link| link.port.counters()).collect(),
-            queues: links.iter().map(|link| link.port.queue_counters().to_vec()).collect(),
-            markers: links
-                .iter()
-                .map(|link| link.port.markers().iter().map(|m| (m.name(), m.counts())).collect())
-                .collect(),
+            ports,
+            queues,
+            markers,
             echoes: std::mem::take(&mut generators.probes.echoes),
             trace: std::mem::take(&mut observers.ports.rows),
             flow_traces: std::mem::take(&mut observers.flows.flows),
@@ -190,19 +188,10 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
     let seed = experiment.seed;
     assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
     let ranks = Ranks::new(seed);
-    let mut buffers: Vec<SharedBuffer> =
-        network.nodes.iter().map(|node| SharedBuffer::new(&node.buffer)).collect();
+    let (buffers, ports) = ports(experiment);
     let mut nics = vec![0; network.hosts as usize];
     let mut links = Vec::with_capacity(network.links.len());
-    for (index, link) in network.links.iter().enumerate() {
-        let config = network.port(link);
-        let buffer = &mut buffers[link.from.0 as usize];
-        let first = buffer.add_queue(link.pool, link.private);
-        for _ in 1..config.discipline.queues() {
-            buffer.add_sibling(link.pool, link.private);
-        }
-        let stream = |purpose, place| Stream::new(seed, purpose, (index as u64) << 8 | place as u64);
-        let port = Port::new(link.rate, first, config, stream);
+    for (index, (link, port)) in network.links.iter().zip(ports).enumerate() {
         let target = if link.to.0 < network.hosts { Target::Host } else { Target::Switch(link.to.0) };
         let mut built = Link::new(port, link.from.0, target, link.delay);
         if link.kind == PortKind::Nic {
@@ -217,8 +206,12 @@ fn build(experiment: &Experiment, open: impl FnMut(&str) -> io::Result<Sink>) ->
         .map(|node| Switch { routes: node.routes.clone(), ecmp: node.ecmp.clone() })
         .collect();
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
+    let tracer = Tracer::new(experiment);
+    for link in tracer.at_every_change() {
+        links[link as usize].watch.traced = true;
+    }
     let observers = Observers {
-        ports: Tracer::new(experiment, &mut links),
+        ports: tracer,
         flows: FlowTracer::new(experiment),
         queues: Sampler::new(experiment.sample_queues),
         captures: Captures::new(experiment, &mut links, open)?,

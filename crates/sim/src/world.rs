@@ -19,6 +19,7 @@ use crate::hosts::{Hearing, Hosts, Next, Reception};
 use crate::link::{InFlight, Link, Target};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
+use crate::tally::Tally;
 use crate::traffic::WarmUp;
 
 /// Everything that changes state when an event fires.
@@ -49,23 +50,6 @@ pub(crate) struct World {
 pub(crate) struct Switch {
     pub(crate) routes: Routes,
     pub(crate) ecmp: Ecmp,
-}
-
-/// Counts of the whole network.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    /// Packets put on links.
-    pub(crate) packet_hops: u64,
-    /// Packets created at hosts.
-    pub(crate) packets_sent: u64,
-    /// Packets that reached their host.
-    pub(crate) packets_arrived: u64,
-    /// Packets dropped anywhere.
-    pub(crate) packets_dropped: u64,
-    /// Packets that arrived for a connection that had closed.
-    pub(crate) packets_stale: u64,
-    /// TCP segments with data among those sent.
-    pub(crate) data_sent: u64,
 }
 
 impl shallows_core::event::World for World {
@@ -392,14 +376,20 @@ impl World {
 
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
-        let next = self.observers.queues.sample(queue.now(), &self.links, &self.buffers);
+        let backlogs = self.links.iter().map(|link| link.port.backlog());
+        let next = self.observers.queues.sample(queue.now(), backlogs, &self.buffers);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
     /// Read the ports of a trace that is taken at intervals.
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
-        let next = self.observers.ports.sample(index, queue.now(), &mut self.links, &self.buffers);
+        let (links, next) = self.observers.ports.due(index, queue.now());
+        for index in links {
+            let link = &mut self.links[index as usize];
+            let buffer = &self.buffers[link.node as usize];
+            self.observers.ports.record(queue.now(), index, &mut link.port, buffer);
+        }
         self.schedule(next, Class::Trace, index.into(), queue);
     }
 

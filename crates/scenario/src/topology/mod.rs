@@ -7,4 +7,4 @@ mod paths;
 mod plan;
 pub(crate) mod routing;
 
-pub use network::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes};
+pub use network::{Cable, FIRST_PORT, Link, Network, Node, NodeId, PortKind, Routes, SERVICE_PORT};

@@ -12,4 +12,5 @@ mod tables;
 
 pub use self::problems::Problem;
 pub use self::queries::QueryOutcome;
-pub use self::record::{FlowOutcome, Report};
+pub(crate) use self::record::counted;
+pub use self::record::{FlowOutcome, Measured, Report};
