@@ -235,7 +235,7 @@ fn route(experiment: &Experiment) -> String {
 /// What the reader of real numbers beside simulated ones should know.
 fn differences(experiment: &Experiment) -> Vec<String> {
     let tcp = &experiment.tcp;
-    let rounded = tcp.rto.minimum.0 % TICK.0 != 0;
+    let rounded = !tcp.rto.minimum.0.is_multiple_of(TICK.0);
     let told = [
         (
             matches!(tcp.recovery, Method::Sack(None)),
