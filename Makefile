@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build charts charts-hash licences demo test docs ray browser wheel bench mutants clean
+.PHONY: build charts charts-hash licences demo testbed test docs ray browser wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,6 +20,13 @@ charts: $(CHARTS)
 
 demo: build
 	@$(BIN)/shallows demo --full
+
+# Real TCP in place of simulated hosts: Linux only, and nothing else needs it. docs/testbed.md
+testbed: $(VENV)/.built
+	@[ "$$(uname)" = Linux ] || { echo "missing: Linux. The testbed carries packets of Linux' TCP, and runs nowhere else"; exit 1; }
+	@command -v tc >/dev/null || { echo "missing: iproute2. Get it with: apt-get install iproute2"; exit 1; }
+	cargo build --release --locked --quiet -p shallows-testbed
+	install target/release/shallows-testbed $(BIN)/shallows-testbed
 
 # Random tests draw the same cases here each time; `cargo test` alone draws others.
 test: export PROPTEST_RNG_SEED ?= 1

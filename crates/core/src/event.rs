@@ -102,6 +102,13 @@ impl<E: Event> EventQueue<E> {
         self.wheel.not_before().min(far)
     }
 
+    /// When the next event fires.
+    pub fn next_at(&mut self) -> Option<Instant> {
+        let near = self.wheel.peek(Instant::MAX).unwrap_or(Entry::MAX);
+        let next = self.far.peek().map_or(near, |far| near.min(far.0));
+        (next != Entry::MAX).then(|| time_of(next))
+    }
+
     /// Take the next event and move the time to it, unless it lies after `until`.
     #[inline]
     fn pop_until(&mut self, until: Instant) -> Option<E> {

@@ -33,5 +33,5 @@ pub use experiment::{
 pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};
 pub use spec::MAX_SEED;
-pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, describe};
+pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT, describe};
 pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

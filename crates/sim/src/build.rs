@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, PortKind};
-use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_transport::header_bytes;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
@@ -25,12 +24,14 @@ use crate::link::{InFlight, Link, Target, Wire};
 use crate::observers::Observers;
 use crate::packet::Packets;
 use crate::places::Places;
+use crate::ports::port;
 use crate::probe::Probes;
 use crate::sampler::Sampler;
+use crate::tally::Tally;
 use crate::tracer::Tracer;
 use crate::traffic::Traffic;
 use crate::warm_up::WarmUps;
-use crate::world::{Tally, World};
+use crate::world::World;
 
 /// What of the network a part has.
 #[derive(Debug)]
@@ -101,8 +102,12 @@ pub(crate) fn world(
         links[places.at(number)].exit = exits.add(part, wire);
     }
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
+    let tracer = Tracer::new(experiment);
+    for number in tracer.at_every_change().filter(|&number| places.has(number)) {
+        links[places.at(number)].watch.traced = true;
+    }
     let observers = Observers {
-        ports: Tracer::new(experiment, &mut links, &places),
+        ports: tracer,
         flows: FlowTracer::new(experiment),
         queues: Sampler::new(experiment.sample_queues, nodes.numbers().collect()),
         captures: Captures::new(experiment, &mut links, open)?,
@@ -149,15 +154,8 @@ fn link(
 ) -> Link {
     let (network, seed) = (&experiment.network, experiment.seed);
     let link = &network.links[number as usize];
-    let config = network.port(link);
     let place = nodes.at(link.from.0);
-    let buffer = &mut buffers[place];
-    let first = buffer.add_queue(link.pool, link.private);
-    for _ in 1..config.discipline.queues() {
-        buffer.add_sibling(link.pool, link.private);
-    }
-    let stream = |purpose, place| Stream::new(seed, purpose, u64::from(number) << 8 | place as u64);
-    let port = Port::new(link.rate, first, config, stream);
+    let port = port(experiment, number, &mut buffers[place]);
     let mut built = Link::new(port, number, rank, place as u32, link.delay);
     if link.kind == PortKind::Nic {
         built.watch.holds_back = experiment.backpressure.is_some();

@@ -94,12 +94,17 @@ pub(crate) struct ReceiverSide {
 
 /// Who talks to whom.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    pub(crate) source: HostId,
-    pub(crate) destination: HostId,
-    pub(crate) source_port: u16,
-    pub(crate) destination_port: u16,
-    pub(crate) class: u8,
+pub struct Address {
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub destination: HostId,
+    /// Port number of the sender.
+    pub source_port: u16,
+    /// Port number of the receiver.
+    pub destination_port: u16,
+    /// Class of service (DSCP).
+    pub class: u8,
 }
 
 impl Address {

@@ -28,49 +28,56 @@ struct Selection {
 
 /// A flow that has arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowRecord {
-    pub(crate) arrival: Instant,
-    pub(crate) source: HostId,
-    pub(crate) destination: HostId,
+pub struct FlowRecord {
+    /// When its application handed it over.
+    pub arrival: Instant,
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub destination: HostId,
     /// Application bytes; `None` for a flow that lasts as long as the run.
-    pub(crate) size: Option<Bytes>,
-    pub(crate) workload: u16,
-    pub(crate) class: u8,
+    pub size: Option<Bytes>,
+    /// Which workload it belongs to.
+    pub workload: u16,
+    /// Class of service (DSCP).
+    pub class: u8,
     /// Which part of a query it is.
-    pub(crate) leg: Option<Leg>,
+    pub leg: Option<Leg>,
     /// Its place in a list of flows that wait for one another.
-    pub(crate) listed: Option<u32>,
+    pub listed: Option<u32>,
     /// What its sender saw, once it has a connection.
-    pub(crate) sent: Option<Sent>,
+    pub sent: Option<Sent>,
     /// What its receiver saw, from the first of its data on.
-    pub(crate) received: Option<Received>,
+    pub received: Option<Received>,
 }
 
 /// A flow as its sender sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub struct Sent {
     /// Its connection's.
-    pub(crate) address: Address,
+    pub address: Address,
     /// When every byte was acknowledged.
-    pub(crate) acked_at: Option<Instant>,
-    pub(crate) timeouts: u32,
-    pub(crate) retransmits: u32,
-    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4). What waits at the end of the
+    pub acked_at: Option<Instant>,
+    /// Expiries of its retransmission timer.
+    pub timeouts: u32,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4), where that is known. What waits at the end of the
     /// run counts up to there, here and of the receiver.
-    pub(crate) longest_gap: Duration,
+    pub longest_gap: Option<Duration>,
 }
 
 /// A flow as its receiver sees it. Final when the flow or the run ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Received {
+pub struct Received {
     /// When its last byte came.
-    pub(crate) at: Option<Instant>,
+    pub at: Option<Instant>,
     /// Bytes that came in order.
-    pub(crate) delivered: Bytes,
+    pub delivered: Bytes,
     /// Timeouts of its sender of which its data told: the others held nobody up here.
-    pub(crate) timeouts_felt: u32,
+    pub timeouts_felt: u32,
     /// Longest time between arrivals of data, likewise (HCF's Fig. 7 to 9).
-    pub(crate) longest_gap: Duration,
+    pub longest_gap: Option<Duration>,
 }
 
 /// Where a flow's completion time ends.

@@ -3,7 +3,7 @@
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections as Policy, Flow, WhenBusy};
+use shallows_scenario::{Connections as Policy, Flow, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Config, Marks, Receiver, SmallQueue};
 
 use crate::connection::{Address, Name, Place, ReceiverSide, SenderSide};
@@ -182,7 +182,7 @@ impl Hosts {
             acked_at: None,
             timeouts: 0,
             retransmits: 0,
-            longest_gap: Duration::ZERO,
+            longest_gap: None,
         });
         side
     }
@@ -399,7 +399,7 @@ impl Hosts {
                     at: None,
                     delivered: Bytes(0),
                     timeouts_felt: 0,
-                    longest_gap: end - side.started,
+                    longest_gap: Some(end - side.started),
                 });
             }
             for side in &host.receivers {
@@ -409,7 +409,7 @@ impl Hosts {
                     // Bytes that were written before the flow may still be on their way.
                     delivered: Bytes(side.receiver.received()).saturating_sub(Bytes(side.flow_start)),
                     timeouts_felt: side.timeouts,
-                    longest_gap: side.gap.until(end),
+                    longest_gap: Some(side.gap.until(end)),
                 });
             }
         }
@@ -447,7 +447,7 @@ impl ReceiverSide {
             at: Some(now),
             delivered: record.size.expect("a flow without end is never complete"),
             timeouts_felt: self.timeouts,
-            longest_gap: self.gap.longest(),
+            longest_gap: Some(self.gap.longest()),
         });
     }
 }
@@ -466,7 +466,7 @@ fn book(side: &SenderSide, flow: u32, flows: &mut Flows, longest_gap: Duration, 
     sent.acked_at = acked_at;
     sent.timeouts = stats.timeouts - side.before.0;
     sent.retransmits = stats.retransmits - side.before.1;
-    sent.longest_gap = longest_gap;
+    sent.longest_gap = Some(longest_gap);
 }
 
 #[inline]
@@ -501,9 +501,6 @@ fn arm(deadline: Option<Instant>, timer_at: &mut Instant) -> Option<Instant> {
     *timer_at = deadline;
     Some(deadline)
 }
-
-/// Port on which receivers listen, but for flows that say another.
-const SERVICE_PORT: u16 = 5_001;
 
 /// What a long-lived flow writes: more than any run sends, and far from overflow.
 const FOREVER: u64 = 1 << 60;

@@ -1,7 +1,8 @@
 //! Runs an experiment as a discrete-event simulation and reports what happened.
 //!
 //! [`Simulation`] is the driver: it owns the event queue and the [`world`] of links, hosts and connections, and
-//! turns decisions of the models into events. No model lives here.
+//! turns decisions of the models into events. No model lives here. Another driver of the same experiment takes its ports
+//! from [`ports`] and tells what it has measured in a [`Report`] of the same kind ([`Report::measured`]).
 
 mod announced;
 mod build;
@@ -24,10 +25,12 @@ mod observers;
 mod packet;
 mod part;
 mod places;
+mod ports;
 mod probe;
 mod report;
 mod sampler;
 mod simulation;
+mod tally;
 mod tracer;
 mod traffic;
 mod warm_up;
@@ -35,7 +38,13 @@ mod windows;
 mod world;
 
 pub use capture::Sink;
+pub use connection::Address;
 pub use division::{Division, Undivided, cell};
+pub use flow::{FlowRecord, Received, Sent};
 pub use footprint::{Need, footprint};
-pub use report::{FlowOutcome, Problem, QueryOutcome, Report};
+pub use ports::ports;
+pub use report::{FlowOutcome, Measured, Problem, QueryOutcome, Report};
+pub use sampler::{Entity, Row, Sampler};
 pub use simulation::{Progress, Simulation};
+pub use tally::Tally;
+pub use tracer::{TraceRow, Tracer};

@@ -23,10 +23,10 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
-    /// The port of the link at `place` has changed.
-    pub(crate) fn port_changed(&mut self, now: Instant, place: u32, link: &mut Link, buffer: &SharedBuffer) {
+    /// The port of a link has changed.
+    pub(crate) fn port_changed(&mut self, now: Instant, link: &mut Link, buffer: &SharedBuffer) {
         if link.watch.traced {
-            self.ports.record(now, place, link, buffer);
+            self.ports.record(now, link.number, &mut link.port, buffer);
         }
     }
 

@@ -1,32 +1,34 @@
 //! Samples of what waits: the backlog of every port and the occupancy of every pool, at fixed intervals.
 
-use shallows_core::{Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::buffer::SharedBuffer;
-
-use crate::link::Link;
 
 /// The samples so far. Entities that were empty at the last sample and still are leave no row.
 #[derive(Debug, Default)]
-pub(crate) struct Sampler {
-    pub(crate) interval: Option<Duration>,
+pub struct Sampler {
+    interval: Option<Duration>,
     /// The number of the node of each buffer.
     nodes: Vec<u32>,
-    pub(crate) rows: Vec<Row>,
-    /// By place of a link, then by node and pool: whether the last sample was empty.
+    /// What was recorded.
+    pub rows: Vec<Row>,
+    /// By port, then by node and pool: whether the last sample was empty.
     empty: Vec<bool>,
 }
 
 /// One sample of one port or pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) at: Instant,
-    pub(crate) entity: Entity,
-    pub(crate) bytes: u64,
+pub struct Row {
+    /// When.
+    pub at: Instant,
+    /// Of what.
+    pub entity: Entity,
+    /// What waited there.
+    pub bytes: u64,
 }
 
 /// What was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Entity {
+pub enum Entity {
     /// A port, by number of its link.
     Port(u32),
     /// A pool, by number of its node and its number there.
@@ -34,14 +36,24 @@ pub(crate) enum Entity {
 }
 
 impl Sampler {
-    /// Of buffers of these nodes.
-    pub(crate) fn new(interval: Option<Duration>, nodes: Vec<u32>) -> Self {
+    /// Samples at this interval, if at any, of ports and of the buffers of these nodes.
+    pub fn new(interval: Option<Duration>, nodes: Vec<u32>) -> Self {
         Self { interval, nodes, ..Self::default() }
     }
 
-    /// Record the state at `now`; returns when to come again.
-    pub(crate) fn sample(&mut self, now: Instant, links: &[Link], buffers: &[SharedBuffer]) -> Instant {
-        let ports = links.iter().map(|link| (Entity::Port(link.number), link.port.backlog()));
+    /// Record the state at `now`, of which `backlogs` are those of the ports, with the numbers of their links; returns when to
+    /// come again.
+    ///
+    /// # Panics
+    ///
+    /// If there is no interval.
+    pub fn sample(
+        &mut self,
+        now: Instant,
+        backlogs: impl Iterator<Item = (u32, Bytes)>,
+        buffers: &[SharedBuffer],
+    ) -> Instant {
+        let ports = backlogs.map(|(number, bytes)| (Entity::Port(number), bytes));
         let pools = self.nodes.iter().zip(buffers).flat_map(|(&node, buffer)| {
             let pools = buffer.pools().iter().enumerate();
             pools.map(move |(pool, state)| (Entity::Pool(node, pool as u32), state.used))

@@ -13,8 +13,9 @@ use crate::event::Class;
 use crate::generators::Arrivals;
 use crate::part::Part;
 use crate::report::Report;
+use crate::tally::Tally;
 use crate::windows::Windows;
-use crate::world::{Tally, World};
+use crate::world::World;
 
 /// A run of one experiment.
 #[derive(Debug)]

@@ -1,94 +1,91 @@
 //! Traces of chosen ports: everything that a port tells of itself, at intervals or whenever it changes.
 
-use shallows_core::{Duration, Instant};
+use shallows_core::Instant;
 use shallows_scenario::{Experiment, Trace};
+use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
-
-use crate::link::Link;
-use crate::places::Places;
 
 /// The traces so far. A reading that has not changed leaves no row.
 #[derive(Debug, Default)]
-pub(crate) struct Tracer {
-    /// With places of links.
+pub struct Tracer {
     traces: Vec<Trace>,
-    pub(crate) rows: Vec<TraceRow>,
-    /// By place of a link: its last readings, in the order in which its port tells them.
+    /// What was recorded.
+    pub rows: Vec<TraceRow>,
+    /// By link: its last readings, in the order in which its port tells them.
     last: Vec<Vec<f64>>,
 }
 
 /// One reading of one port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TraceRow {
-    pub(crate) at: Instant,
-    pub(crate) link: u32,
-    pub(crate) queue: Option<u32>,
-    pub(crate) quantity: &'static str,
-    pub(crate) value: f64,
+pub struct TraceRow {
+    /// When.
+    pub at: Instant,
+    /// Of which port, by its link.
+    pub link: u32,
+    /// Of which of its queues, if of one.
+    pub queue: Option<u32>,
+    /// What was read.
+    pub quantity: &'static str,
+    /// Its value from now on.
+    pub value: f64,
 }
 
 impl Tracer {
-    /// The traces that `experiment` asks for; ports that are traced at every change are told so among `links`.
-    ///
-    /// Of links that are in other parts of the network it knows nothing.
-    pub(crate) fn new(experiment: &Experiment, links: &mut [Link], places: &Places) -> Self {
-        let here = |trace: &Trace| {
-            let numbers = trace.links.iter().filter(|&&number| places.has(number));
-            Trace { links: numbers.map(|&number| places.at(number) as u32).collect(), every: trace.every }
-        };
-        let traces: Vec<Trace> = experiment.traces.iter().map(here).collect();
-        for trace in traces.iter().filter(|trace| trace.every.is_none()) {
-            for &place in &trace.links {
-                links[place as usize].watch.traced = true;
-            }
-        }
-        Self { traces, rows: Vec::new(), last: vec![Vec::new(); links.len()] }
+    /// The traces that `experiment` asks for.
+    pub fn new(experiment: &Experiment) -> Self {
+        let last = vec![Vec::new(); experiment.network.links.len()];
+        Self { traces: experiment.traces.clone(), rows: Vec::new(), last }
+    }
+
+    /// Links whose ports are to be read at every change.
+    pub fn at_every_change(&self) -> impl Iterator<Item = u32> + '_ {
+        let traces = self.traces.iter().filter(|trace| trace.every.is_none());
+        traces.flat_map(|trace| trace.links.iter().copied())
     }
 
     /// The traces that are taken at intervals, by number.
-    pub(crate) fn at_intervals(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn at_intervals(&self) -> impl Iterator<Item = u32> + '_ {
         let traces = self.traces.iter().enumerate();
         traces.filter(|(_, trace)| trace.every.is_some()).map(|(number, _)| number as u32)
     }
 
-    /// Read the ports of trace `number`; returns when to come again.
-    pub(crate) fn sample(
-        &mut self,
-        number: u32,
-        now: Instant,
-        links: &mut [Link],
-        buffers: &[SharedBuffer],
-    ) -> Instant {
-        for nth in 0..self.traces[number as usize].links.len() {
-            let place = self.traces[number as usize].links[nth];
-            let link = &mut links[place as usize];
-            self.record(now, place, link, &buffers[link.buffer as usize]);
-        }
-        let every: Option<Duration> = self.traces[number as usize].every;
-        now + every.expect("only traces with an interval are scheduled")
+    /// The links of trace `number`, whose ports are to be read at `now`, and when to come again.
+    ///
+    /// # Panics
+    ///
+    /// If it is not taken at intervals.
+    pub fn due(&self, number: u32, now: Instant) -> (Vec<u32>, Instant) {
+        let trace = &self.traces[number as usize];
+        (trace.links.clone(), now + trace.every.expect("only traces with an interval are scheduled"))
     }
 
-    /// Read one port.
+    /// Read the port of link `index`.
     #[cold]
-    pub(crate) fn record(&mut self, at: Instant, place: u32, link: &mut Link, buffer: &SharedBuffer) {
-        let (rows, last) = (&mut self.rows, &mut self.last[place as usize]);
-        let (number, mut nth) = (link.number, 0);
-        link.port.observe(buffer, |reading| {
-            if nth == last.len() {
+    pub fn record<T: Copy + Default>(
+        &mut self,
+        at: Instant,
+        index: u32,
+        port: &mut Port<T>,
+        buffer: &SharedBuffer,
+    ) {
+        let (rows, last) = (&mut self.rows, &mut self.last[index as usize]);
+        let mut place = 0;
+        port.observe(buffer, |reading| {
+            if place == last.len() {
                 last.push(f64::NAN);
             }
-            if last[nth] != reading.value {
-                last[nth] = reading.value;
+            if last[place] != reading.value {
+                last[place] = reading.value;
                 let queue = reading.queue.map(|queue| queue as u32);
                 rows.push(TraceRow {
                     at,
-                    link: number,
+                    link: index,
                     queue,
                     quantity: reading.quantity,
                     value: reading.value,
                 });
             }
-            nth += 1;
+            place += 1;
         });
     }
 }

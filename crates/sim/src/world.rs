@@ -4,7 +4,6 @@
 //! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
 //! ([`World::forward`]) or to a host ([`World::arrive`]). What hosts do with it is in [`crate::hosts`].
 
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use shallows_core::Instant;
@@ -24,6 +23,7 @@ use crate::link::{InFlight, Link, NONE, Target, Wire};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
 use crate::places::Places;
+use crate::tally::Tally;
 use crate::warm_up::WarmUp;
 
 /// Everything that changes state when an event fires: the whole network, or a part of it.
@@ -56,40 +56,6 @@ pub(crate) struct World {
     pub(crate) ends_on_completion: bool,
     /// Payloads that a port dropped, awaiting reclaim; kept to spare an allocation.
     pub(crate) dropped: Vec<PacketRef>,
-}
-
-/// Counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    /// Packets put on links.
-    pub(crate) packet_hops: u64,
-    /// Packets created at hosts.
-    pub(crate) packets_sent: u64,
-    /// Packets that reached their host.
-    pub(crate) packets_arrived: u64,
-    /// Packets dropped anywhere.
-    pub(crate) packets_dropped: u64,
-    /// Packets that arrived for a connection that had closed.
-    pub(crate) packets_stale: u64,
-    /// TCP segments with data among those sent.
-    pub(crate) data_sent: u64,
-    /// Flows of which the sender has every acknowledgement.
-    pub(crate) flows_completed: u64,
-    /// Events of no node: those of observers, and those that prime connections.
-    pub(crate) events_of_no_node: u64,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.packet_hops += other.packet_hops;
-        self.packets_sent += other.packets_sent;
-        self.packets_arrived += other.packets_arrived;
-        self.packets_dropped += other.packets_dropped;
-        self.packets_stale += other.packets_stale;
-        self.data_sent += other.data_sent;
-        self.flows_completed += other.flows_completed;
-        self.events_of_no_node += other.events_of_no_node;
-    }
 }
 
 impl shallows_core::event::World for World {
@@ -234,7 +200,7 @@ impl World {
     fn tell(&mut self, place: u32, departure: Option<Departure<PacketRef>>, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         let link = &mut self.links[place as usize];
-        self.observers.port_changed(now, place, link, &self.buffers[link.buffer as usize]);
+        self.observers.port_changed(now, link, &self.buffers[link.buffer as usize]);
         let Some(Departure { header, payload, .. }) = departure else { return };
         self.observers.port_sends(now, link, &header, self.packets.get(payload));
         if link.watch.holds_back
@@ -448,7 +414,8 @@ impl World {
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
         self.tally.events_of_no_node += 1;
-        let next = self.observers.queues.sample(queue.now(), &self.links, &self.buffers);
+        let backlogs = self.links.iter().map(|link| (link.number, link.port.backlog()));
+        let next = self.observers.queues.sample(queue.now(), backlogs, &self.buffers);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
@@ -456,7 +423,12 @@ impl World {
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         self.tally.events_of_no_node += 1;
-        let next = self.observers.ports.sample(index, queue.now(), &mut self.links, &self.buffers);
+        let (links, next) = self.observers.ports.due(index, queue.now());
+        for number in links.into_iter().filter(|&number| self.places_of_links.has(number)) {
+            let link = &mut self.links[self.places_of_links.at(number)];
+            let buffer = &self.buffers[link.buffer as usize];
+            self.observers.ports.record(queue.now(), number, &mut link.port, buffer);
+        }
         self.schedule(next, Class::Trace, index.into(), queue);
     }
 
@@ -503,16 +475,5 @@ impl World {
         }
         assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
         under_way
-    }
-}
-
-impl Tally {
-    /// Likewise of the whole network, in which so many packets are under way.
-    pub(crate) fn audit(&self, under_way: u64) {
-        assert_eq!(
-            self.packets_sent,
-            self.packets_arrived + self.packets_dropped + under_way,
-            "sent = arrived + dropped + under way"
-        );
     }
 }

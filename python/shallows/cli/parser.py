@@ -27,6 +27,7 @@ def command_line() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_reproduce(commands)
     _add_foreign(commands)
+    _add_testbed(commands)
     _add_small(commands)
     return parser
 
@@ -372,10 +373,32 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_formats(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    text: str,
+    kind: str = "FORMAT",
 ) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
     parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-    return parser.add_subparsers(title="formats", metavar="FORMAT", required=True)
+    return parser.add_subparsers(title=f"{kind.lower()}s", metavar=kind, required=True)
+
+
+def _add_testbed(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = _add_formats(commands, "testbed", "run a scenario with the real TCP of Linux", "ACTION")
+    parser = _add(
+        kinds, "run", "shallows.cli.testbed_run", "run a scenario between network namespaces of this machine"
+    )
+    _add_scenario(parser)
+    parser.add_argument(
+        "--seed", type=_seed, metavar="N", help="root of all random streams; default: the file's"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of the results; default: runs/NAME-testbed-HASH-sSEED"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    _add_json(parser)
+    _add(
+        kinds, "doctor", "shallows.cli.testbed_doctor", "say what this machine can carry and what is missing"
+    )
 
 
 def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -22,7 +22,12 @@ def print_results(
     print_table(tables.network(summary), screen)
     if places := tables.ports(summary):
         print_table(places, screen)
-    for table in (tables.queries(summary), tables.markers(summary), tables.pings(summary)):
+    for table in (
+        tables.queries(summary),
+        tables.markers(summary),
+        tables.pings(summary),
+        tables.health(summary),
+    ):
         if table:
             print_table(table, screen)
     screen.print()

@@ -94,6 +94,11 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
         If its files are not what this version writes, or it has no such workload or class.
     """
     run = Run(run.path)
+    if complaints := run.summary.get("health", {}).get("complaints"):
+        raise ShallowsError(
+            f"{run.path} is not to be believed: {complaints[0]}",
+            "measure it again on a machine with less to do, or leave it out; docs/testbed.md explains it",
+        )
     if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
         raise _outdated(run, "summary.json", missing[0])
     end_us = 1e6 * float(run.summary["simulated_s"])

@@ -129,7 +129,7 @@ def _results(run: Run) -> list[tables.Table]:
     use = [tables.breakdown(run, "port")]
     if "up" in summary["ports"]:
         use.append(tables.breakdown(run, "uplinks"))
-    asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary)]
+    asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary), tables.health(summary)]
     measured = [tables.completion(summary), *tables.breakdowns(run), tables.network(summary)]
     return [made for made in [*measured, tables.ports(summary), *use, *asked] if made]
 

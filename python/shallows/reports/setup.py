@@ -26,7 +26,7 @@ def command(run: Run, *, of_sweep: bool = False) -> str:
     environment = run.environment
     if of_sweep:
         return shlex.join(["shallows", "sweep", environment["file"]])
-    parts = ["shallows", "run", environment["file"]]
+    parts = ["shallows", *(["testbed"] if environment.get("testbed") else []), "run", environment["file"]]
     for override in environment["overrides"]:
         parts += ["--set", override]
     return shlex.join([*parts, "--seed", str(environment["seed"])])

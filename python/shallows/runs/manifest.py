@@ -191,7 +191,8 @@ def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
         if environment["labels"]:
             command = ["shallows", "sweep", environment["file"], "--out", str(folder.parent), *options]
             return f"run it again with `{shlex.join(command)}`, and the --set that it had"
-        command = ["shallows", "run", environment["file"]]
+        testbed = ["testbed"] if environment.get("testbed") else []
+        command = ["shallows", *testbed, "run", environment["file"]]
         for override in environment["overrides"]:
             command += ["--set", override]
         command += ["--seed", str(environment["seed"]), "--out", str(folder), "--force"]

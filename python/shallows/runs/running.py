@@ -198,17 +198,39 @@ def execute(
         If it cannot be written, or the machine has not the memory that the run needs.
     """
     refuse_too_large(experiment)
+    environment = environment_of(source, experiment)
+    return store(
+        source,
+        experiment,
+        environment,
+        destination,
+        lambda path: _simulate(experiment, path, on_progress, threads),
+        claim,
+    )
+
+
+def store(
+    source: Source,
+    experiment: _core.Experiment,
+    environment: dict[str, Any],
+    destination: Path,
+    produce: Callable[[Path], dict[str, Any]],
+    claim: Claim | None = None,
+) -> Run:
+    """Have the results of an experiment produced, and write its folder, as `execute` does.
+
+    `produce` writes tables into the folder that it is given, and returns the summary; `environment` says what
+    made them.
+    """
     with RunFolder(destination, claim) as folder:
         path = folder.path
         try:
-            summary, results = _simulate(experiment, path, on_progress, threads)
+            summary = produce(path)
             (path / "scenario.toml").write_text(source.text, encoding="utf-8")
             (path / "resolved.json").write_text(experiment.resolved() + "\n", encoding="utf-8")
-            for name in results.tables():
-                results.write_table(name, str(path / f"{name}.parquet"))
-            _write(path / "env.json", _environment(source, experiment))
+            _write(path / "env.json", environment)
             _write(path / "summary.json", summary)
-            write_manifest(path, experiment.hash)
+            write_manifest(path, environment["hash"])
             folder.commit()
         except OSError as error:
             if folder.is_lost():
@@ -226,7 +248,7 @@ def execute(
 
 def _simulate(
     experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None, threads: int
-) -> tuple[dict[str, Any], _core.Report]:
+) -> dict[str, Any]:
     start = time.perf_counter()
     try:
         simulation = experiment.simulate(folder, threads)
@@ -253,10 +275,13 @@ def _simulate(
     summary["notes"] = experiment.notes()
     summary["observations"] = results.observations()
     summary["warnings"] = experiment.warnings() + results.warnings()
-    return summary, results
+    for name in results.tables():
+        results.write_table(name, str(folder / f"{name}.parquet"))
+    return summary
 
 
-def _environment(source: Source, experiment: _core.Experiment) -> dict[str, Any]:
+def environment_of(source: Source, experiment: _core.Experiment) -> dict[str, Any]:
+    """What makes the results of an experiment: `env.json`."""
     return {
         "format": FORMAT,
         "hash": experiment.hash,

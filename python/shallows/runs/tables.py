@@ -312,6 +312,29 @@ PORTS = {
 """What kinds of ports are called."""
 
 
+def health(summary: dict[str, Any]) -> Table | None:
+    """Of a run with real TCP, whether its machine kept up; nothing of a simulation."""
+    if (found := summary.get("health")) is None:
+        return None
+    rows = [
+        [name, f"{of['count']:,}", f"{of['median_us']:,}", f"{of['p99_us']:,}", digits(of["worst_us"])]
+        for name, of in (
+            ("frames handed over", found["lateness"]),
+            ("frames taken", found["pickup"]),
+            ("flows written", found["writing"]),
+        )
+    ]
+    bounds = ["bound", "", "", digits(found["bound_p99_us"]), digits(found["bound_worst_us"])]
+    lost = found["overruns"] + found["refused"]
+    note = (
+        f"{lost:,} frames lost beside the model; {digits(found['steal_percent'])} % of the processors' time "
+        f"went to others. {'Valid.' if found['valid'] else 'Not valid.'}"
+    )
+    return Table(
+        "Health: how late, in µs", ["", "count", "median", "p99", "worst"], [*rows, bounds], note=note
+    )
+
+
 def engine(summary: dict[str, Any]) -> str:
     """One line: what the run cost."""
     cost = summary["engine"]

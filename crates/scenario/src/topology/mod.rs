@@ -10,5 +10,5 @@ mod routes;
 pub(crate) mod routing;
 
 pub use describe::describe;
-pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind};
+pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind, SERVICE_PORT};
 pub use routes::Routing;

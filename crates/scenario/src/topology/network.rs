@@ -105,3 +105,6 @@ impl Network {
 
 /// First port number of a sender's connections; below are the well-known ones.
 pub const FIRST_PORT: u16 = 1_024;
+
+/// Port on which receivers listen, but for flows that say another.
+pub const SERVICE_PORT: u16 = 5_001;

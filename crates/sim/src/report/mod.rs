@@ -12,4 +12,4 @@ mod tables;
 
 pub use self::problems::Problem;
 pub use self::queries::QueryOutcome;
-pub use self::record::{FlowOutcome, Report};
+pub use self::record::{FlowOutcome, Measured, Report};

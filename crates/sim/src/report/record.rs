@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, FctEnd, QueryRecord};
+use shallows_switch::Port;
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
@@ -15,8 +16,9 @@ use crate::generators::Arrivals;
 use crate::link::Link;
 use crate::probe::Echo;
 use crate::sampler::{Entity, Row};
+use crate::tally::Tally;
 use crate::tracer::TraceRow;
-use crate::world::{Tally, World};
+use crate::world::World;
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
@@ -46,6 +48,27 @@ pub struct Report {
     pub(crate) events: u64,
 }
 
+/// What a driver that is no simulation has measured of an experiment, beside what its ports have counted.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// In order of arrival.
+    pub flows: Vec<FlowRecord>,
+    /// By workload, in the order in which they were asked.
+    pub queries: Vec<Vec<QueryRecord>>,
+    /// Samples of queues and pools.
+    pub samples: Vec<Row>,
+    /// Readings of traced ports.
+    pub trace: Vec<TraceRow>,
+    /// Packets of the whole network.
+    pub tally: Tally,
+    /// By link: segments with data that its port dropped.
+    pub data_dropped: Vec<u64>,
+    /// When it ended.
+    pub end: Instant,
+    /// Events fired.
+    pub events: u64,
+}
+
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
@@ -67,7 +90,7 @@ pub struct FlowOutcome {
     pub timeouts: u32,
     /// Segments sent again.
     pub retransmits: u32,
-    /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent.
+    /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent, or that is not known.
     pub longest_ack_gap: Option<Duration>,
     /// Longest time without an arrival of data at its receiver.
     pub longest_arrival_gap: Option<Duration>,
@@ -92,10 +115,7 @@ impl Report {
             .flat_map(|world| world.links.iter().zip(world.data_dropped.iter().copied()))
             .collect();
         links.sort_by_key(|(link, _)| link.number);
-        let counts = |link: &Link| link.port.markers().iter().map(|m| (m.name(), m.counts())).collect();
-        let ports = links.iter().map(|(link, _)| link.port.counters()).collect();
-        let queues = links.iter().map(|(link, _)| link.port.queue_counters().to_vec()).collect();
-        let markers = links.iter().map(|(link, _)| counts(link)).collect();
+        let (ports, queues, markers) = counted(links.iter().map(|(link, _)| &link.port));
         let data_dropped = links.iter().map(|&(_, dropped)| dropped).collect();
         let queries = match &worlds[0].generators.arrivals {
             Arrivals::Drawn(traffic) => {
@@ -138,6 +158,34 @@ impl Report {
         all
     }
 
+    /// A run of `experiment` over these ports, by whatever has measured it.
+    pub fn measured<T: Copy + Default>(
+        experiment: Experiment,
+        ports: &[Port<T>],
+        measured: Measured,
+    ) -> Self {
+        let Measured { flows, queries, samples, trace, tally, data_dropped, end, events } = measured;
+        let (ports, queues, markers) = counted(ports.iter());
+        Self {
+            captured: vec![0; experiment.captures.len()],
+            experiment,
+            flows,
+            queries,
+            ports,
+            queues,
+            markers,
+            echoes: Vec::new(),
+            trace,
+            flow_traces: BTreeMap::new(),
+            samples,
+            tally,
+            data_dropped,
+            datagram_bytes: Bytes(0),
+            end,
+            events,
+        }
+    }
+
     /// What became of each flow, in order of arrival.
     pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
         self.flows.iter().map(|flow| FlowOutcome {
@@ -150,8 +198,8 @@ impl Report {
             completion_time: flow.completion_time(self.end_of_flows()),
             timeouts: flow.timeouts(),
             retransmits: flow.retransmits(),
-            longest_ack_gap: flow.sent.map(|sent| sent.longest_gap),
-            longest_arrival_gap: flow.received.map(|received| received.longest_gap),
+            longest_ack_gap: flow.sent.and_then(|sent| sent.longest_gap),
+            longest_arrival_gap: flow.received.and_then(|received| received.longest_gap),
             class: flow.class,
             query: flow.leg.map(|leg| leg.query),
         })
@@ -222,4 +270,17 @@ impl Report {
     pub(super) fn is_after_warm_up(&self, at: Instant) -> bool {
         at.0 >= self.experiment.warm_up.0
     }
+}
+
+/// What ports have counted: each as a whole, its queues, its markers.
+#[expect(clippy::type_complexity, reason = "three fields of a report")]
+fn counted<'a, T: Copy + Default + 'a>(
+    ports: impl Iterator<Item = &'a Port<T>> + Clone,
+) -> (Vec<Counters>, Vec<Vec<Counters>>, Vec<Vec<(&'static str, MarkerCounts)>>) {
+    let markers = |port: &Port<T>| port.markers().iter().map(|m| (m.name(), m.counts())).collect();
+    (
+        ports.clone().map(Port::counters).collect(),
+        ports.clone().map(|port| port.queue_counters().to_vec()).collect(),
+        ports.map(markers).collect(),
+    )
 }

@@ -99,8 +99,8 @@ impl Report {
             ("slowdown", Column::OptionalFloats(flows.iter().map(slowdown).collect())),
             ("timeouts", integers(|flow| i64::from(flow.timeouts()))),
             ("retransmits", integers(|flow| i64::from(flow.retransmits()))),
-            ("longest_ack_gap_us", gaps(|flow| flow.sent.map(|sent| sent.longest_gap))),
-            ("longest_arrival_gap_us", gaps(|flow| flow.received.map(|received| received.longest_gap))),
+            ("longest_ack_gap_us", gaps(|flow| flow.sent.and_then(|sent| sent.longest_gap))),
+            ("longest_arrival_gap_us", gaps(|flow| flow.received.and_then(|received| received.longest_gap))),
             ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
         ];
         parquet::write(&columns, out)

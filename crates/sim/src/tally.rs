@@ -1,0 +1,52 @@
+//! Counts of a network, or of a part of it.
+
+use std::ops::AddAssign;
+
+/// Counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Packets put on links.
+    pub packet_hops: u64,
+    /// Packets created at hosts.
+    pub packets_sent: u64,
+    /// Packets that reached their host.
+    pub packets_arrived: u64,
+    /// Packets dropped anywhere.
+    pub packets_dropped: u64,
+    /// Packets that arrived for a connection that had closed.
+    pub packets_stale: u64,
+    /// TCP segments with data among those sent.
+    pub data_sent: u64,
+    /// Flows of which the sender has every acknowledgement.
+    pub flows_completed: u64,
+    /// Events of no node: those of observers, and those that prime connections.
+    pub events_of_no_node: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.packet_hops += other.packet_hops;
+        self.packets_sent += other.packets_sent;
+        self.packets_arrived += other.packets_arrived;
+        self.packets_dropped += other.packets_dropped;
+        self.packets_stale += other.packets_stale;
+        self.data_sent += other.data_sent;
+        self.flows_completed += other.flows_completed;
+        self.events_of_no_node += other.events_of_no_node;
+    }
+}
+
+impl Tally {
+    /// Check the law of a whole network in which so many packets are under way.
+    ///
+    /// # Panics
+    ///
+    /// If the books do not balance, which is a defect of this program.
+    pub(crate) fn audit(&self, under_way: u64) {
+        assert_eq!(
+            self.packets_sent,
+            self.packets_arrived + self.packets_dropped + under_way,
+            "sent = arrived + dropped + under way"
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! Whether a run can be believed: how late frames were, and what was lost that the model did not lose.
+
+use serde_json::{Value, json};
+use shallows_core::{Duration, Instant};
+use shallows_scenario::{Experiment, PortKind};
+
+/// What a run is judged by.
+#[derive(Clone, Debug, Default)]
+pub struct Health {
+    /// From when a frame was due at its host until it was handed over.
+    pub lateness: Lateness,
+    /// From when a host sent a frame until the switch had it.
+    pub pickup: Lateness,
+    /// From when a flow was due until its application wrote.
+    pub writing: Lateness,
+    /// Frames that the switch did not get, because its ring was full.
+    pub overruns: u64,
+    /// Frames that a host did not take.
+    pub refused: u64,
+    /// Frames that were none of ours.
+    pub foreign: u64,
+    /// Share of its processors' time that the machine had to give to others, in percent.
+    pub steal: f64,
+}
+
+/// A histogram of delays, by microseconds up to a tenth of a second.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    counts: Vec<u32>,
+    count: u64,
+    worst: Duration,
+}
+
+const MICROSECONDS: usize = 100_000;
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { counts: vec![0; MICROSECONDS + 1], count: 0, worst: Duration::ZERO }
+    }
+}
+
+impl Lateness {
+    /// Something that was due at `due` happened at `now`.
+    pub fn record(&mut self, due: Instant, now: Instant) {
+        let late = now.saturating_since(due);
+        self.counts[((late.0 / 1_000_000) as usize).min(MICROSECONDS)] += 1;
+        self.count += 1;
+        self.worst = self.worst.max(late);
+    }
+
+    /// The smallest whole number of microseconds that this share of all stays below; zero if there are none.
+    pub fn percentile(&self, percent: f64) -> u64 {
+        if self.count == 0 {
+            return 0;
+        }
+        let rank = ((percent / 100.0 * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let mut seen = 0;
+        let place = self.counts.iter().position(|&count| {
+            seen += u64::from(count);
+            seen >= rank
+        });
+        place.expect("all of them are in it") as u64 + 1
+    }
+
+    /// The longest.
+    pub fn worst(&self) -> Duration {
+        self.worst
+    }
+
+    fn describe(&self) -> Value {
+        json!({
+            "count": self.count,
+            "median_us": self.percentile(50.0),
+            "p99_us": self.percentile(99.0),
+            "worst_us": self.worst.as_micros_f64(),
+        })
+    }
+}
+
+/// What a run may not exceed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// One frame in a hundred may be later than that: the time of a full packet on the slowest link of a switch, and 50 us where
+    /// that is less.
+    pub p99: Duration,
+    /// None may be: half of the least retransmission timeout, beyond which a timer may fire for what was only late.
+    pub worst: Duration,
+}
+
+/// The most of its time that the machine may have given to others, in percent.
+const MOST_STEAL: f64 = 5.0;
+
+impl Bounds {
+    /// Those of `experiment`.
+    pub fn of(experiment: &Experiment) -> Self {
+        let network = &experiment.network;
+        let packet = network.mtu + network.framing;
+        let switched = network.links.iter().filter(|link| link.kind != PortKind::Nic);
+        let slowest = switched.map(|link| link.rate.transmission_time(packet)).max().unwrap_or_default();
+        Self {
+            p99: slowest.max(Duration::from_micros(50)),
+            worst: Duration(experiment.tcp.rto.minimum.0 / 2),
+        }
+    }
+}
+
+impl Health {
+    /// Why the run is not to be believed; nothing if it is.
+    pub fn complaints(&self, bounds: &Bounds) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let (p99, bound) = (self.lateness.percentile(99.0), bounds.p99.as_micros_f64());
+        if p99 as f64 > bound.ceil() {
+            complaints.push(format!(
+                "one frame in a hundred was at least {p99} us late; the bound is {bound:.0} us"
+            ));
+        }
+        let worst = self.lateness.worst().max(self.pickup.worst());
+        if worst > bounds.worst {
+            complaints.push(format!(
+                "a frame was {worst} late; the bound is {}, half of tcp.rto.min",
+                bounds.worst
+            ));
+        }
+        if self.overruns > 0 {
+            complaints.push(format!("{} frames never reached the switch: it was too slow", self.overruns));
+        }
+        if self.refused > 0 {
+            complaints.push(format!("{} frames were lost between switch and hosts", self.refused));
+        }
+        if self.steal > MOST_STEAL {
+            complaints.push(format!("{:.1} % of the processors' time went to other machines", self.steal));
+        }
+        complaints
+    }
+
+    /// All of it, for `summary.json`.
+    pub fn describe(&self, bounds: &Bounds) -> Value {
+        let complaints = self.complaints(bounds);
+        json!({
+            "valid": complaints.is_empty(),
+            "complaints": complaints,
+            "lateness": self.lateness.describe(),
+            "pickup": self.pickup.describe(),
+            "writing": self.writing.describe(),
+            "bound_p99_us": bounds.p99.as_micros_f64(),
+            "bound_worst_us": bounds.worst.as_micros_f64(),
+            "overruns": self.overruns,
+            "refused": self.refused,
+            "foreign": self.foreign,
+            "steal_percent": self.steal,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { p99: Duration::from_micros(120), worst: Duration::from_millis(5) };
+
+    fn late(us: u64) -> (Instant, Instant) {
+        (Instant(7_000_000), Instant(7_000_000) + Duration::from_micros(us))
+    }
+
+    #[test]
+    fn percentiles_are_of_the_nearest_rank_rounded_up_to_a_microsecond() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.percentile(99.0), 0);
+        (0..100).for_each(|us| lateness.record(late(us).0, late(us).1));
+        // Fifty of them are below 50 us, ninety-nine below 99 us.
+        assert_eq!([50.0, 99.0, 100.0].map(|percent| lateness.percentile(percent)), [50, 99, 100]);
+        lateness.record(late(0).1, Instant::ZERO);
+        assert_eq!(lateness.worst(), Duration::from_micros(99), "what is early is not late");
+    }
+
+    #[test]
+    fn a_run_is_believed_until_one_bound_is_broken() {
+        let mut health = Health::default();
+        (0..1_000).for_each(|_| health.lateness.record(late(100).0, late(100).1));
+        assert!(health.complaints(&BOUNDS).is_empty());
+        let broken = |change: &dyn Fn(&mut Health)| {
+            let mut health = health.clone();
+            change(&mut health);
+            health.complaints(&BOUNDS).len()
+        };
+        assert_eq!(
+            broken(&|health| (0..20).for_each(|_| health.lateness.record(late(200).0, late(200).1))),
+            1
+        );
+        assert_eq!(broken(&|health| health.lateness.record(late(5_001).0, late(5_001).1)), 1);
+        assert_eq!(broken(&|health| health.pickup.record(late(5_001).0, late(5_001).1)), 1);
+        assert_eq!(broken(&|health| health.overruns = 1), 1);
+        assert_eq!(broken(&|health| health.refused = 1), 1);
+        assert_eq!(broken(&|health| health.steal = 5.1), 1);
+        assert_eq!(broken(&|health| health.foreign = 10), 0);
+    }
+}

@@ -1,0 +1,171 @@
+//! The hosts of a run: namespaces of networks, each with an interface whose other end is at the switch.
+//!
+//! They have no names, and so they cannot be left behind: the kernel removes them with the process that holds them, whatever
+//! ends it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+use shallows_core::packet::HostId;
+use shallows_scenario::Experiment;
+
+use crate::frame;
+use crate::mapping::Plan;
+use crate::sys::namespace::{self, Namespace};
+
+/// All hosts of a run, and where the switch is.
+#[derive(Debug)]
+pub struct Hosts {
+    /// The network that the switch's ends are in.
+    pub switch: Namespace,
+    /// By host.
+    pub networks: Vec<Namespace>,
+    /// By host: the number of the interface at the switch that leads there.
+    pub interfaces: Vec<u32>,
+}
+
+/// Something that could not be set up: what, and what to do.
+pub type Failure = String;
+
+impl Hosts {
+    /// Set up the hosts of `experiment`. This thread is in the switch's network afterwards.
+    ///
+    /// # Errors
+    ///
+    /// What could not be done, by which program.
+    pub fn raise(experiment: &Experiment, plan: &Plan) -> Result<Self, Failure> {
+        let switch = create()?;
+        let hosts = (0..experiment.network.hosts).map(HostId);
+        let networks: Vec<Namespace> =
+            hosts.clone().map(|host| raise(host, &switch, experiment, plan)).collect::<Result<_, _>>()?;
+        switch.enter().map_err(|error| told("setns", &error))?;
+        silence_ipv6()?;
+        let interfaces = hosts.map(|host| {
+            let name = far(host);
+            run("ip", &format!("link set {name} up\n"))?;
+            namespace::no_offloads(&name).map_err(|error| told(&name, &error))?;
+            namespace::interface(&name).map_err(|error| told(&name, &error))
+        });
+        let interfaces = interfaces.collect::<Result<_, _>>()?;
+        Ok(Self { switch, networks, interfaces })
+    }
+
+    /// Packets that the interfaces of hosts did not take.
+    ///
+    /// This thread is in the network of the last host afterwards.
+    pub fn refused(&self) -> u64 {
+        let dropped = |network: &Namespace| {
+            network.enter().ok()?;
+            // What `ip -s link` reads; sysfs shows the network in which it was mounted, this file that of the thread.
+            let text = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+            let line = text.lines().find_map(|line| line.trim_start().strip_prefix("eth0:"))?;
+            // Bytes, packets, errors, drops.
+            line.split_whitespace().nth(3)?.parse::<u64>().ok()
+        };
+        self.networks.iter().filter_map(dropped).sum()
+    }
+}
+
+/// The congestion controls that this kernel has, or can load.
+pub fn congestion_controls() -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn raise(
+    host: HostId,
+    switch: &Namespace,
+    experiment: &Experiment,
+    plan: &Plan,
+) -> Result<Namespace, Failure> {
+    let network = create()?;
+    silence_ipv6()?;
+    for (name, value) in plan.settings.iter().filter(|(_, value)| !value.is_empty()) {
+        let path = format!("/proc/sys/net/ipv4/{name}");
+        match fs::write(&path, value) {
+            // An older kernel has fewer.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(told(&path, &error)),
+            Ok(()) => {}
+        }
+    }
+    let (mtu, far, path) = (plan.mtu.0, far(host), switch.path());
+    let ([a, b, c, d], mac) =
+        (frame::address(host), frame::mac(host).map(|byte| format!("{byte:02x}")).join(":"));
+    run(
+        "ip",
+        &format!(
+            "link add eth0 mtu {mtu} address {mac} type veth peer name {far} mtu {mtu} netns {path}\n\
+             link set eth0 arp off gso_max_segs 1 up\n\
+             address add {a}.{b}.{c}.{d}/32 dev eth0\n\
+             route add 10.0.0.0/8 dev eth0 src {a}.{b}.{c}.{d} {}\n",
+            plan.route
+        ),
+    )?;
+    namespace::no_offloads("eth0").map_err(|error| told("eth0", &error))?;
+    if plan.held_back {
+        run("tc", &hold_back(experiment, host))?;
+    }
+    Ok(network)
+}
+
+/// A queue in the host that sends as fast as its link. A kernel's socket knows what of its data waits there, and holds more back
+/// (TCP Small Queues); of what waits at the switch's end it knows nothing.
+fn hold_back(experiment: &Experiment, host: HostId) -> String {
+    let network = &experiment.network;
+    let link = &network.links[host.0 as usize];
+    let full = network.mtu.0 + frame::ETHERNET as u64;
+    // A few packets in advance, since its timer is late as well. They wait at the port of the card then.
+    let burst = full * 4;
+    let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
+    let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };
+    format!("qdisc add dev eth0 root tbf rate {}bit burst {burst} limit 67108864{overhead}\n", link.rate.0)
+}
+
+/// What the switch's end of the interface of a host is called.
+fn far(host: HostId) -> String {
+    format!("h{}", host.0)
+}
+
+fn create() -> Result<Namespace, Failure> {
+    Namespace::create().map_err(|error| format!("no network namespace could be made: {error}"))
+}
+
+/// Hosts send nothing that nobody has asked for.
+fn silence_ipv6() -> Result<(), Failure> {
+    for place in ["all", "default"] {
+        let path = format!("/proc/sys/net/ipv6/conf/{place}/disable_ipv6");
+        match fs::write(&path, "1") {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(told(&path, &error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Have a program of iproute2 do these commands in the network of this thread.
+fn run(program: &str, commands: &str) -> Result<(), Failure> {
+    let mut child = Command::new(program)
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            format!("{program} cannot be run: {error}. Get it with: apt-get install iproute2")
+        })?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(commands.as_bytes()).map_err(|error| told(program, &error))?;
+    }
+    let done = child.wait_with_output().map_err(|error| told(program, &error))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+    Err(format!("{program} refused {:?}: {said}", commands.trim_end()))
+}
+
+fn told(what: &str, error: &io::Error) -> Failure {
+    format!("{what}: {error}")
+}

@@ -1,0 +1,495 @@
+//! The programs on the hosts: they send the flows of a scenario over real sockets, and note when each is complete.
+//!
+//! One thread plays all of them. A socket belongs to the network in which it was made, so that only making one needs to be there.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::AsFd;
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{
+    Connections as Policy, Experiment, FIRST_PORT, Flow, Milestone, SERVICE_PORT, WhenBusy,
+};
+use shallows_sim::{Address, FlowRecord, Received, Sent};
+
+use crate::frame;
+use crate::hosts::Hosts;
+use crate::mapping::Plan;
+use crate::sys::clock::{self, Clock};
+use crate::sys::poll::{Poll, Ready};
+use crate::sys::tcp::{Info, Socket};
+use crate::traffic::{Announced, Traffic};
+
+/// All hosts' programs.
+#[derive(Debug)]
+pub struct Load<'a> {
+    experiment: &'a Experiment,
+    hosts: &'a Hosts,
+    plan: &'a Plan,
+    poll: Poll,
+    traffic: Traffic,
+    listeners: Vec<(HostId, Socket)>,
+    /// Ports on which a host listens.
+    listening: BTreeMap<(HostId, u16), ()>,
+    connections: Vec<Connection>,
+    /// Connections whose receiver has not been met yet, by both ends: hosts and port numbers, the sender's first.
+    expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
+    /// Persistent connections of a workload and a pair, and flows that wait for one of them.
+    pools: BTreeMap<(u16, HostId, HostId), Pool>,
+    /// Connections that were opened for flows before these were due.
+    ready: BTreeMap<u64, usize>,
+    next_port: Vec<u16>,
+    /// In order of arrival.
+    pub flows: Vec<FlowRecord>,
+    /// Flows with an end that are not complete.
+    open: u64,
+    completed: u64,
+    /// From when a flow was due until it was written.
+    pub writing: crate::health::Lateness,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    connections: Vec<usize>,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    address: Address,
+    persistent: bool,
+    sender: Option<Socket>,
+    receiver: Option<Socket>,
+    is_up: bool,
+    /// The flow that is being sent, and the one that is being received.
+    sending: Option<u32>,
+    receiving: Option<u32>,
+    /// Bytes written so far, and where the flow that is being sent ends.
+    written: u64,
+    end: u64,
+    /// Bytes received so far, and where the flow that is being received begins and ends.
+    received: u64,
+    begin: u64,
+    /// What the kernel had counted before the flow.
+    before: Info,
+    /// When data of the flow came last, and the longest time without.
+    last: Instant,
+    gap: Duration,
+}
+
+/// What a connection has written at most beyond what it could send.
+const NOT_SENT: u32 = 128 << 10;
+const SIDES: u64 = 4;
+const SENDER: u64 = 0;
+const RECEIVER: u64 = 1;
+const LISTENER: u64 = 2;
+
+impl<'a> Load<'a> {
+    /// The programs on `hosts`, which listen, and whose persistent connections are being opened.
+    ///
+    /// # Errors
+    ///
+    /// If sockets cannot be had.
+    pub fn new(experiment: &'a Experiment, hosts: &'a Hosts, plan: &'a Plan) -> io::Result<Self> {
+        let mut load = Self {
+            experiment,
+            hosts,
+            plan,
+            poll: Poll::new()?,
+            traffic: Traffic::new(experiment),
+            listeners: Vec::new(),
+            listening: BTreeMap::new(),
+            connections: Vec::new(),
+            expected: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            next_port: vec![FIRST_PORT; experiment.network.hosts as usize],
+            flows: Vec::new(),
+            open: 0,
+            completed: 0,
+            writing: crate::health::Lateness::default(),
+        };
+        for (workload, policy) in experiment.connections.iter().enumerate() {
+            let Policy::Persistent { per_pair, .. } = policy else { continue };
+            for (source, destination) in experiment.pairs[workload].iter() {
+                for _ in 0..*per_pair {
+                    let class = experiment.classes[workload].before_any_flow(source, destination);
+                    load.open_persistent(workload as u16, source, destination, class)?;
+                }
+            }
+        }
+        load.open_announced()?;
+        Ok(load)
+    }
+
+    /// Whether every connection that has been opened is up at both ends.
+    pub fn is_up(&self) -> bool {
+        self.expected.is_empty() && self.connections.iter().all(|connection| connection.is_up)
+    }
+
+    /// Whether every flow has come and is complete.
+    pub fn is_complete(&self) -> bool {
+        self.open == 0 && self.traffic.is_done()
+    }
+
+    /// Flows that are complete.
+    pub fn completed(&self) -> u64 {
+        self.completed
+    }
+
+    /// Wait for whatever comes, but no longer than `most` or until a flow is due, and do what there is to do.
+    ///
+    /// # Errors
+    ///
+    /// If sockets cannot be had, or a connection breaks.
+    pub fn turn(&mut self, clock: Clock, most: Duration) -> io::Result<()> {
+        let wait = self.traffic.next_at().map_or(most, |at| at.saturating_since(clock.now()).min(most));
+        let wait = wait.max(clock.until_origin().min(most));
+        for ready in self.poll.wait(wait) {
+            self.serve(ready, clock)?;
+        }
+        if clock.until_origin() > Duration::ZERO {
+            return Ok(());
+        }
+        while let Some(due) = self.traffic.due(clock.now()) {
+            self.arrive(due, clock)?;
+        }
+        self.open_announced()
+    }
+
+    /// What has become of queries, by workload.
+    pub fn queries(&self) -> Vec<Vec<shallows_scenario::QueryRecord>> {
+        self.traffic.queries()
+    }
+
+    /// The run ends: book what is not complete.
+    pub fn settle(&mut self, end: Instant) {
+        for connection in &mut self.connections {
+            if let Some(flow) = connection.sending {
+                let info = connection.sender.as_ref().map(Socket::info).unwrap_or_default();
+                book(connection, &mut self.flows[flow as usize], info, None);
+            }
+            if let Some(flow) = connection.receiving {
+                let gap = connection.gap.max(end.saturating_since(connection.last));
+                self.flows[flow as usize].received = Some(Received {
+                    at: None,
+                    delivered: Bytes(connection.received - connection.begin),
+                    timeouts_felt: 0,
+                    longest_gap: Some(gap),
+                });
+            }
+        }
+    }
+
+    fn serve(&mut self, ready: Ready, clock: Clock) -> io::Result<()> {
+        let (index, side) = ((ready.number / SIDES) as usize, ready.number % SIDES);
+        match side {
+            LISTENER => self.meet(index, clock),
+            RECEIVER => self.receive(index, clock),
+            _ => {
+                if ready.write {
+                    self.connections[index].is_up = true;
+                    self.write(index)?;
+                }
+                if ready.error {
+                    self.acknowledged(index, clock)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A flow is due: it gets a connection, or waits for one.
+    fn arrive(&mut self, due: Announced, clock: Clock) -> io::Result<()> {
+        let flow = due.flow;
+        let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
+        self.open += u64::from(flow.size.is_some());
+        self.flows.push(FlowRecord {
+            arrival: flow.at,
+            source: flow.source,
+            destination: flow.destination,
+            size: flow.size,
+            workload: flow.workload,
+            class: flow.class,
+            leg: flow.leg,
+            listed: flow.listed,
+            sent: None,
+            received: None,
+        });
+        if let Some(index) = self.connect(&due)? {
+            self.start(index, number, clock)?;
+        }
+        Ok(())
+    }
+
+    /// The connection that a flow takes, if one is free.
+    fn connect(&mut self, due: &Announced) -> io::Result<Option<usize>> {
+        let flow = due.flow;
+        let policy = self.experiment.connections[usize::from(flow.workload)];
+        let Policy::Persistent { per_pair, when_busy, .. } = policy else {
+            return match self.ready.remove(&due.ticket) {
+                Some(index) => Ok(Some(index)),
+                None => self.open_new(&flow).map(Some),
+            };
+        };
+        let pool = self.pools.entry((flow.workload, flow.source, flow.destination)).or_default();
+        let idle = pool.connections.iter().copied().find(|&index| self.connections[index].is_idle());
+        if idle.is_some() {
+            return Ok(idle);
+        }
+        if pool.connections.len() < per_pair as usize || when_busy == WhenBusy::OpenAnother {
+            return self.open_persistent(flow.workload, flow.source, flow.destination, flow.class).map(Some);
+        }
+        pool.waiting.push_back(self.flows.len() as u32 - 1);
+        Ok(None)
+    }
+
+    /// Open the connections of flows that are known before they are due: a scenario without handshakes begins with open ones.
+    fn open_announced(&mut self) -> io::Result<()> {
+        for Announced { ticket, flow } in self.traffic.announced() {
+            let is_new = self.experiment.connections[usize::from(flow.workload)] == Policy::New;
+            if is_new && !self.experiment.tcp.handshake && flow.leg.is_none() && flow.listed.is_none() {
+                let index = self.open_new(&flow)?;
+                self.ready.insert(ticket, index);
+            }
+        }
+        Ok(())
+    }
+
+    fn open_new(&mut self, flow: &Flow) -> io::Result<usize> {
+        self.open(flow.source, flow.destination, flow.port.unwrap_or(SERVICE_PORT), flow.class, false)
+    }
+
+    fn open_persistent(
+        &mut self,
+        workload: u16,
+        source: HostId,
+        destination: HostId,
+        class: u8,
+    ) -> io::Result<usize> {
+        let index = self.open(source, destination, SERVICE_PORT, class, true)?;
+        self.pools.entry((workload, source, destination)).or_default().connections.push(index);
+        Ok(index)
+    }
+
+    fn open(
+        &mut self,
+        source: HostId,
+        destination: HostId,
+        destination_port: u16,
+        class: u8,
+        persistent: bool,
+    ) -> io::Result<usize> {
+        self.listen(destination, destination_port)?;
+        self.hosts.networks[source.0 as usize].enter()?;
+        let socket = Socket::new(self.plan.congestion)?;
+        socket.set_class(class)?;
+        socket.set_not_sent(NOT_SENT)?;
+        socket.note_acknowledgements()?;
+        let source_port = self.bind(&socket, source)?;
+        let index = self.connections.len();
+        self.poll.add(socket.as_fd(), index as u64 * SIDES + SENDER)?;
+        self.expected.insert((source, source_port, destination, destination_port), index);
+        socket.connect((frame::address(destination), destination_port))?;
+        let address = Address { source, destination, source_port, destination_port, class };
+        self.connections.push(Connection::new(address, persistent, socket));
+        Ok(index)
+    }
+
+    /// Give a socket the next port number of its host that is free.
+    fn bind(&mut self, socket: &Socket, host: HostId) -> io::Result<u16> {
+        loop {
+            let next = &mut self.next_port[host.0 as usize];
+            let port = *next;
+            *next = port.checked_add(1).unwrap_or(FIRST_PORT);
+            match socket.bind((frame::address(host), port)) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+                other => return other.map(|()| port),
+            }
+        }
+    }
+
+    fn listen(&mut self, host: HostId, port: u16) -> io::Result<()> {
+        if self.listening.insert((host, port), ()).is_some() {
+            return Ok(());
+        }
+        self.hosts.networks[host.0 as usize].enter()?;
+        let socket = Socket::new(self.plan.congestion)?;
+        socket.bind((frame::address(host), port))?;
+        socket.listen()?;
+        self.poll.add(socket.as_fd(), self.listeners.len() as u64 * SIDES + LISTENER)?;
+        self.listeners.push((host, socket));
+        Ok(())
+    }
+
+    /// Connections have come to a listener.
+    fn meet(&mut self, listener: usize, clock: Clock) -> io::Result<()> {
+        loop {
+            let (host, socket) = &self.listeners[listener];
+            let (host, met) = (*host, socket.accept());
+            let (socket, (from, port)) = match met {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                other => other?,
+            };
+            let [_, x, y, z] = from;
+            let source = HostId(u32::from_be_bytes([0, x, y, z]) - 1);
+            let known = self.expected.range((source, port, host, 0)..=(source, port, host, u16::MAX)).next();
+            let Some((&key, &index)) = known else { continue };
+            self.expected.remove(&key);
+            let class = self.experiment.ack_class.unwrap_or(self.connections[index].address.class);
+            socket.set_class(class)?;
+            self.poll.add(socket.as_fd(), index as u64 * SIDES + RECEIVER)?;
+            self.connections[index].receiver = Some(socket);
+            self.receive(index, clock)?;
+        }
+    }
+
+    /// Hand a flow to an idle connection.
+    fn start(&mut self, index: usize, number: u32, clock: Clock) -> io::Result<()> {
+        let record = &mut self.flows[number as usize];
+        let connection = &mut self.connections[index];
+        let socket = connection.sender.as_ref().expect("it is open");
+        if connection.address.class != record.class {
+            connection.address.class = record.class;
+            socket.set_class(record.class)?;
+        }
+        let now = clock.now();
+        self.writing.record(record.arrival, now);
+        connection.before = socket.info();
+        connection.begin = connection.written;
+        connection.end = record.size.map_or(u64::MAX, |size| connection.written + size.0);
+        (connection.sending, connection.receiving) = (Some(number), Some(number));
+        (connection.last, connection.gap) = (now, Duration::ZERO);
+        record.sent = Some(Sent {
+            address: connection.address,
+            acked_at: None,
+            timeouts: 0,
+            retransmits: 0,
+            longest_gap: None,
+        });
+        self.write(index)
+    }
+
+    /// Write as much of a flow as its socket takes.
+    fn write(&mut self, index: usize) -> io::Result<()> {
+        let connection = &mut self.connections[index];
+        let Some(socket) = &connection.sender else { return Ok(()) };
+        while connection.written < connection.end {
+            match socket.write(connection.end - connection.written) {
+                Ok(written) => connection.written += written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // Not up yet.
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Data has come, or the other side has closed.
+    fn receive(&mut self, index: usize, clock: Clock) -> io::Result<()> {
+        loop {
+            let connection = &mut self.connections[index];
+            let Some(socket) = &connection.receiver else { return Ok(()) };
+            let left =
+                if connection.receiving.is_some() { connection.end - connection.received } else { u64::MAX };
+            let (read, stamp) = match socket.read(left) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                other => other?,
+            };
+            if read == 0 {
+                (connection.receiver, connection.sender) = (None, None);
+                return Ok(());
+            }
+            let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp, clock::offset()));
+            connection.received += read;
+            connection.gap = connection.gap.max(at.saturating_since(connection.last));
+            connection.last = at.max(connection.last);
+            let Some(number) = connection.receiving.take_if(|_| connection.received >= connection.end) else {
+                continue;
+            };
+            let felt = connection.sender.as_ref().map_or(0, |socket| socket.info().timeouts);
+            let record = &mut self.flows[number as usize];
+            record.received = Some(Received {
+                at: Some(at.max(record.arrival)),
+                delivered: record.size.expect("a flow without end is never complete"),
+                timeouts_felt: felt - connection.before.timeouts,
+                longest_gap: Some(connection.gap),
+            });
+            let FlowRecord { workload, leg, listed, .. } = *record;
+            if let Some(leg) = leg {
+                self.traffic.on_complete(workload, leg, at);
+            }
+            if let Some(listed) = listed {
+                self.traffic.on_milestone(workload, listed, Milestone::Received, at);
+            }
+        }
+    }
+
+    /// The last byte of something that was written is acknowledged, or a connection is broken.
+    fn acknowledged(&mut self, index: usize, clock: Clock) -> io::Result<()> {
+        // What is acknowledged has come: its receiver is told first.
+        self.receive(index, clock)?;
+        let connection = &mut self.connections[index];
+        let Some(socket) = &connection.sender else { return Ok(()) };
+        let stamp = socket.acked_at();
+        let is_all = connection.written >= connection.end && socket.unacknowledged() == 0;
+        let Some(number) = connection.sending.take_if(|_| is_all) else { return Ok(()) };
+        let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp, clock::offset()));
+        let record = &mut self.flows[number as usize];
+        let (info, at) = (socket.info(), at.max(record.arrival));
+        book(connection, record, info, Some(at));
+        let FlowRecord { workload, listed, source, destination, .. } = *record;
+        if !connection.persistent
+            && let Some(socket) = &connection.sender
+        {
+            socket.finish();
+        }
+        let persistent = connection.persistent;
+        self.open -= 1;
+        self.completed += 1;
+        if let Some(listed) = listed {
+            self.traffic.on_milestone(workload, listed, Milestone::Acked, at);
+        }
+        let pool = self.pools.get_mut(&(workload, source, destination)).filter(|_| persistent);
+        match pool.and_then(|pool| pool.waiting.pop_front()) {
+            Some(waiting) => self.start(index, waiting, clock),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Connection {
+    fn new(address: Address, persistent: bool, sender: Socket) -> Self {
+        Self {
+            address,
+            persistent,
+            sender: Some(sender),
+            receiver: None,
+            is_up: false,
+            sending: None,
+            receiving: None,
+            written: 0,
+            end: 0,
+            received: 0,
+            begin: 0,
+            before: Info::default(),
+            last: Instant::ZERO,
+            gap: Duration::ZERO,
+        }
+    }
+
+    /// Both sides are done with the flow before.
+    fn is_idle(&self) -> bool {
+        self.sending.is_none() && self.receiving.is_none()
+    }
+}
+
+/// Book what a sender has done for its flow.
+fn book(connection: &Connection, record: &mut FlowRecord, info: Info, acked_at: Option<Instant>) {
+    let sent = record.sent.as_mut().expect("it has been handed over");
+    sent.acked_at = acked_at;
+    sent.timeouts = info.timeouts - connection.before.timeouts;
+    sent.retransmits = info.retransmits - connection.before.retransmits;
+}

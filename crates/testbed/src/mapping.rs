@@ -1,0 +1,335 @@
+//! What of a scenario Linux can be told, and what it cannot: [`Plan::of`] says how hosts are set up, or which keys refuse it.
+//!
+//! Three things can become of a key: it is carried; Linux does otherwise, which is told beside the results; or the scenario
+//! asks for something that only a simulation has, and is refused. docs/testbed.md has the table.
+
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_scenario::{Connections, Experiment};
+use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase};
+use shallows_transport::receive_window::Control;
+use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
+
+/// How the hosts of a run are set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The kernel's name of the congestion control.
+    pub congestion: &'static str,
+    /// Files below `/proc/sys/net/ipv4` and what is written there, in each host.
+    pub settings: Vec<(&'static str, String)>,
+    /// Attributes of the route to all others, as `ip route` has them.
+    pub route: String,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Whether data waits in its host for the link, so that TCP Small Queues hold it back.
+    pub held_back: bool,
+    /// What Linux does otherwise than the scenario says, for the reader of the results.
+    pub differences: Vec<String>,
+}
+
+/// A key of a scenario that cannot be carried, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// As in the scenario's file.
+    pub key: &'static str,
+    /// What it asks for, and what is to be done.
+    pub reason: String,
+}
+
+/// The most hosts of one machine.
+pub const MOST_HOSTS: u32 = 64;
+/// The fastest link that a user-space switch paces, by measurement (docs/testbed.md).
+pub const FASTEST: Rate = Rate(1_000_000_000);
+
+impl Plan {
+    /// How hosts are set up for `experiment`, on a machine whose kernel has the congestion controls `available`.
+    ///
+    /// # Errors
+    ///
+    /// Every key that cannot be carried.
+    pub fn of(experiment: &Experiment, available: &[&str]) -> Result<Self, Vec<Refusal>> {
+        let mut refusals = Vec::new();
+        let congestion = congestion(experiment, available, &mut refusals);
+        refuse_transport(experiment, &mut refusals);
+        refuse_rest(experiment, &mut refusals);
+        if !refusals.is_empty() {
+            return Err(refusals);
+        }
+        Ok(Self {
+            congestion,
+            settings: settings(experiment),
+            route: route(experiment),
+            mtu: experiment.network.mtu,
+            held_back: experiment.backpressure.is_some(),
+            differences: differences(experiment),
+        })
+    }
+}
+
+fn refuse(refusals: &mut Vec<Refusal>, key: &'static str, reason: impl Into<String>) {
+    refusals.push(Refusal { key, reason: reason.into() });
+}
+
+fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Refusal>) -> &'static str {
+    let tcp = &experiment.tcp;
+    let (name, why) = match tcp.congestion {
+        Congestion::Reno(_) => ("reno", ""),
+        Congestion::Cubic(_) => ("cubic", "load it with: modprobe tcp_cubic"),
+        Congestion::Dctcp(_) => {
+            ("dctcp", "load it with: modprobe tcp_dctcp, where the kernel was built with it")
+        }
+        Congestion::Pulser(_) => ("pulser", "Linux has none"),
+    };
+    if !available.contains(&name) {
+        let known = available.join(", ");
+        let reason = format!("this kernel has no congestion control {name:?}, only {known}; {why}");
+        refuse(refusals, "tcp.congestion", reason);
+    }
+    if tcp.congestion.ecn_mode() == EcnMode::Classic && tcp.ect == EctPolicy::All {
+        refuse(
+            refusals,
+            "tcp.ect",
+            "Linux sends acknowledgements and retransmissions of classic ECN as Not-ECT; write ect = \"rfc3168\", with \
+             congestion = {kind = \"reno\", ecn = true} in place of \"ecn-star\"",
+        );
+    }
+    name
+}
+
+fn refuse_transport(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
+    let tcp = &experiment.tcp;
+    match tcp.recovery {
+        Method::Sack(_) | Method::NewReno => {}
+        _ => refuse(refusals, "tcp.recovery", "Linux repairs losses with \"sack\" or \"newreno\""),
+    }
+    if tcp.receive_control != Control::Fixed {
+        refuse(refusals, "tcp.receiver", "Linux controls receive windows by itself; write \"fixed\"");
+    }
+    if !matches!(tcp.delayed_ack.segments, 1 | 2) {
+        refuse(refusals, "tcp.delayed_ack.segments", "Linux acknowledges every segment or every second one");
+    }
+    if tcp.delayed_ack.counts == AckCounts::Bytes {
+        refuse(refusals, "tcp.delayed_ack.counts", "only ns-2 counts them so");
+    }
+    if tcp.restart_after_idle == RestartAfterIdle::Reset {
+        refuse(refusals, "tcp.restart_after_idle", "\"reset\" is ns-2's; Linux has \"off\" and \"reduce\"");
+    }
+    if tcp.sack_after_timeout == SackAfterTimeout::Forgotten {
+        refuse(refusals, "tcp.sack_after_timeout", "Linux keeps them");
+    }
+    if tcp.rto.minimum < TICK {
+        refuse(
+            refusals,
+            "tcp.rto.min",
+            format!("a kernel's timers have ticks of {TICK}; ask for at least that"),
+        );
+    }
+    if tcp.receive_window.0 < 65_536 {
+        refuse(
+            refusals,
+            "tcp.receive_window",
+            "Linux begins with windows of about 64 KB, and lets them grow",
+        );
+    }
+}
+
+fn refuse_rest(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
+    let network = &experiment.network;
+    if network.hosts > MOST_HOSTS {
+        let reason = format!("{} hosts; one machine carries at most {MOST_HOSTS}", network.hosts);
+        refuse(refusals, "topology", reason);
+    }
+    if let Some(fast) = network.links.iter().map(|link| link.rate).filter(|&rate| rate > FASTEST).max() {
+        let reason = format!("a link of {fast}; a switch of software paces up to {FASTEST}");
+        refuse(refusals, "topology", reason);
+    }
+    let unsupported = [
+        (
+            !experiment.datagram_sources.is_empty(),
+            "workload",
+            "sources of datagrams have no sockets here yet",
+        ),
+        (!experiment.probes.is_empty(), "workload", "echo requests have no sockets here yet"),
+        (!experiment.captures.is_empty(), "measure.captures", "capture at the hosts instead"),
+        (
+            !experiment.flow_traces.is_empty(),
+            "measure.flow_traces",
+            "what a kernel's sender keeps is not recorded yet",
+        ),
+    ];
+    for (_, key, reason) in unsupported.into_iter().filter(|(is_so, ..)| *is_so) {
+        refuse(refusals, key, reason);
+    }
+    let primed = |use_: &Connections| matches!(use_, Connections::Persistent { warm_up: Some(_), .. });
+    if experiment.connections.iter().any(primed) {
+        refuse(
+            refusals,
+            "workload.connections.warm_up",
+            "it is ns-2's; connections are opened before the run instead",
+        );
+    }
+    if experiment.stop.at.is_none() && experiment.expected_flows().is_none() {
+        refuse(refusals, "stop", "a real run ends: say when");
+    }
+}
+
+/// HZ = 250, the most common; timers of TCP are no finer.
+const TICK: Duration = Duration::from_millis(4);
+
+/// Rounded up: no timer is shorter than it is asked to be.
+fn millis(span: Duration) -> u64 {
+    span.0.div_ceil(Duration::from_millis(1).0)
+}
+
+fn settings(experiment: &Experiment) -> Vec<(&'static str, String)> {
+    let tcp = &experiment.tcp;
+    let flag = |on: bool| u8::from(on).to_string();
+    let memory = tcp.receive_window.0.clamp(1 << 17, 1 << 25);
+    let mut settings = vec![
+        ("tcp_ecn", flag(tcp.congestion.ecn_mode() != EcnMode::Off)),
+        // RFC 3168 §6.1.1.1: a SYN that is lost is not sent again without ECN.
+        ("tcp_ecn_fallback", flag(false)),
+        ("tcp_timestamps", flag(tcp.timestamps)),
+        ("tcp_sack", flag(tcp.recovery.uses_sack())),
+        ("tcp_slow_start_after_idle", flag(tcp.restart_after_idle == RestartAfterIdle::Reduce)),
+        ("tcp_reordering", tcp.duplicate_threshold.to_string()),
+        // The tail loss probe, which no model has.
+        ("tcp_early_retrans", flag(false)),
+        // What a connection learned is not for its successors.
+        ("tcp_no_metrics_save", flag(true)),
+        ("tcp_rmem", format!("4096 {memory} {memory}")),
+        ("tcp_wmem", "4096 262144 16777216".to_owned()),
+        ("tcp_autocorking", flag(false)),
+        // Sockets whose program has been killed do not keep its namespaces for minutes.
+        ("tcp_orphan_retries", "1".to_owned()),
+        ("tcp_fin_timeout", "1".to_owned()),
+        ("ip_local_reserved_ports", String::new()),
+    ];
+    let limit = experiment.backpressure.map_or(1 << 30, |queue| queue.limit_output.0.min(1 << 30));
+    settings.push(("tcp_limit_output_bytes", limit.to_string()));
+    let most = millis(tcp.rto.maximum);
+    // The kernel takes from one second to two minutes.
+    if (1_000..=120_000).contains(&most) {
+        settings.push(("tcp_rto_max_ms", most.to_string()));
+    }
+    settings
+}
+
+fn route(experiment: &Experiment) -> String {
+    let tcp = &experiment.tcp;
+    let segments = |bytes: Bytes| (bytes.0 / tcp.mss.0).max(1);
+    let mut route = format!(
+        "rto_min {}ms initcwnd {} initrwnd {}",
+        millis(tcp.rto.minimum),
+        segments(tcp.initial_window),
+        (tcp.receive_window.0 / tcp.mss.0).clamp(10, 1_000),
+    );
+    if tcp.max_window.0 < 1 << 28 {
+        route += &format!(" cwnd lock {}", segments(tcp.max_window));
+    }
+    if tcp.delayed_ack.segments == 1 {
+        route += " quickack 1";
+    }
+    route
+}
+
+/// What the reader of real numbers beside simulated ones should know.
+fn differences(experiment: &Experiment) -> Vec<String> {
+    let tcp = &experiment.tcp;
+    let rounded = !tcp.rto.minimum.0.is_multiple_of(TICK.0);
+    let told = [
+        (
+            matches!(tcp.recovery, Method::Sack(None)),
+            "tcp.prr: Linux reduces by PRR in every recovery (RFC 6937)",
+        ),
+        (tcp.recovery == Method::NewReno, "tcp.recovery: without SACK, Linux reduces by PRR as well"),
+        (true, "tcp.duplicate_threshold: Linux finds losses by time (RACK, RFC 8985), not by counting alone"),
+        (
+            tcp.loss_base == LossBase::FlightSize,
+            "tcp.loss_base: Linux leaves a part of cwnd, not of what is in flight",
+        ),
+        (
+            tcp.ece_reaction == EceReaction::AtOnce && tcp.congestion.ecn_mode() == EcnMode::Classic,
+            "tcp.ece_reaction: Linux reduces over a round trip",
+        ),
+        (
+            tcp.slow_start_limit != 2,
+            "tcp.slow_start_limit: Linux grows by what is acknowledged, without a limit",
+        ),
+        (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
+        (rounded, "tcp.rto.min: a kernel rounds it up to its ticks, usually of 4 ms"),
+        (tcp.rto.initial != Duration::from_secs(1), "tcp.rto.initial: Linux has 1 s"),
+        (
+            matches!(tcp.congestion, Congestion::Cubic(_)),
+            "tcp.congestion: Linux' CUBIC leaves slow start by HyStart, with its own C and beta",
+        ),
+        (experiment.jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
+    ];
+    told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn plan(tcp: &str, rest: &str) -> Result<Plan, Vec<Refusal>> {
+        let text = format!(
+            "name = \"star\"\n{rest}\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"100Mbps\"\n\
+             [switch]\nbuffer = {{kind = \"static-partition\", per_port = \"150KB\"}}\n[[workload]]\nkind = \"long-lived\"\nsenders = \"0..2\"\nreceivers = \"2..3\"\n[stop]\nat = \"1s\"\n[tcp]\n{tcp}\n"
+        );
+        let experiment = shallows_scenario::load(&text, "star.toml", Path::new("."), &[], None);
+        let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        Plan::of(&experiment, &["reno", "cubic"])
+    }
+
+    fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {
+        refused.expect_err("it is refused").iter().map(|refusal| refusal.key).collect()
+    }
+
+    fn has(plan: &Plan, name: &str) -> String {
+        plan.settings.iter().find(|(known, _)| *known == name).expect("it is set").1.clone()
+    }
+
+    #[test]
+    fn a_transport_that_linux_has_is_carried_key_by_key() {
+        let plan = plan(
+            "congestion = {kind = \"reno\", ecn = true}\nrto = {min = \"20ms\", max = \"2s\"}\ndelayed_ack = {segments = 1}\n\
+             timestamps = false\ninitial_window = 4\nrestart_after_idle = \"off\"\nrecovery = \"newreno\"",
+            "",
+        );
+        let plan = plan.unwrap();
+        assert_eq!(plan.congestion, "reno");
+        let set = ["tcp_ecn", "tcp_timestamps", "tcp_sack", "tcp_slow_start_after_idle", "tcp_rto_max_ms"];
+        assert_eq!(set.map(|name| has(&plan, name)), ["1", "0", "0", "0", "2000"]);
+        assert!(plan.route.starts_with("rto_min 20ms initcwnd 4 "), "{}", plan.route);
+        assert!(plan.route.ends_with(" quickack 1"), "{}", plan.route);
+    }
+
+    #[test]
+    fn what_linux_does_otherwise_is_told() {
+        let told = plan("congestion = \"cubic\"\nrto = {min = \"5ms\"}", "").unwrap().differences.join("\n");
+        for key in ["tcp.rto.min", "tcp.congestion", "tcp.loss_base", "tcp.minimum_window", "host.jitter"] {
+            assert!(told.contains(key), "{key} is not in\n{told}");
+        }
+        let told = plan(
+            "congestion = \"reno\"\nrto = {min = \"8ms\"}\nminimum_window = 2",
+            "host = {jitter = \"off\"}",
+        );
+        let told = told.unwrap().differences.join("\n");
+        for key in ["tcp.rto.min", "tcp.congestion", "tcp.minimum_window", "host.jitter"] {
+            assert!(!told.contains(key), "{key} is in\n{told}");
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_do_is_refused_with_its_key() {
+        assert_eq!(keys(plan("congestion = \"dctcp\"", "")), ["tcp.congestion"]);
+        assert_eq!(keys(plan("congestion = \"ecn-star\"", "")), ["tcp.ect"]);
+        let several = "congestion = \"pulser\"\nrto = {min = \"1ms\"}\nrestart_after_idle = \"reset\"\nrecovery = \"sack1\"";
+        let expected = ["tcp.congestion", "tcp.recovery", "tcp.restart_after_idle", "tcp.rto.min"];
+        assert_eq!(keys(plan(several, "")), expected);
+        let delayed = "congestion = \"reno\"\ndelayed_ack = {segments = 4}";
+        assert_eq!(keys(plan(delayed, "")), ["tcp.delayed_ack.segments"]);
+    }
+}

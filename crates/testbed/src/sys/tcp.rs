@@ -1,0 +1,301 @@
+//! TCP sockets, with the kernel's own times of what became of their data.
+
+use std::io;
+use std::mem::{MaybeUninit, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::{checked, counted, set_option};
+
+/// A TCP socket that does not wait.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+/// An IPv4 address and a port number.
+pub type Address = ([u8; 4], u16);
+
+/// What the kernel tells of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// Segments sent again so far.
+    pub retransmits: u32,
+    /// Expiries of the retransmission timer so far.
+    pub timeouts: u32,
+}
+
+// linux/net_tstamp.h
+const TIMESTAMPING_SOFTWARE: u32 = 1 << 4;
+const TIMESTAMPING_TX_ACK: u32 = 1 << 9;
+const TIMESTAMPING_OPT_TSONLY: u32 = 1 << 11;
+/// asm-generic/sockios.h: bytes that are sent or to be sent, and not acknowledged.
+const SIOCOUTQ: libc::Ioctl = 0x5411;
+const TCP_NOTSENT_LOWAT: libc::c_int = 25;
+/// linux/tcp.h, `struct tcp_info`: where these are.
+const TOTAL_RETRANS: usize = 100;
+const TOTAL_RTO: usize = 240;
+
+/// What is sent: nobody looks at it.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+impl Socket {
+    /// A socket in the network of this thread.
+    ///
+    /// # Errors
+    ///
+    /// If the process has too many descriptors, or there is no such congestion control.
+    pub fn new(congestion: &str) -> io::Result<Self> {
+        // SAFETY: numbers; nobody else owns the descriptor.
+        let socket = unsafe {
+            let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+            Self(OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, kind, 0))?))
+        };
+        socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+        socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        // A socket that is closed early leaves nothing behind that keeps its network alive.
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+        set_option(socket.number(), libc::SOL_SOCKET, libc::SO_LINGER, &linger)?;
+        let (fd, size) = (socket.number(), congestion.len() as u32);
+        // SAFETY: the kernel reads so many bytes of a name.
+        checked(unsafe {
+            let name = congestion.as_ptr().cast();
+            libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name, size)
+        })?;
+        Ok(socket)
+    }
+
+    fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+        set_option(self.number(), level, name, &value)
+    }
+
+    /// Its end here.
+    ///
+    /// # Errors
+    ///
+    /// If another has it.
+    pub fn bind(&self, address: Address) -> io::Result<()> {
+        let (address, size) = socket_address(address);
+        // SAFETY: the address lives until the call is over.
+        checked(unsafe { libc::bind(self.number(), (&raw const address).cast(), size) }).map(drop)
+    }
+
+    /// Begin to connect to an address.
+    ///
+    /// # Errors
+    ///
+    /// If there is no way there.
+    pub fn connect(&self, address: Address) -> io::Result<()> {
+        let (address, size) = socket_address(address);
+        // SAFETY: the address lives until the call is over.
+        match checked(unsafe { libc::connect(self.number(), (&raw const address).cast(), size) }) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Wait for connections.
+    ///
+    /// # Errors
+    ///
+    /// If it has no address.
+    pub fn listen(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        // SAFETY: numbers, and nothing else.
+        checked(unsafe { libc::listen(self.number(), 4_096) }).map(drop)
+    }
+
+    /// The next connection that has come, and from where.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is none.
+    pub fn accept(&self) -> io::Result<(Self, Address)> {
+        // SAFETY: of zeros it is no address.
+        let mut address: libc::sockaddr_in = unsafe { zeroed() };
+        let mut size = size_of::<libc::sockaddr_in>() as u32;
+        // SAFETY: the kernel writes at most `size` bytes; nobody else owns the descriptor.
+        let socket = unsafe {
+            let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+            let fd = libc::accept4(self.number(), (&raw mut address).cast(), &raw mut size, flags);
+            Self(OwnedFd::from_raw_fd(checked(fd)?))
+        };
+        Ok((socket, (address.sin_addr.s_addr.to_ne_bytes(), u16::from_be(address.sin_port))))
+    }
+
+    /// Have its packets carry this class of service (DSCP).
+    ///
+    /// # Errors
+    ///
+    /// If this process may not.
+    pub fn set_class(&self, class: u8) -> io::Result<()> {
+        self.set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(class) << 2)
+    }
+
+    /// Have at most so many bytes written that are not sent yet, so that little is copied for nothing.
+    ///
+    /// # Errors
+    ///
+    /// Never on a TCP socket.
+    pub fn set_not_sent(&self, bytes: u32) -> io::Result<()> {
+        self.set(libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes.cast_signed())
+    }
+
+    /// Send data, at most `most` bytes; returns how many it took. If these are the last, the kernel notes when all of them are
+    /// acknowledged ([`Self::acked_at`]).
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if it takes none now.
+    pub fn write(&self, most: u64) -> io::Result<u64> {
+        let len = most.min(ZEROS.len() as u64) as usize;
+        let mut part = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: len };
+        let mut control = Control::default();
+        // SAFETY: of zeros it is an empty message.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+        if len as u64 == most {
+            control.ask_for_acknowledgement(&mut message);
+        }
+        // SAFETY: data and control message live until the call is over, which only reads them.
+        let sent = unsafe { libc::sendmsg(self.number(), &raw const message, libc::MSG_NOSIGNAL) };
+        counted(sent).map(|sent| sent as u64)
+    }
+
+    /// Have the kernel note when what is asked for is acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot.
+    pub fn note_acknowledgements(&self) -> io::Result<()> {
+        let flags = TIMESTAMPING_SOFTWARE | TIMESTAMPING_OPT_TSONLY;
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
+    }
+
+    /// When the last of what was asked for was acknowledged, in nanoseconds of the clock of the day, if something new was.
+    pub fn acked_at(&self) -> Option<u64> {
+        let mut last = None;
+        loop {
+            let mut control = Control::default();
+            // SAFETY: of zeros it is an empty message.
+            let mut message: libc::msghdr = unsafe { zeroed() };
+            control.receive(&mut message);
+            let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+            // SAFETY: the kernel writes at most as much as there is room for.
+            if unsafe { libc::recvmsg(self.number(), &raw mut message, flags) } < 0 {
+                return last;
+            }
+            last = stamp(&message).or(last);
+        }
+    }
+
+    /// Take at most `most` bytes that have come; returns how many, and when the last of them came, in nanoseconds of the clock
+    /// of the day. None came if the other side has closed.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is nothing now.
+    pub fn read(&self, most: u64) -> io::Result<(u64, Option<u64>)> {
+        let mut nothing = MaybeUninit::<u8>::uninit();
+        let most = most.min(1 << 20) as usize;
+        let mut part = libc::iovec { iov_base: nothing.as_mut_ptr().cast(), iov_len: most };
+        let mut control = Control::default();
+        // SAFETY: of zeros it is an empty message.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+        control.receive(&mut message);
+        // SAFETY: with MSG_TRUNC a TCP socket throws data away and writes none of it (tcp(7)), only the control message.
+        let read =
+            unsafe { libc::recvmsg(self.number(), &raw mut message, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
+        let read = counted(read)?;
+        Ok((read as u64, stamp(&message)))
+    }
+
+    /// Bytes that are written and not acknowledged.
+    pub fn unacknowledged(&self) -> u64 {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: the kernel writes one number.
+        unsafe { libc::ioctl(self.number(), SIOCOUTQ, &raw mut bytes) };
+        u64::from(bytes.cast_unsigned())
+    }
+
+    /// Say that nothing more will be sent.
+    pub fn finish(&self) {
+        // SAFETY: numbers, and nothing else. A connection that is broken has ended anyway.
+        unsafe { libc::shutdown(self.number(), libc::SHUT_WR) };
+    }
+
+    /// What the kernel tells of it.
+    pub fn info(&self) -> Info {
+        let mut bytes = [0u8; 256];
+        let mut size = bytes.len() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `size` bytes.
+        unsafe {
+            let bytes = bytes.as_mut_ptr().cast();
+            libc::getsockopt(self.number(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes, &raw mut size);
+        }
+        let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let timeouts = u16::from_ne_bytes([bytes[TOTAL_RTO], bytes[TOTAL_RTO + 1]]);
+        Info { retransmits: word(TOTAL_RETRANS), timeouts: u32::from(timeouts) }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn socket_address((address, port): Address) -> (libc::sockaddr_in, u32) {
+    let inner = libc::sockaddr_in {
+        sin_family: libc::AF_INET as u16,
+        sin_port: port.to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address) },
+        sin_zero: [0; 8],
+    };
+    (inner, size_of::<libc::sockaddr_in>() as u32)
+}
+
+/// Room for control messages, as aligned as they must be.
+#[derive(Default)]
+struct Control([u64; 32]);
+
+impl Control {
+    fn receive(&mut self, message: &mut libc::msghdr) {
+        (message.msg_control, message.msg_controllen) = (self.0.as_mut_ptr().cast(), size_of_val(&self.0));
+    }
+
+    /// Ask the kernel to note when the last byte of this message is acknowledged.
+    fn ask_for_acknowledgement(&mut self, message: &mut libc::msghdr) {
+        // SAFETY: the first control message is at the beginning of the room, which is more than it takes.
+        unsafe {
+            message.msg_control = self.0.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+            let control = libc::CMSG_FIRSTHDR(message);
+            (*control).cmsg_level = libc::SOL_SOCKET;
+            (*control).cmsg_type = libc::SO_TIMESTAMPING;
+            (*control).cmsg_len = libc::CMSG_LEN(4) as usize;
+            libc::CMSG_DATA(control).cast::<u32>().write_unaligned(TIMESTAMPING_TX_ACK);
+        }
+    }
+}
+
+/// The kernel's time in a message, in nanoseconds of the clock of the day.
+fn stamp(message: &libc::msghdr) -> Option<u64> {
+    // SAFETY: the kernel has written the control messages, and these functions walk through them; both kinds begin with a time.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(message);
+        while !control.is_null() {
+            let kind = ((*control).cmsg_level, (*control).cmsg_type);
+            if kind == (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+                || kind == (libc::SOL_SOCKET, libc::SO_TIMESTAMPING)
+            {
+                let time = libc::CMSG_DATA(control).cast::<libc::timespec>().read_unaligned();
+                return Some(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned());
+            }
+            control = libc::CMSG_NXTHDR(message, control);
+        }
+    }
+    None
+}

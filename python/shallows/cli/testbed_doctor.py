@@ -1,0 +1,89 @@
+"""`shallows testbed doctor`: what real TCP this machine can carry, and what is missing."""
+
+import argparse
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from shallows.errors import ShallowsError
+from shallows.quantity import digits
+from shallows.runs.measuring import measure, program
+from shallows.runs.running import Source
+
+TRIAL = """
+name = "trial"
+[stop]
+at = "1s"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Mbps"
+link_delay = "50us"
+[switch]
+buffer = { kind = "static-partition", per_port = "150KB" }
+[tcp]
+congestion = "reno"
+[[workload]]
+kind = "long-lived"
+senders = "0..2"
+receivers = "2..3"
+"""
+"""Two senders share 100 Mb/s for a second."""
+
+CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Print one line for each thing that matters; returns the exit code."""
+    checks = [_program(), *_tools(), _privileges(), _controls()]
+    if all(is_fine for is_fine, *_ in checks):
+        checks.append(_trial())
+    for is_fine, name, finding in checks:
+        print(f"{'ok     ' if is_fine else 'missing'}  {name:<10}  {finding}")
+    return 0 if all(is_fine for is_fine, *_ in checks) else 1
+
+
+def _program() -> tuple[bool, str, str]:
+    try:
+        return True, "program", str(program())
+    except ShallowsError as error:
+        return False, "program", f"{error.message}; {error.remedy}"
+
+
+def _tools() -> list[tuple[bool, str, str]]:
+    found = [(name, shutil.which(name)) for name in ("ip", "tc")]
+    return [(bool(path), name, path or "apt-get install iproute2") for name, path in found]
+
+
+def _privileges() -> tuple[bool, str, str]:
+    if os.geteuid() == 0:
+        return True, "rights", "root"
+    clone = Path("/proc/sys/kernel/unprivileged_userns_clone")
+    if clone.is_file() and clone.read_text().strip() == "0":
+        return False, "rights", "no namespaces for users: run it with sudo, or as root"
+    return True, "rights", "namespaces of users, if the kernel lets them; the switch cannot run before others"
+
+
+def _controls() -> tuple[bool, str, str]:
+    known = CONTROLS.read_text().split() if CONTROLS.is_file() else []
+    return bool(known), "kernel", f"congestion controls: {', '.join(known) or 'none: this is no Linux'}"
+
+
+def _trial() -> tuple[bool, str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Source(str(Path(folder) / "trial.toml"), TRIAL)
+        try:
+            summary = measure(source, source.load(), Path(folder) / "run").summary
+        except ShallowsError as error:
+            return False, "trial", error.message
+    health = summary["health"]
+    late = health["lateness"]
+    goodput, bound, worst = (
+        digits(number) for number in (1e3 * summary["goodput_gbps"], health["bound_p99_us"], late["worst_us"])
+    )
+    told = (
+        f"{goodput} Mb/s of 100; frames were late by {late['median_us']} us in the median, "
+        f"{late['p99_us']} us at the 99th percentile (bound {bound}), {worst} us at worst"
+    )
+    return bool(health["valid"]), "trial", "; ".join([told, *health["complaints"]])
