@@ -96,7 +96,7 @@ impl Hosts {
 
     #[inline]
     fn sender_mut(&mut self, place: Place) -> (&mut SenderSide, &Transport) {
-        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let side = sender_at(&mut self.hosts, &self.places, place);
         let transport = &self.transports[usize::from(side.transport)];
         (side, transport)
     }
@@ -196,7 +196,7 @@ impl Hosts {
     /// The packet that a connection sends now, if it sends one.
     #[inline]
     pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
-        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let side = sender_at(&mut self.hosts, &self.places, place);
         if is_held_back(self.backpressure.as_ref(), side) {
             return None;
         }
@@ -222,7 +222,7 @@ impl Hosts {
     /// changes are recorded.
     #[inline]
     pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
-        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let side = sender_at(&mut self.hosts, &self.places, place);
         if let Some(queue) = &self.backpressure {
             let held = queue.is_full(&side.sender, side.queued);
             side.sender.hold(&self.transports[usize::from(side.transport)].config, held);
@@ -485,6 +485,12 @@ fn acknowledgement(
 /// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
 fn sack_option_bytes(blocks: u8) -> u16 {
     if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
+}
+
+/// A sender, apart from all else that [`Hosts`] has: its transport and what holds it back can be read meanwhile.
+#[inline]
+fn sender_at<'hosts>(hosts: &'hosts mut [Host], places: &Places, place: Place) -> &'hosts mut SenderSide {
+    &mut hosts[places.at(place.host.0)].senders[place.slot as usize]
 }
 
 /// Whether too much of a connection waits in its host's card.

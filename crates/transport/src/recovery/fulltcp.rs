@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
 /// The variables of `FullTcpAgent` and `SackFullTcpAgent`; in brackets their names there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
     /// Acknowledgements up to what was sent at the last cut are partial [`fastrecov_`].
@@ -27,37 +27,22 @@ pub(crate) struct FullTcp {
     first_due: bool,
     /// The timer has fired: a segment goes whatever the limits are.
     forced: bool,
-    /// Nothing is missing; `send_from` and `fill_from` are what is sent next.
-    idle: bool,
+    /// Something is missing or being repaired; else `send_from` and `fill_from` are what is sent next.
+    busy: bool,
 }
 
 impl FullTcp {
-    pub(super) fn new() -> Self {
-        Self {
-            scoreboard: Scoreboard::default(),
-            fast: false,
-            by_pipe: false,
-            pipe: 0,
-            dup_acks: 0,
-            send_from: 0,
-            fill_from: 0,
-            first_due: false,
-            forced: false,
-            idle: true,
-        }
-    }
-
     /// Whether all is in order; not before everything is acknowledged, as until then `fill_from` trails.
     pub(super) fn is_idle(&self) -> bool {
-        self.idle
+        !self.busy
     }
 
     pub(super) fn phase(&self, data: Outstanding) -> Phase {
-        match (self.idle, self.by_pipe) {
-            (true, _) => Phase::Open,
-            (false, true) => Phase::Recovery,
-            (false, false) if self.send_from < data.next => Phase::Timeout,
-            (false, false) => Phase::Open,
+        match (self.busy, self.by_pipe) {
+            (false, _) => Phase::Open,
+            (true, true) => Phase::Recovery,
+            (true, false) if self.send_from < data.next => Phase::Timeout,
+            (true, false) => Phase::Open,
         }
     }
 
@@ -100,18 +85,18 @@ impl FullTcp {
                 self.dup_acks = 0;
             }
         }
-        self.idle = !self.fast
-            && self.dup_acks == 0
-            && self.send_from == data.next
-            && self.fill_from == data.next
-            && self.scoreboard.is_empty();
+        self.busy = self.fast
+            || self.dup_acks > 0
+            || self.send_from != data.next
+            || self.fill_from != data.next
+            || !self.scoreboard.is_empty();
         Outcome { begins, ..Outcome::default() }
     }
 
     /// The retransmission timer fired. Says whether ssthresh stays: where the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
-        self.idle = false;
+        self.busy = true;
         self.scoreboard.clear();
         self.fast = false;
         self.first_due = false;
@@ -156,7 +141,7 @@ impl FullTcp {
 
     /// After order, both go on where new data does.
     fn rouse(&mut self, data: Outstanding) {
-        if self.idle {
+        if !self.busy {
             self.send_from = data.next;
             self.fill_from = data.next;
         }

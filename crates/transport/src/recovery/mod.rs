@@ -36,8 +36,8 @@ impl Recovery {
     pub(crate) fn new(config: &Config) -> Self {
         match config.recovery {
             Method::Sack(bound) => Self::Sack(Sack::new(bound)),
-            Method::FullTcp => Self::FullTcp(FullTcp::new()),
-            Method::Sack1 => Self::Sack1(Sack1::new()),
+            Method::FullTcp => Self::FullTcp(FullTcp::default()),
+            Method::Sack1 => Self::Sack1(Sack1::default()),
             Method::NewReno | Method::Reno => Self::NewReno(NewReno::default()),
         }
     }

@@ -3,7 +3,9 @@
 //! The window that fast recovery inflates is cwnd plus `inflation`; cwnd itself stays with the congestion control. Neither
 //! heuristic of RFC 6582 §4 against needless or missed retransmissions is here.
 
-use super::interface::{Allowance, Arrival, Method, Outcome, Outstanding, Phase, non_empty};
+use super::interface::{
+    Allowance, Arrival, Method, Outcome, Outstanding, Phase, at_most_a_segment, non_empty,
+};
 use crate::config::{Config, FullAck};
 use crate::scoreboard::Range;
 
@@ -90,7 +92,7 @@ impl NewReno {
     ) -> Option<Range> {
         if self.due {
             self.due = false;
-            return non_empty(Range { start: data.una, end: data.next.min(data.una + config.mss.0) });
+            return non_empty(at_most_a_segment(data.una, data.next, config.mss));
         }
         let unsent = Range { start: data.next, end: data.next + allowance.unsent };
         match self.phase {
@@ -99,8 +101,7 @@ impl NewReno {
             Phase::Recovery => non_empty(unsent)
                 .filter(|unsent| unsent.end - data.una <= self.inflated(config, allowance.cwnd)),
             Phase::Timeout => {
-                let end = self.recover_point().min(self.high_rxt + config.mss.0);
-                let again = non_empty(Range { start: self.high_rxt, end });
+                let again = non_empty(at_most_a_segment(self.high_rxt, self.recover_point(), config.mss));
                 let range = again.or_else(|| non_empty(unsent))?;
                 // ns-2's limited transmit does not ask whether data is new.
                 let extra = if config.limited_transmit_repairs { self.limited_segments(config) } else { 0 };

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
 /// The variables of `Sack1TcpAgent`; in brackets their names there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sack1 {
     scoreboard: Scoreboard,
     /// Fast recovery [`fastrecov_`].
@@ -28,38 +28,22 @@ pub(crate) struct Sack1 {
     first_due: bool,
     /// What is beyond fast retransmit waits for an acknowledgement.
     waits: bool,
-    /// Nothing is missing; `send_from` is what is sent next.
-    idle: bool,
+    /// Something is missing or being repaired; else `send_from` is what is sent next.
+    busy: bool,
 }
 
 impl Sack1 {
-    pub(super) fn new() -> Self {
-        Self {
-            scoreboard: Scoreboard::default(),
-            fast: false,
-            pipe: 0,
-            dup_acks: 0,
-            timed_out: false,
-            recover: 0,
-            send_from: 0,
-            fill_from: 0,
-            first_due: false,
-            waits: false,
-            idle: true,
-        }
-    }
-
     /// Whether nothing is missing and nothing is being repaired.
     pub(super) fn is_idle(&self) -> bool {
-        self.idle
+        !self.busy
     }
 
     pub(super) fn phase(&self, data: Outstanding) -> Phase {
-        match (self.idle, self.fast) {
-            (true, _) => Phase::Open,
-            (false, true) => Phase::Recovery,
-            (false, false) if self.timed_out || self.send_from < data.next => Phase::Timeout,
-            (false, false) => Phase::Open,
+        match (self.busy, self.fast) {
+            (false, _) => Phase::Open,
+            (true, true) => Phase::Recovery,
+            (true, false) if self.timed_out || self.send_from < data.next => Phase::Timeout,
+            (true, false) => Phase::Open,
         }
     }
 
@@ -98,18 +82,18 @@ impl Sack1 {
             self.dup_acks += 1;
             begins = self.dup_acks == config.duplicate_threshold && self.begin(config, data);
         }
-        self.idle = !self.fast
-            && !self.timed_out
-            && self.dup_acks == 0
-            && self.send_from == data.next
-            && self.scoreboard.is_empty();
+        self.busy = self.fast
+            || self.timed_out
+            || self.dup_acks > 0
+            || self.send_from != data.next
+            || !self.scoreboard.is_empty();
         Outcome { begins, ..Outcome::default() }
     }
 
     /// The retransmission timer fired. Says whether ssthresh stays: where the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
-        self.idle = false;
+        self.busy = true;
         self.on_order(data);
         self.fast = false;
         self.first_due = false;
@@ -155,7 +139,7 @@ impl Sack1 {
 
     /// After order, it goes on where new data does.
     fn rouse(&mut self, data: Outstanding) {
-        if self.idle {
+        if !self.busy {
             self.send_from = data.next;
         }
     }
