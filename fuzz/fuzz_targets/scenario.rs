@@ -5,15 +5,14 @@
 
 #![no_main]
 
-use std::path::Path;
-
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // A large network is sound, and too slow to try a thousand times a second.
     let small = !text.contains("0000");
-    match shallows_scenario::load(text, "fuzz.toml", Path::new("/nonexistent"), &[], None) {
+    let nothing = |_: &str| Err("there is none".to_owned());
+    match shallows_scenario::parse(text, "fuzz.toml", &nothing, &[], None) {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(experiment) if small => {
             experiment.resolved();

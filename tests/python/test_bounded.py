@@ -290,7 +290,7 @@ def test_a_run_whose_records_use_up_the_memory_ends_with_what_they_are(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Source.read(endless, (("measure.sample_queues", "1us"),))
-    experiment = source.load()
+    experiment = source.parse()
     monkeypatch.setattr(memory, "refuse_too_large", lambda _: None)
     monkeypatch.setattr(memory, "available_mb", lambda: 0.001)
     monkeypatch.setattr("shallows.runs.running.refuse_too_large", lambda _: None)
@@ -331,7 +331,7 @@ source = Source.read(sys.argv[1])
 signal.setitimer(signal.ITIMER_REAL, 0.2)
 began = time.monotonic()
 try:
-    source.load()
+    source.parse()
     print("built")
 except KeyboardInterrupt:
     print(time.monotonic() - began)

@@ -151,7 +151,7 @@ def test_shards_and_their_merging_see_what_remains(tmp_path: Path) -> None:
     for index in (1, 2):
         _, found = plan(source, tmp_path / str(index))
         for point in Shard(index, 2).of(found):
-            execute(point.source, point.source.load(), point.folder)
+            execute(point.source, point.source.parse(), point.folder)
     _, found = plan(source, tmp_path / "whole")
     assert [point.source.labels for point in found] == [
         {"workload.0.load": 0.3, "seed": seed} for seed in (1, 2)

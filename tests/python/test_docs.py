@@ -31,7 +31,7 @@ SCENARIOS = sorted(path for path in ROOT.glob("experiments/*/*.toml") if path.na
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_every_scenario_of_the_experiments_can_run(path: Path, tmp_path: Path) -> None:
     source = Source.read(path)
-    assert source.load().name
+    assert source.parse().name
     if "[sweep" in source.text:
         _, points = plan(source, tmp_path)
         assert len(points) >= 2

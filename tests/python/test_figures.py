@@ -42,7 +42,7 @@ def points(folder: Path, name: str, *overrides: tuple[str, str], keep: dict[str,
     """Some points of a sweep of the gallery, made smaller."""
     _, planned = plan(Source.read(GALLERY / f"{name}.toml", overrides), folder)
     chosen = [p for p in planned if all(p.source.labels[axis] in kept for axis, kept in keep.items())]
-    return [execute(point.source, point.source.load(), point.folder) for point in chosen]
+    return [execute(point.source, point.source.parse(), point.folder) for point in chosen]
 
 
 @pytest.fixture(scope="module")

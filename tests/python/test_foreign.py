@@ -31,7 +31,7 @@ UNMODELLED = Ignored(unmodelled=True)
 
 
 def network_of(scenario: Path) -> Network:
-    return network(json.loads(Source.read(scenario).load().resolved())["topology"])
+    return network(json.loads(Source.read(scenario).parse().resolved())["topology"])
 
 
 def lines(text: str) -> list[str]:
@@ -484,7 +484,7 @@ def test_what_is_imported_exported_and_imported_is_the_same(
             (place / name).write_text(text)
         imported = import_hpcc(place)
         write(imported, place / "mine.toml")
-        experiment = Source.read(place / "mine.toml").load()
+        experiment = Source.read(place / "mine.toml").parse()
         files = (export.hpcc(place / "mine.toml", "topology"), export.hpcc(place / "mine.toml", "flow"))
         found.append((network(json.loads(experiment.resolved())["topology"]), imported.flows, files))
     assert found[0] == found[1]

@@ -143,7 +143,7 @@ EXTREME = [
 @cache
 def keys() -> list[str]:
     """Every key of a scenario, with every default spelled out."""
-    return sorted(_keys(json.loads(Source("small.toml", SMALL).load(ROOT).resolved()), ""))
+    return sorted(_keys(json.loads(Source("small.toml", SMALL).parse(ROOT).resolved()), ""))
 
 
 def _keys(value: object, path: str) -> Iterator[str]:
@@ -161,7 +161,7 @@ def test_options_of_any_value(changes: list[tuple[int, str]]) -> None:
     overrides = tuple((known[number % len(known)], value) for number, value in changes)
 
     def load() -> None:
-        experiment = Source("small.toml", SMALL, overrides).load(ROOT)
+        experiment = Source("small.toml", SMALL, overrides).parse(ROOT)
         json.loads(experiment.footprint())
         json.loads(experiment.resolved())
 

@@ -78,7 +78,7 @@ def test_a_run_that_cannot_fit_is_refused_by_itself(
 ) -> None:
     monkeypatch.setattr(estimate, "available_mb", lambda: 250.0)
     source = Source.read(scenario)
-    alone = Point(source, source.load().hash, tmp_path / "run", is_finished=False)
+    alone = Point(source, source.parse().hash, tmp_path / "run", is_finished=False)
     estimate.refuse_what_cannot_fit([alone], [Cost(1e6, 2.0, 200.0, "sampled")], 2)
     with pytest.raises(ShallowsError) as refused:
         estimate.refuse_what_cannot_fit([alone], [Cost(1e6, 2.0, 300.0, "sampled")], 2)

@@ -148,7 +148,7 @@ def test_four_hundred_hosts_are_a_drawing_of_few_boxes() -> None:
 
 def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
     text = (Path(__file__).parents[2] / "experiments/models/graph.toml").read_text(encoding="utf-8")
-    resolved = json.loads(Source("graph.toml", text).load().resolved())
+    resolved = json.loads(Source("graph.toml", text).parse().resolved())
     drawn = topology.draw(network(resolved["topology"]))
     # Hosts alike are one box: s1 and s2 below t1, s3 and r1 below t2; r2 has a link of another rate.
     assert drawn.count("<rect") == 3 + 3

@@ -207,7 +207,7 @@ def test_whoever_has_lost_a_claim_commits_nothing(scenario: Path, tmp_path: Path
             assert claims.take(final, Watch())
 
     with pytest.raises(ClaimLostError, match="another process has taken it over"):
-        execute(source, source.load(), final, take_over)
+        execute(source, source.parse(), final, take_over)
     assert [path.name for path in tmp_path.glob("*one*")] == [".one.2.partial"]
 
 
@@ -260,7 +260,7 @@ def test_points_of_others_are_left_until_they_are_there_or_their_claims_over(
         if len(outcomes) == 7 and renewed:
             # All else is done. The other machine ends its point now, as a run does.
             path = renewed.pop()
-            done = execute(points[1].source, points[1].source.load(), points[1].folder / "x")
+            done = execute(points[1].source, points[1].source.parse(), points[1].folder / "x")
             done.path.rename(points[1].folder.with_name("done"))
             points[1].folder.rmdir()
             points[1].folder.with_name("done").rename(points[1].folder)

@@ -176,7 +176,7 @@ axes = { pace = [1, 2] }
 """
     _, points = plan(Source("x.toml", SMALL + table), None)
     assert [point.source.labels for point in points] == [{"pace": 1}, {"pace": 2}]
-    resolved = [json.loads(point.source.load().resolved()) for point in points]
+    resolved = [json.loads(point.source.parse().resolved()) for point in points]
     assert [(each["workload"][0]["load"], each["tcp"]["initial_window"]) for each in resolved] == [
         (0.3, 5),
         (0.6, 10),

@@ -12,6 +12,7 @@ use shallows_scenario::Experiment;
 use shallows_sim::{Division, Simulation, Sink, footprint};
 
 use crate::defect::{ScenarioError, guard};
+use crate::files::read_text;
 use crate::interrupt::interruptible;
 use crate::simulation::{PySimulation, describe_needs};
 
@@ -22,7 +23,7 @@ pub(crate) struct PyExperiment(Experiment);
 /// Parse and check a scenario; `ScenarioError` says what is wrong, and where.
 #[pyfunction]
 #[pyo3(signature = (text, file, base, overrides, seed))]
-pub(crate) fn load(
+pub(crate) fn parse(
     py: Python<'_>,
     text: String,
     file: String,
@@ -31,7 +32,8 @@ pub(crate) fn load(
     seed: Option<Bound<'_, PyAny>>,
 ) -> PyResult<PyExperiment> {
     let seed = seed.map(|seed| read_seed(&seed)).transpose()?;
-    let loaded = interruptible(py, move || shallows_scenario::load(&text, &file, &base, &overrides, seed))?;
+    let read = move |path: &str| read_text(&base.join(path));
+    let loaded = interruptible(py, move || shallows_scenario::parse(&text, &file, &read, &overrides, seed))?;
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 

@@ -5,6 +5,7 @@
 
 mod defect;
 mod experiment;
+mod files;
 mod interrupt;
 mod report;
 mod simulation;
@@ -37,7 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<experiment::PyExperiment>()?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<report::PyReport>()?;
-    module.add_function(wrap_pyfunction!(experiment::load, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::parse, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::network, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)

@@ -1,28 +1,24 @@
 //! Gathers the problems of a scenario, so that its author sees all of them at once.
 
-use std::io::Read;
-use std::path::Path;
-
 use crate::document::{Document, parse_path};
 use crate::error::Problem;
 use crate::experiment::InputFile;
 
+/// What gives the text of a file that a scenario names, or says why it cannot.
+pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
 /// Problems found so far, and the files that were read.
-#[derive(Debug)]
 pub(crate) struct Checker<'a> {
     document: &'a Document<'a>,
-    base: &'a Path,
+    reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
 }
 
-/// A trace of the largest runs fits; a device or a disk image does not.
-const MAX_INPUT: u64 = 1 << 30;
-
 impl<'a> Checker<'a> {
-    /// No problems yet; files are looked for below `base`.
-    pub(crate) fn new(document: &'a Document<'a>, base: &'a Path) -> Self {
-        Self { document, base, problems: Vec::new(), inputs: Vec::new() }
+    /// No problems yet.
+    pub(crate) fn new(document: &'a Document<'a>, reader: &'a Reader<'a>) -> Self {
+        Self { document, reader, problems: Vec::new(), inputs: Vec::new() }
     }
 
     /// Note a problem with the value at `key`, written as `section[0].key`.
@@ -54,32 +50,14 @@ impl<'a> Checker<'a> {
         result.map_err(|message| self.refuse(key, message)).ok()
     }
 
-    /// The text of an input file that the value at `key` names.
+    /// The text of an input file that the value at `key` names, without the byte-order mark that spreadsheets put before it.
     pub(crate) fn read(&mut self, key: &str, path: &str) -> Option<String> {
-        let text =
-            read_text(&self.base.join(path)).map_err(|problem| format!("cannot read \"{path}\": {problem}"));
+        let text = (self.reader)(path).map_err(|problem| format!("cannot read \"{path}\": {problem}"));
         let text = self.accept(key, text)?;
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         self.inputs.push(InputFile { path: path.to_owned(), content_hash: content_hash(text.as_bytes()) });
         Some(text)
     }
-}
-
-/// The text of a regular file, without the byte-order mark that spreadsheets put before it.
-fn read_text(path: &Path) -> Result<String, String> {
-    let place = |error: std::io::Error| format!("{} ({})", error, path.display());
-    // Before it is opened: a pipe waits for whoever writes to it.
-    if !std::fs::metadata(path).map_err(place)?.is_file() {
-        let message = "is a folder, pipe, socket or device; name a file";
-        return Err(format!("{} {message}", path.display()));
-    }
-    let mut text = String::new();
-    // Some files of the kernel say that they are empty and never end.
-    let file = std::fs::File::open(path).map_err(place)?;
-    file.take(MAX_INPUT + 1).read_to_string(&mut text).map_err(place)?;
-    if text.len() as u64 > MAX_INPUT {
-        return Err("it is larger than 1 GiB".to_owned());
-    }
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// FNV-1a, 64 bit.

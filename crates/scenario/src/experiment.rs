@@ -1,6 +1,6 @@
 //! What can run: plain data in which everything has been checked and every default filled in.
 //!
-//! Both ways to run a scenario read these types; only [`crate::load`] makes them. Nothing here decides anything.
+//! Both ways to run a scenario read these types; only [`crate::parse`] makes them. Nothing here decides anything.
 
 use serde::Serialize;
 use shallows_core::packet::HostId;

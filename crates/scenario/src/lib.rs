@@ -1,5 +1,7 @@
 //! What to run: a scenario's text becomes a checked [`Experiment`], which is plain data.
 //!
+//! Nothing here opens a file: whoever asks hands over what reads those that a scenario names, a [`Reader`].
+//!
 //! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
 //! on the way; whoever holds an `Experiment` need check nothing.
 
@@ -11,9 +13,9 @@ mod error;
 mod experiment;
 mod flow_traces;
 mod hosts;
-mod load;
 mod marking;
 mod memory;
+mod parse;
 mod pattern;
 mod ports;
 mod quantity;
@@ -25,13 +27,14 @@ mod topology;
 mod warnings;
 mod workload;
 
+pub use check::Reader;
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace,
     InputFile, Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
 };
-pub use load::{load, schema};
 pub use marking::{BusyLimit, MarkingCurve};
+pub use parse::{parse, schema};
 pub use spec::MAX_SEED;
 pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT, describe};
 pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{BCC_F2, load};
+use common::{BCC_F2, parse};
 
 fn note(sets: &[(&str, &str)]) -> String {
-    let experiment = load(BCC_F2, sets).expect("the scenario is sound");
+    let experiment = parse(BCC_F2, sets).expect("the scenario is sound");
     assert_eq!(experiment.notes.len(), 1, "said once for all ports that are alike: {:?}", experiment.notes);
     experiment.notes[0].clone()
 }
@@ -16,7 +16,7 @@ fn the_thresholds_of_the_papers_evaluation_are_computed_and_shown() {
     // B_R = 1,000,000 · 1.72 − 131,072 = 1,588,928; Kmax = 3,145,728 − 397,232 = 2,748,496; Kmin = Kmax − 800,000.
     // The authors' script has 2,727,608 and 1,908,408: it takes 1.72 · 2^20 and 800 · 2^10.
     let markers = ("switch.markers", "[\"bcc\"]");
-    let experiment = load(BCC_F2, &[markers]).unwrap();
+    let experiment = parse(BCC_F2, &[markers]).unwrap();
     let curve = experiment.marking_curves().into_iter().find(|curve| curve.kind == "bcc").unwrap();
     assert_eq!((curve.kmin.bytes, curve.kmax.bytes), (1_948_496, 2_748_496));
     assert_eq!((curve.scope, curve.at, curve.pmax), ("pool", "dequeue", 0.1));
@@ -30,7 +30,7 @@ fn the_thresholds_of_the_papers_evaluation_are_computed_and_shown() {
 #[test]
 fn values_of_the_authors_script_can_be_given() {
     let released = "[{ kind = 'bcc', kmax = '2727608B', kmin = '1908408B', spacing = 'count' }]";
-    let experiment = load(BCC_F2, &[("switch.markers", released)]).unwrap();
+    let experiment = parse(BCC_F2, &[("switch.markers", released)]).unwrap();
     assert!(experiment.notes.is_empty(), "nothing was computed: {:?}", experiment.notes);
     let curve = experiment.marking_curves().into_iter().find(|curve| curve.kind == "bcc").unwrap();
     assert_eq!((curve.kmin.bytes, curve.kmax.bytes), (1_908_408, 2_727_608));
@@ -39,7 +39,7 @@ fn values_of_the_authors_script_can_be_given() {
 #[test]
 fn the_cut_off_variant_is_one_threshold() {
     let cut_off = "[{ kind = 'bcc', kmax = '2727608B', kmin = '2727608B' }]";
-    let experiment = load(BCC_F2, &[("switch.markers", cut_off)]).unwrap();
+    let experiment = parse(BCC_F2, &[("switch.markers", cut_off)]).unwrap();
     let curve = experiment.marking_curves().into_iter().find(|curve| curve.kind == "bcc").unwrap();
     assert_eq!(curve.kmin.bytes, curve.kmax.bytes);
 }
@@ -47,17 +47,17 @@ fn the_cut_off_variant_is_one_threshold() {
 #[test]
 fn a_pool_that_cannot_hold_the_reserve_is_refused_with_the_inputs() {
     let small = [("switch.markers", "[\"bcc\"]"), ("switch.buffer.alpha", "0.5")];
-    let message = load(BCC_F2, &small).unwrap_err().to_string();
+    let message = parse(BCC_F2, &small).unwrap_err().to_string();
     for part in ["switch.markers[0]", "is the whole pool of 3MiB", "RTT = 80us", "S_min = 128KiB"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let early = [("switch.markers", "[{ kind = 'bcc', h = '40us' }]")];
-    let message = load(BCC_F2, &early).unwrap_err().to_string();
+    let message = parse(BCC_F2, &early).unwrap_err().to_string();
     assert!(message.contains("C·N·h = 4MB is above kmax"), "{message}");
     let alone = [
         ("switch.markers", "[\"bcc\"]"),
         ("switch.buffer", "{ kind = 'static-partition', per_port = '1MB' }"),
     ];
-    let message = load(BCC_F2, &alone).unwrap_err().to_string();
+    let message = parse(BCC_F2, &alone).unwrap_err().to_string();
     assert!(message.contains("needs a pool that ports share by a dynamic threshold"), "{message}");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{QUERIES, load};
+use common::{QUERIES, parse};
 use shallows_core::packet::HostId;
 use shallows_core::{Duration, Rate};
 use shallows_scenario::{Network, PortKind};
@@ -14,7 +14,7 @@ fn graph(hosts: &str, switches: &str, links: &str) -> Result<Network, String> {
     let text = format!(
         "topology = {{ kind = 'graph', rate = '1Gbps', hosts = {hosts}, switches = {switches}, links = [{links}] }}\n{REST}"
     );
-    load(&text, &[]).map(|experiment| experiment.network).map_err(|error| {
+    parse(&text, &[]).map(|experiment| experiment.network).map_err(|error| {
         let problem = &error.problems[0];
         format!("{}: {}", problem.key, problem.message)
     })
@@ -31,7 +31,7 @@ fn names(network: &Network, node: u32, host: u32) -> Vec<&str> {
 
 #[test]
 fn hosts_are_numbered_as_named_and_every_cable_has_two_named_links() {
-    let network = load(QUERIES, &[]).unwrap().network;
+    let network = parse(QUERIES, &[]).unwrap().network;
     assert_eq!((network.hosts, network.switches, network.links.len()), (8, 3, 2 * (8 + 3)));
     for (host, name) in ["s1-0", "s1-1", "s1-2", "s2-0", "s2-1", "s2-2", "r1", "r2"].iter().enumerate() {
         assert!(
@@ -60,7 +60,7 @@ fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
 
 #[test]
 fn routes_are_shortest_and_parallel_links_share() {
-    let network = load(QUERIES, &[]).unwrap().network;
+    let network = parse(QUERIES, &[]).unwrap().network;
     // Node 8 is t1, the first switch; host 6 is r1 at t3.
     assert_eq!(names(&network, 8, 6), ["t1->t2", "t1->t2#2"]);
     assert_eq!(names(&network, 9, 6), ["t2->t3"]);
@@ -76,7 +76,7 @@ fn routes_are_shortest_and_parallel_links_share() {
 #[test]
 fn the_base_round_trip_is_that_of_the_longest_path() {
     // From s1 over 10, 10, 2 and 5 us to r: 27 us one way; to s2 and back it would be 30.
-    assert_eq!(load(QUERIES, &[]).unwrap().network.base_rtt(), Duration::from_micros(60));
+    assert_eq!(parse(QUERIES, &[]).unwrap().network.base_rtt(), Duration::from_micros(60));
     // Three trunks in a row, which no regular topology has: 1 + 3 · 1 + 1 us.
     let line = "{ between = ['a', 's0'] }, { between = ['b', 's3'] }, { between = ['s0', 's1'] }, \
                 { between = ['s1', 's2'] }, { between = ['s2', 's3'] }";
@@ -101,11 +101,11 @@ fn a_load_is_spread_over_all_shortest_paths() {
     };
     let rates = [("topology.links.3.rate", "100Mbps"), ("topology.links.4.rate", "100Mbps")];
     // 6 · 50 Mb/s over two cables of 100 Mb/s: each is offered 1.5 times its rate.
-    let error = load(&udp("50Mbps"), &rates).unwrap_err().to_string();
+    let error = parse(&udp("50Mbps"), &rates).unwrap_err().to_string();
     assert!(error.contains("offers the link t1->t2 1.5000 times its 100Mbps"), "{error}");
-    assert!(load(&udp("33Mbps"), &rates).is_ok());
+    assert!(parse(&udp("33Mbps"), &rates).is_ok());
     // 6 · 50 Mb/s over 200 Mb/s.
-    let error = load(&udp("50Mbps"), &[("topology.links.5.rate", "200Mbps")]).unwrap_err().to_string();
+    let error = parse(&udp("50Mbps"), &[("topology.links.5.rate", "200Mbps")]).unwrap_err().to_string();
     assert!(error.contains("offers the link t2->t3 1.5000 times its 200Mbps"), "{error}");
 }
 
@@ -181,6 +181,6 @@ fn a_load_of_uplinks_has_no_meaning_in_a_graph() {
     let text = QUERIES.split("[[workload]]").next().unwrap();
     let text =
         format!("{text}[[workload]]\nkind = 'poisson'\nload = 0.1\nof = 'uplinks'\nsizes = 'web-search'");
-    let error = load(&text, &[]).unwrap_err().to_string();
+    let error = parse(&text, &[]).unwrap_err().to_string();
     assert!(error.contains("workload[0].of: no flow crosses any of the uplinks"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{QUERIES, load};
+use common::{QUERIES, parse};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, Flow, LegKind, Next, Workload};
 
@@ -20,7 +20,7 @@ const BLOCKS: &str = "kind = 'block-transfer'\nclients = 0\nblock = '1MB'";
 
 fn error(workload: &str, more: &str) -> String {
     let text = star(&format!("{workload}\n{more}"));
-    let error = load(&text, &[]).err().unwrap_or_else(|| panic!("accepted: {more}"));
+    let error = parse(&text, &[]).err().unwrap_or_else(|| panic!("accepted: {more}"));
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
     line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned()
@@ -158,7 +158,7 @@ fn flows(workload: &mut dyn Workload) -> Vec<Flow> {
 }
 
 fn experiment(workload: &str) -> Experiment {
-    load(&star(workload), &[]).unwrap_or_else(|error| panic!("{error}"))
+    parse(&star(workload), &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn as_many_flows_are_sent_as_are_expected() {
             "{told:?}"
         );
     }
-    let of_all = load(QUERIES, &[]).unwrap();
+    let of_all = parse(QUERIES, &[]).unwrap();
     let sent: usize = of_all.workloads().iter_mut().map(|workload| flows(&mut **workload).len()).sum();
     // 40 queries of (4 + 2) · 2 · 3 flows, 5 blocks of 3 · 2, and 3 rounds of 3.
     assert_eq!(sent, 40 * 36 + 30 + 9);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, load};
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, parse};
 use proptest::prelude::*;
 use shallows_core::Instant;
 use shallows_scenario::Next;
@@ -69,7 +69,7 @@ fn keys() -> Vec<String> {
     let mut keys = Vec::new();
     for seed in SEEDS {
         // The resolved form has every key there is.
-        let resolved = load(seed, &[]).expect("these are sound").resolved();
+        let resolved = parse(seed, &[]).expect("these are sound").resolved();
         walk(&toml::Value::try_from(resolved).expect("it holds no null"), "", &mut keys);
     }
     keys.sort();
@@ -79,7 +79,7 @@ fn keys() -> Vec<String> {
 
 /// Load, and if that succeeds use all that an experiment offers.
 fn exercise(text: &str, sets: &[(&str, &str)]) {
-    let Ok(experiment) = load(text, sets).map_err(|error| error.to_string()) else { return };
+    let Ok(experiment) = parse(text, sets).map_err(|error| error.to_string()) else { return };
     assert!(experiment.marking_curves().iter().all(|curve| curve.can_fire == curve.reason.is_none()));
     experiment.warnings();
     for mut workload in experiment.workloads() {
@@ -107,7 +107,7 @@ fn exercise(text: &str, sets: &[(&str, &str)]) {
 fn round_trip(experiment: &shallows_scenario::Experiment) {
     let resolved = experiment.resolved();
     let text = toml::to_string(&resolved).expect("it holds no null");
-    let again = load(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let again = parse(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(again.resolved(), resolved);
     assert_eq!(format!("{:?}", again.network), format!("{:?}", experiment.network));
     assert_eq!(again.tcp, experiment.tcp);
@@ -116,7 +116,7 @@ fn round_trip(experiment: &shallows_scenario::Experiment) {
 #[test]
 fn a_resolved_scenario_is_a_scenario() {
     for seed in SEEDS {
-        round_trip(&load(seed, &[]).unwrap());
+        round_trip(&parse(seed, &[]).unwrap());
     }
 }
 

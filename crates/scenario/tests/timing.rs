@@ -22,26 +22,26 @@ const INCAST: &str = "[[workload]]\nkind = 'incast'\nsenders = '1..3'\nreceivers
 const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 1\nreceivers = 0\nstart = '4ms'\n\
                    pattern = { kind = 'constant', rate = '1Gbps' }\n";
 
-fn load(workloads: &[&str], sets: &[(&str, &str)]) -> Result<Experiment, String> {
-    common::load(&format!("{STAR}{}", workloads.concat()), sets).map_err(|error| error.to_string())
+fn parse(workloads: &[&str], sets: &[(&str, &str)]) -> Result<Experiment, String> {
+    common::parse(&format!("{STAR}{}", workloads.concat()), sets).map_err(|error| error.to_string())
 }
 
 fn warnings(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<String> {
     let about = |warning: &String| warning.contains("workload[");
-    load(workloads, sets).expect("it can run").warnings().into_iter().filter(about).collect()
+    parse(workloads, sets).expect("it can run").warnings().into_iter().filter(about).collect()
 }
 
 #[test]
 fn a_run_that_ends_before_anything_is_sent_is_refused() {
     let late = [("workload.0.start", "2ms"), ("stop.at", "2ms")];
-    let error = load(&[INCAST], &late).unwrap_err();
+    let error = parse(&[INCAST], &late).unwrap_err();
     let expected =
         "stop.at: the run ends at 2ms, and nothing is sent before 2ms; a later end, or an earlier start";
     assert!(error.contains(expected), "{error}");
     // Every workload counts, and one that begins in time is enough.
-    assert!(load(&[INCAST, UDP], &[("stop.at", "1ms")]).is_err());
-    assert!(load(&[INCAST, UDP], &[("stop.at", "2ms")]).is_ok());
-    assert!(load(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("before 4ms"));
+    assert!(parse(&[INCAST, UDP], &[("stop.at", "1ms")]).is_err());
+    assert!(parse(&[INCAST, UDP], &[("stop.at", "2ms")]).is_ok());
+    assert!(parse(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("before 4ms"));
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
 
 #[test]
 fn flows_that_will_never_be_cannot_be_traced() {
-    let error = load(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 9] }]")]).unwrap_err();
+    let error = parse(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 9] }]")]).unwrap_err();
     assert!(error.contains("measure.flow_traces[0].flows: there is no flow 9; they are 0..9"), "{error}");
-    assert!(load(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 8] }]")]).is_ok());
+    assert!(parse(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 8] }]")]).is_ok());
     let error =
-        load(&[UDP], &[("stop.at", "9ms"), ("measure.flow_traces", "[{ flows = [0] }]")]).unwrap_err();
+        parse(&[UDP], &[("stop.at", "9ms"), ("measure.flow_traces", "[{ flows = [0] }]")]).unwrap_err();
     assert!(error.contains("there is no flow 0: no workload sends any"), "{error}");
 }

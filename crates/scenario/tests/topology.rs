@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse};
 use shallows_core::packet::{Header, HostId, PacketKind};
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Network, PortKind};
@@ -29,7 +29,7 @@ fn hops(network: &Network, from: u32, to: u32) -> (usize, usize) {
 
 #[test]
 fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
-    let network = load(LEAF_SPINE, &[]).unwrap().network;
+    let network = parse(LEAF_SPINE, &[]).unwrap().network;
     assert_eq!((network.hosts, network.switches), (128, 16));
     assert_eq!(network.links.len(), 2 * (128 + 64));
     for (from, to) in [(0, 1), (0, 15), (127, 112)] {
@@ -65,7 +65,7 @@ fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
         links.join(", ")
     );
     for (text, paths) in [(LEAF_SPINE, 8), (&fat_tree, 4)] {
-        let network = load(text, &[("switch.ecmp", "symmetric")]).unwrap().network;
+        let network = parse(text, &[("switch.ecmp", "symmetric")]).unwrap().network;
         let (from, to) = (HostId(0), HostId(network.hosts - 1));
         let mut found = BTreeSet::new();
         for port in 1_024..1_124 {
@@ -84,7 +84,7 @@ fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
 #[test]
 fn every_switch_leads_its_packets_out_of_its_own_ports() {
     for text in [LEAF_SPINE, DUMBBELL, BCC_F2] {
-        let network = load(text, &[]).unwrap().network;
+        let network = parse(text, &[]).unwrap().network;
         for switch in 0..network.switches {
             for host in 0..network.hosts {
                 let links = network.routing.next_hops(switch, HostId(host));
@@ -102,7 +102,7 @@ fn every_switch_leads_its_packets_out_of_its_own_ports() {
 #[test]
 fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
     // The leaf-spine of BCC (INFOCOM '20): 24 ports are three pools of eight, the eight uplinks in one of them.
-    let network = load(LEAF_SPINE, &[]).unwrap().network;
+    let network = parse(LEAF_SPINE, &[]).unwrap().network;
     let leaf0: Vec<_> = network.links.iter().filter(|link| link.name.starts_with("leaf0->")).collect();
     assert_eq!(leaf0.len(), 24);
     assert!(leaf0.iter().all(|link| (link.pool == 2) == (link.kind == PortKind::Up)));
@@ -112,7 +112,7 @@ fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
 
 #[test]
 fn links_and_delays_are_as_the_scenario_says() {
-    let network = load(LEAF_SPINE, &[]).unwrap().network;
+    let network = parse(LEAF_SPINE, &[]).unwrap().network;
     let link = |name: &str| network.links.iter().find(|link| link.name == name).unwrap();
     for name in ["leaf0->spine3", "spine3->leaf0"] {
         assert_eq!(link(name).rate, Rate::from_gbps(40), "overridden in both directions");
@@ -123,7 +123,7 @@ fn links_and_delays_are_as_the_scenario_says() {
     assert_eq!(link("leaf0->spine4").delay, Duration::from_micros(1));
     // 19 + 1 + 1 + 19 us, there and back.
     assert_eq!(network.base_rtt(), Duration::from_micros(80));
-    let network = load(DUMBBELL, &[]).unwrap().network;
+    let network = parse(DUMBBELL, &[]).unwrap().network;
     let names: Vec<&str> = network.links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(
         names,
@@ -154,7 +154,7 @@ fn a_fabric_of_ten_thousand_hosts_is_built() {
         ("workload.0.load", "0.1"),
         ("topology.links", "[]"),
     ];
-    let network = load(LEAF_SPINE, &sets).unwrap().network;
+    let network = parse(LEAF_SPINE, &sets).unwrap().network;
     assert_eq!(network.links.len(), 2 * (10_240 + 10_240));
     assert_eq!(hops(&network, 0, 10_239), (4, 32));
     assert_eq!(hops(&network, 10_239, 10_208), (2, 1));
@@ -162,9 +162,10 @@ fn a_fabric_of_ten_thousand_hosts_is_built() {
 
 #[test]
 fn the_marking_curve_of_bcc_f2_is_the_papers() {
-    let curves = load(BCC_F2, &[("switch.buffer.private_rule", "exact"), ("switch.buffer.counts", "shared")])
-        .unwrap()
-        .marking_curves();
+    let curves =
+        parse(BCC_F2, &[("switch.buffer.private_rule", "exact"), ("switch.buffer.counts", "shared")])
+            .unwrap()
+            .marking_curves();
     let curve = curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap();
     assert_eq!((curve.ports, curve.rate_bps, curve.base_rtt_us), (32, 100_000_000_000, 80.0));
     // 720,000 B are 80 packets of 9000, 57.6 us at 100 Gb/s, 0.72 of the 1 MB that 80 us hold.
@@ -186,7 +187,7 @@ fn the_marking_curve_of_bcc_f2_is_the_papers() {
 #[test]
 fn a_threshold_that_counts_private_bytes_is_bounded_by_its_fixed_point() {
     // Four ports: q = α(B − M(q − p)); with q − p = (αB − p)/(1 + αM) both sides agree to a few bytes of rounding.
-    let curves = load(BCC_F2, &[("switch.buffer.private_rule", "exact")]).unwrap().marking_curves();
+    let curves = parse(BCC_F2, &[("switch.buffer.private_rule", "exact")]).unwrap().marking_curves();
     let limit =
         curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap().limits[1].limit_bytes as f64;
     let right = 4.0 * (3_145_728.0 - 4.0 * (limit - 131_072.0));
@@ -195,7 +196,7 @@ fn a_threshold_that_counts_private_bytes_is_bounded_by_its_fixed_point() {
 
 #[test]
 fn a_marker_that_cannot_fire_is_named_with_the_reason() {
-    let e = load(BCC_F2, &[("switch.markers.0.k", "4MB")]).unwrap();
+    let e = parse(BCC_F2, &[("switch.markers.0.k", "4MB")]).unwrap();
     let warnings = e.warnings();
     assert_eq!(
         warnings,
@@ -204,7 +205,7 @@ fn a_marker_that_cannot_fire_is_named_with_the_reason() {
           2523.782KB that can ever wait"
         ]
     );
-    let pool = load(BCC_F2, &[("switch.markers.0.scope", "pool"), ("switch.markers.0.k", "3MB")]).unwrap();
+    let pool = parse(BCC_F2, &[("switch.markers.0.scope", "pool"), ("switch.markers.0.k", "3MB")]).unwrap();
     // Eight busy ports fill the pool up to 8 · 4/(1 + 32) of 3 MiB, less their private bytes' part: just above 3 MB.
     assert!(pool.warnings().is_empty(), "{:?}", pool.warnings());
 }
@@ -219,7 +220,7 @@ fn a_pool_marker_fires_when_enough_ports_are_busy() {
             ("switch.markers", marker.as_str()),
             ("host.nic.markers", "[]"),
         ];
-        load(BCC_F2, &sets).unwrap().marking_curves().remove(0)
+        parse(BCC_F2, &sets).unwrap().marking_curves().remove(0)
     };
     // M ports hold αM/(1 + αM) of the pool: 1/17, 1/5, 1/3 and, all 64 of them, 4/5.
     let curve = star("64", "400KB");
@@ -237,7 +238,7 @@ fn a_pool_marker_fires_when_enough_ports_are_busy() {
 fn columns_end_with_the_ports_of_the_pool() {
     // Leaves have pools of eight ports; with five to a pool, 24 are four pools of five and one of four.
     let busy = |sets: &[(&str, &str)]| -> Vec<(usize, Vec<usize>)> {
-        let curves = load(LEAF_SPINE, sets).unwrap().marking_curves();
+        let curves = parse(LEAF_SPINE, sets).unwrap().marking_curves();
         let columns =
             |limits: &[shallows_scenario::BusyLimit]| limits.iter().map(|at| at.busy_ports).collect();
         curves.iter().map(|curve| (curve.ports, columns(&curve.limits))).collect()
@@ -284,15 +285,15 @@ fn settings_that_defeat_each_other_are_warned_of() {
              segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
         ),
     ] {
-        assert_eq!(load(BCC_F2, sets).unwrap().warnings(), [expected]);
+        assert_eq!(parse(BCC_F2, sets).unwrap().warnings(), [expected]);
     }
-    assert!(load(BCC_F2, &[]).unwrap().warnings().is_empty());
+    assert!(parse(BCC_F2, &[]).unwrap().warnings().is_empty());
 }
 
 #[test]
 fn limits_in_packets_count_full_ones_with_framing() {
     let e =
-        load(LEAF_SPINE, &[("switch.buffer", "{ kind = 'static-partition', per_port = '100p' }")]).unwrap();
+        parse(LEAF_SPINE, &[("switch.buffer", "{ kind = 'static-partition', per_port = '100p' }")]).unwrap();
     let curve = e.marking_curves().remove(0);
     assert_eq!(curve.kmin.bytes, 22 * 9_038);
     assert_eq!(curve.limits[0].limit_bytes, 100 * 9_038);

@@ -64,7 +64,7 @@ impl Write for Kept {
 /// The files that a run writes, by name, and its problems.
 fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
     let mut files: Vec<(String, Kept)> = Vec::new();
-    let experiment = common::load(text, &[("measure.captures", captures)]);
+    let experiment = common::parse(text, &[("measure.captures", captures)]);
     let open = |name: &str| {
         let kept = Kept::default();
         files.push((name.to_owned(), kept.clone()));
@@ -161,7 +161,7 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_is_told_again_and_again() {
-    let experiment = || common::load(SCENARIO, &[("measure.captures", "[{ ports = ['*'] }]")]);
+    let experiment = || common::parse(SCENARIO, &[("measure.captures", "[{ ports = ['*'] }]")]);
     for room in [0, 500] {
         let mut simulation = Simulation::capturing(experiment(), 1, |_| Ok(Box::new(Full(room)))).unwrap();
         simulation.advance(u64::MAX);

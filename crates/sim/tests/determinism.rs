@@ -85,7 +85,7 @@ fn the_size_of_steps_changes_nothing() {
     let whole: &[(&str, &str)] = &[("measure.flow_traces", "[{ sample = 1 }]")];
     for (sets, step) in [(whole, 1), (whole, 1_000), (&[][..], 1), (&[][..], 1_000)] {
         let all = bytes(&common::run(SCENARIO, sets));
-        let mut simulation = Simulation::new(common::load(SCENARIO, sets));
+        let mut simulation = Simulation::new(common::parse(SCENARIO, sets));
         let mut last = simulation.progress();
         while !last.done {
             let progress = simulation.advance(step);

@@ -3,8 +3,6 @@
 //! Each flow is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on each link at 10 Gb/s, and 1 us of propagation.
 //! Alone it takes 2 · 2.2 = 4.4 us to its receiver, and its acknowledgement of 40 bytes 2 · 1.032 us back.
 
-use std::path::Path;
-
 use shallows_sim::{Report, Simulation};
 
 const STAR: &str = r#"
@@ -27,12 +25,11 @@ delayed_ack = { segments = 1 }
 kind = "trace"
 "#;
 
-/// What comes of this list, whose file has a name of its own.
-fn run(name: &str, list: &str) -> Report {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(folder.join(name), list).expect("the folder for files of tests can be written");
-    let text = format!("{STAR}path = \"{name}\"\n");
-    let experiment = shallows_scenario::load(&text, "test.toml", folder, &[], None);
+/// What comes of this list.
+fn run(list: &str) -> Report {
+    let text = format!("{STAR}path = \"list.csv\"\n");
+    let read = |_: &str| Ok(list.to_owned());
+    let experiment = shallows_scenario::parse(&text, "test.toml", &read, &[], None);
     let mut simulation = Simulation::new(experiment.unwrap_or_else(|error| panic!("{error}")));
     simulation.advance(u64::MAX);
     simulation.finish()
@@ -55,7 +52,7 @@ fn flows_start_when_those_that_they_wait_for_are_received_or_acknowledged() {
                 0,2,4,1460,,,both,2\n\
                 500,3,5,1460,,,known,\n\
                 0,6,7,1460,,,both,1\n";
-    let report = run("waiting.csv", list);
+    let report = run(list);
     assert_eq!(arrivals(&report), [(0, 0), (1, 2_000), (2, 6_400), (3, 6_964), (6, 4_400)]);
     assert!(report.flows().all(|flow| flow.completion_time.is_some()), "the run lasts as long as its flows");
 }
@@ -63,6 +60,6 @@ fn flows_start_when_those_that_they_wait_for_are_received_or_acknowledged() {
 #[test]
 fn a_flow_of_a_list_has_its_class_and_its_port() {
     let list = "start_ns,source,destination,bytes,class,port\n0,0,4,1460,7,100\n0,1,5,1460,,\n";
-    let report = run("classes.csv", list);
+    let report = run(list);
     assert_eq!(report.flows().map(|flow| flow.class).collect::<Vec<_>>(), [7, 0]);
 }

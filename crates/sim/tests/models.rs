@@ -23,8 +23,9 @@ fn run(name: &str, sets: &[(&str, &str)]) -> Report {
     let text = fs::read_to_string(&path).expect("the example can be read");
     let sets: Vec<(String, String)> =
         sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let experiment = shallows_scenario::load(&text, name, Path::new("."), &sets, None)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let experiment =
+        shallows_scenario::parse(&text, name, &|_| unreachable!("no example names a file"), &sets, None)
+            .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(experiment.name, name, "an example is called after its file");
     let mut simulation = Simulation::new(experiment);
     simulation.advance(u64::MAX);

@@ -63,7 +63,7 @@ def _optional_tools() -> list[tuple[bool, str, str]]:
 
 def _self_test() -> tuple[bool, str, str]:
     """Run an example for about a second."""
-    experiment = Source.read(example("incast")).load()
+    experiment = Source.read(example("incast")).parse()
     hops, start = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SELF_TEST_S:
         simulation = experiment.simulate()

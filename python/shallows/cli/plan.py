@@ -65,7 +65,7 @@ def _alone(source: Source, options: argparse.Namespace) -> Point:
         raise ShallowsError(
             f"{source.file} has no [sweep] table, so there is nothing to divide", "leave out --shard"
         )
-    experiment = source.load()
+    experiment = source.parse()
     folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
     is_finished = is_reusable(folder, experiment)
     return Point(source, experiment.hash, folder, is_finished, None if is_finished else unfit(folder))

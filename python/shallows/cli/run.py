@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     """`shallows run`."""
     threads = threads_of(options.threads)
     source = Source.read(options.scenario, tuple(options.overrides), options.seed)
-    experiment = source.load()
+    experiment = source.parse()
     folder = Path(options.out) if options.out is not None else default_folder(experiment, Path("runs"))
     screen = console(stderr=options.json)
     is_there = not options.force and holds(folder, experiment.hash, verify=options.verify)

@@ -47,7 +47,7 @@ def hpcc(source: Path, what: str) -> str:
             f"{source} is no run's folder", "run the scenario first, and name the run's folder"
         )
     scenario = Source.read(source)
-    experiment = scenario.load()
+    experiment = scenario.parse()
     return topology(experiment) if what == "topology" else _flows_of_scenario(source, experiment)
 
 

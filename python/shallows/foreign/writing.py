@@ -249,7 +249,7 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
     with tempfile.TemporaryDirectory() as folder:
         for path, flows in texts.items():
             (Path(folder) / path.name).write_text(flows, encoding="utf-8")
-        Source(str(out), text).load(Path(folder))
+        Source(str(out), text).parse(Path(folder))
     check_writable(out.parent)
     return [write_whole(path, text) for path, text in {**texts, out: text}.items()]
 

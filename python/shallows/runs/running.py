@@ -52,10 +52,10 @@ class Source:
         remedy = "name a scenario file, TOML in UTF-8, or try `shallows demo` first"
         return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
-    def load(self, base: Path | None = None) -> _core.Experiment:
+    def parse(self, base: Path | None = None) -> _core.Experiment:
         """Parse and check it; files that it names are looked for in `base`, by default its own folder."""
         base = base or Path(self.file).resolve().parent
-        return _core.load(self.text, self.file, str(base), list(self.overrides), self.seed)
+        return _core.parse(self.text, self.file, str(base), list(self.overrides), self.seed)
 
 
 def toml_value(value: object) -> str:
@@ -351,7 +351,7 @@ def run_source(
     most = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {_called(out)}, and no path", "name the folder for the results")
-    experiment = source.load(base)
+    experiment = source.parse(base)
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
     if is_reusable(folder, experiment):
         return Run(folder)

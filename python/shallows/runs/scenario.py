@@ -50,7 +50,7 @@ class Scenario:
         self._source = source
         # Where it was when it was read: a notebook may go elsewhere before it runs.
         self._base = (base or Path(source.file).parent).resolve()
-        self._experiment = source.load(self._base)
+        self._experiment = source.parse(self._base)
 
     def __repr__(self) -> str:
         changed = "".join(f", {key}={value}" for key, value in self._source.overrides)

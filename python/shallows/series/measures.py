@@ -116,7 +116,7 @@ def _placed(kind: str) -> Callable[[Run, str, str], float]:
 
 def compute(source: Source, name: str) -> float:
     """A number of a scenario that needs no run: of its `curves`, its `scenario` as resolved, its `buffer`."""
-    experiment = source.load()
+    experiment = source.parse()
     scenario = json.loads(experiment.resolved())
     curves = json.loads(experiment.marking_curves())
     document = {"scenario": scenario, "curves": curves, "buffer": _buffer(scenario, curves)}

@@ -217,7 +217,7 @@ def run_far(
     try:
         with tempfile.TemporaryDirectory(prefix="shallows-") as place:
             base = _unpack_inputs(inputs, Path(place))
-            experiment = source.load(base)
+            experiment = source.parse(base)
             if experiment.hash != content_hash:
                 raise ShallowsError(
                     f"{socket.gethostname()} has another engine ({build()['version']}, "
@@ -233,7 +233,7 @@ def run_far(
 def _pack_inputs(source: Source) -> dict[str, bytes]:
     """Files that a scenario names by a path relative to its own: their contents, by that path."""
     base = Path(source.file).resolve().parent
-    paths = _paths(json.loads(source.load().resolved()))
+    paths = _paths(json.loads(source.parse().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]
     remedy = "every worker needs the files that a scenario names"
     return {path: read_bytes(base / path, remedy=remedy, most=LARGEST_INPUT) for path in named}

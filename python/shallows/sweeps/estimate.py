@@ -141,7 +141,7 @@ def _try(source: Source) -> Cost | None:
     ShallowsError
         If it needs more memory than there is, by what is known before it is built.
     """
-    refuse_too_large(source.load())
+    refuse_too_large(source.parse())
     start = time.perf_counter()
     child = Child(run_briefly, source)
     try:
@@ -169,7 +169,7 @@ def _try(source: Source) -> Cost | None:
 
 def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source) -> None:
     """Simulate for a moment and say how far that went."""
-    simulation = source.load().simulate()
+    simulation = source.parse().simulate()
     start = time.perf_counter()
     middle, middle_mb = 0.0, peak_memory_mb()
     while True:

@@ -78,7 +78,7 @@ class _Worker:
 def run_point(send: Callable[[tuple[str, Any]], None], source: Source, claim: Claim) -> None:
     """Run one point and say how that goes, and last what became of it."""
     try:
-        execute(source, source.load(), claim.final, lambda progress: send(("progress", progress)), claim)
+        execute(source, source.parse(), claim.final, lambda progress: send(("progress", progress)), claim)
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:

@@ -100,7 +100,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         If there is no `[sweep]` table, or it is wrong.
     """
     _refuse_changed_table(source)
-    base = source.load()
+    base = source.parse()
     table = _read_table(source)
     schemes, axes, named = table.schemes, table.axes, table.together
     parent = out if out is not None else Path("runs") / base.name
@@ -118,7 +118,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         overrides = (*((key, toml_value(value)) for key, value in changed), *source.overrides)
         point = replace(source, overrides=overrides, labels=labels)
         try:
-            experiment = point.load()
+            experiment = point.parse()
         except ScenarioError as error:
             raise ScenarioError(_locate(str(error), point, scheme, axes, named)) from None
         folder = default_folder(experiment, parent)

@@ -1,21 +1,24 @@
 //! How the tests of this folder run a scenario.
 
-use std::path::Path;
-
 use shallows_scenario::Experiment;
 use shallows_sim::{Report, Simulation};
 
 /// The experiment that `text` describes, changed by `sets`.
-pub(crate) fn load(text: &str, sets: &[(&str, &str)]) -> Experiment {
+pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
     let sets: Vec<(String, String)> =
         sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    shallows_scenario::load(text, "test.toml", Path::new("."), &sets, None)
+    shallows_scenario::parse(text, "test.toml", &no_files, &sets, None)
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// For scenarios that name no file.
+pub(crate) fn no_files(path: &str) -> Result<String, String> {
+    Err(format!("nobody expects the file {path}"))
 }
 
 /// What the run of `text`, changed by `sets`, reports; conservation laws are checked at its end.
 pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Report {
-    let mut simulation = Simulation::new(load(text, sets));
+    let mut simulation = Simulation::new(parse(text, sets));
     simulation.advance(u64::MAX);
     simulation.finish()
 }

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, load};
+use common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse, read};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Connections, DatagramPattern, FctEnd, Next, Stop, WarmUp, WhenBusy};
 use shallows_transport::{Bound, EctPolicy, Method, congestion};
 
 #[test]
 fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
-    let e = load(BCC_F2, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let e = parse(BCC_F2, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((e.name.as_str(), e.seed), ("bcc-f2", 1));
     assert_eq!((e.network.hosts, e.network.switches, e.network.links.len()), (32, 1, 64));
     // 1 us of link and 19 us of host, four times: a base RTT of 80 us.
@@ -40,7 +40,7 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
 
 #[test]
 fn every_kind_of_workload_is_built() {
-    let e = load(LEAF_SPINE, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let e = parse(LEAF_SPINE, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(e.workloads().len(), 3, "udp sends no flows");
     assert_eq!(e.stop, Stop { at: Some(Instant(50_000_000_000)), on_completion: false });
     assert_eq!(e.expected_flows(), Some(1_000 + 3 + 320));
@@ -49,7 +49,7 @@ fn every_kind_of_workload_is_built() {
     assert!(matches!(e.datagram_sources[0].pattern, DatagramPattern::OnOff { .. }));
     // 9,038 bytes at 100 Gb/s.
     assert_eq!(e.jitter, Duration::from_nanos(9_038 * 80 / 1_000) + Duration(9_038 * 80 % 1_000));
-    let e = load(DUMBBELL, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let e = parse(DUMBBELL, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(e.name, "s", "named after its file");
     assert_eq!(e.expected_flows(), None, "arrivals go on until the run ends");
     let inputs: Vec<&str> = e.inputs().iter().map(|input| input.path.as_str()).collect();
@@ -65,7 +65,7 @@ fn wire_bytes(size: u64) -> u64 {
 fn the_load_is_what_the_links_carry() {
     // 8 links of 100 Gb/s at 50 %, every byte on the wire counted.
     let sets = [("workload.0.load", "0.5"), ("workload.0.counted", "wire"), ("workload.0.flows", "400000")];
-    let e = load(BCC_F2, &sets).unwrap();
+    let e = parse(BCC_F2, &sets).unwrap();
     let mut workload = e.workloads().remove(0);
     let (mut bytes, mut last, mut flows) = (0, Instant::ZERO, 0);
     while let Next::Flow(flow) = workload.next(last) {
@@ -83,7 +83,7 @@ fn the_load_is_what_the_links_carry() {
 
 /// Mean time between arrivals, from a run of flows.
 fn mean_gap(text: &str, sets: &[(&str, &str)]) -> f64 {
-    let e = load(text, sets).unwrap_or_else(|error| panic!("{error}"));
+    let e = parse(text, sets).unwrap_or_else(|error| panic!("{error}"));
     let mut workload = e.workloads().remove(0);
     let mut at = |_| match workload.next(Instant::ZERO) {
         Next::Flow(flow) => flow.at.0 as f64,
@@ -164,7 +164,7 @@ fn a_load_of_a_bottleneck_counts_the_directions_in_use() {
 #[test]
 fn flows_keep_pairs_and_sizes_at_every_load_and_under_every_scheme() {
     let flows = |sets: &[(&str, &str)]| {
-        let mut workload = load(BCC_F2, sets).unwrap().workloads().remove(0);
+        let mut workload = parse(BCC_F2, sets).unwrap().workloads().remove(0);
         let next = |_| match workload.next(Instant::ZERO) {
             Next::Flow(flow) => (flow.source, flow.destination, flow.size),
             other => panic!("{other:?}"),
@@ -179,7 +179,7 @@ fn flows_keep_pairs_and_sizes_at_every_load_and_under_every_scheme() {
 
 #[test]
 fn workloads_start_afresh_each_time() {
-    let e = load(LEAF_SPINE, &[]).unwrap();
+    let e = parse(LEAF_SPINE, &[]).unwrap();
     for (mut once, mut again) in e.workloads().into_iter().zip(e.workloads()) {
         for _ in 0..100 {
             assert_eq!(once.next(Instant::ZERO), again.next(Instant::ZERO));
@@ -189,7 +189,7 @@ fn workloads_start_afresh_each_time() {
 
 #[test]
 fn an_incast_repeats_with_its_period_and_spread() {
-    let e = load(LEAF_SPINE, &[]).unwrap();
+    let e = parse(LEAF_SPINE, &[]).unwrap();
     let mut workload = e.workloads().remove(2);
     for round in 0..10 {
         let mut last = Instant::ZERO;
@@ -210,14 +210,13 @@ fn an_incast_repeats_with_its_period_and_spread() {
 
 #[test]
 fn the_seed_of_the_caller_replaces_that_of_the_file() {
-    let base = std::path::Path::new(".");
-    let e = shallows_scenario::load(BCC_F2, "s.toml", base, &[], Some(99)).unwrap();
+    let e = shallows_scenario::parse(BCC_F2, "s.toml", &read, &[], Some(99)).unwrap();
     assert_eq!((e.seed, e.resolved()["seed"].as_u64()), (99, Some(99)));
 }
 
 #[test]
 fn every_transport_of_the_papers_can_be_said() {
-    let tcp = |sets: &[(&str, &str)]| load(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}")).tcp;
+    let tcp = |sets: &[(&str, &str)]| parse(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}")).tcp;
     // ECN*: regular TCP with ECN, ECT on every packet as in the papers' ns-2.
     let ecn_star = tcp(&[("tcp.congestion", "ecn-star")]);
     assert_eq!(ecn_star.congestion, congestion::Config::Reno(congestion::reno::Config { ecn: true }));
@@ -242,7 +241,7 @@ fn every_transport_of_the_papers_can_be_said() {
 fn the_example_of_the_reference_page_is_a_scenario() {
     let page = include_str!("../../../docs/scenario.md");
     let example = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).expect("it has one");
-    let e = load(example, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let e = parse(example, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(e.expected_flows(), Some(16));
     assert!(e.warnings().is_empty());
 }

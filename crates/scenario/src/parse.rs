@@ -6,7 +6,7 @@ use shallows_core::{Duration, Instant};
 use shallows_transport::SmallQueue;
 use toml::Value;
 
-use crate::check::Checker;
+use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::experiment::{Experiment, FctEnd, Stop};
@@ -20,16 +20,16 @@ const MAX_WORKLOADS: usize = 1_000;
 
 /// Read a scenario and check it.
 ///
-/// `file` names it in messages; the files that it names are looked for below `base`. Each override is a key such as
-/// `workload.0.load` and a value in TOML, where a bare word is a string. `seed` replaces the scenario's own.
+/// `file` names it in messages; `reader` gives the files that it names. Each override is a key such as `workload.0.load` and
+/// a value in TOML, where a bare word is a string. `seed` replaces the scenario's own.
 ///
 /// # Errors
 ///
 /// Everything that is wrong with the scenario: where, what was found, what is allowed.
-pub fn load(
+pub fn parse(
     text: &str,
     file: &str,
-    base: &Path,
+    reader: &Reader<'_>,
     overrides: &[(String, String)],
     seed: Option<u64>,
 ) -> Result<Experiment, ScenarioError> {
@@ -46,7 +46,7 @@ pub fn load(
             .file_stem()
             .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
     });
-    let mut checker = Checker::new(&document, base);
+    let mut checker = Checker::new(&document, reader);
     check_name(spec.name.as_deref().unwrap_or_default(), &mut checker);
     let experiment = check(spec, &mut checker);
     match experiment {
