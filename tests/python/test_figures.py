@@ -23,7 +23,7 @@ import shallows as sh
 from shallows import figures
 from shallows.cli import main
 from shallows.figure_names import FIGURES
-from shallows.figures import distributions, style, traces
+from shallows.figures import distributions, over_time, style
 from shallows.runs.running import Source, execute
 from shallows.runs.steps import Series
 from shallows.series import inputs
@@ -412,7 +412,7 @@ def test_queues_are_drawn_from_traces_where_there_are_no_samples(sharing: list[s
     (line,) = plot.get_lines()
     assert highest(plot) * 1e3 == pytest.approx(backlog["value"].max())
     # Of tens of thousands of changes, two for each part of the time are enough.
-    assert len(data(line)[0]) <= 2 * traces.PARTS + 1 < backlog.height / 10
+    assert len(data(line)[0]) <= 2 * over_time.PARTS + 1 < backlog.height / 10
 
 
 def test_a_queue_is_as_long_for_as_long_as_no_change_is_recorded(heavy: list[sh.Run]) -> None:
@@ -443,12 +443,12 @@ def test_a_heat_map_shows_the_highest_backlog_of_each_part(heavy: list[sh.Run]) 
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == [f"switch0->host{number}" for number in range(4)]
     assert field is not None
-    assert field.shape == (4, traces.FIELDS)
+    assert field.shape == (4, over_time.FIELDS)
     assert figure.axes[-1].get_xlabel() in {"backlog (MB)", "backlog (KB)"}
     unit = 1e6 if "MB" in figure.axes[-1].get_xlabel() else 1e3
     one = run.queues.filter(pl.col("name") == "switch0->host2").sort("time_us")
-    slot = run.summary["simulated_s"] * 1e6 / (traces.FIELDS)
-    for place in range(0, traces.FIELDS, 9):
+    slot = run.summary["simulated_s"] * 1e6 / (over_time.FIELDS)
+    for place in range(0, over_time.FIELDS, 9):
         begin, after = place * slot, (place + 1) * slot
         before = one.filter(pl.col("time_us") <= begin)["bytes"].to_list()[-1:] or [0]
         inside = one.filter((pl.col("time_us") >= begin) & (pl.col("time_us") < after))["bytes"].to_list()
@@ -694,12 +694,12 @@ def test_a_line_over_time_of_many_changes_is_their_mean_in_a_band_of_all() -> No
     busy = Series(times, draw.exponential(50, 20_000) * draw.integers(0, 2, 20_000))
     _, plot = plt.subplots()
     unit = style.Unit("", 1)
-    line = traces._draw_parts(plot, busy, unit, unit)
+    line = over_time._draw_parts(plot, busy, unit, unit)
     edges, mean = (np.asarray(values) for values in line.get_data())
-    assert len(edges) <= 2 * traces.PARTS + 1
+    assert len(edges) <= 2 * over_time.PARTS + 1
     assert (mean[:-1] * np.diff(edges)).sum() == pytest.approx(busy.mean() * busy.length_us)
     assert highest(plot) == busy.max()
-    traces._draw_parts(plot, busy.between(0.5 + times[0], 10), unit, unit)
+    over_time._draw_parts(plot, busy.between(0.5 + times[0], 10), unit, unit)
     assert len(plot.collections) == 1
     plt.close()
 

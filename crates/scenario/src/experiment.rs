@@ -45,7 +45,7 @@ pub struct Experiment {
     /// How often queue lengths are recorded, if at all.
     pub sample_queues: Option<Duration>,
     /// Ports whose state is recorded.
-    pub traces: Vec<Trace>,
+    pub port_traces: Vec<PortTrace>,
     /// Flows whose senders are recorded; a flow belongs to the first that chooses it.
     pub flow_traces: Vec<FlowTrace>,
     /// Packets that are kept in files.
@@ -120,7 +120,7 @@ pub struct Stop {
 
 /// A record of the state of ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct PortTrace {
     /// Numbers of the links whose ports are recorded.
     pub links: Vec<u32>,
     /// How often; none is at every change.

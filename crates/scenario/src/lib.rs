@@ -31,7 +31,7 @@ pub use check::Reader;
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace,
-    InputFile, Pairs, Probe, Stop, Trace, WarmUp, WhenBusy,
+    InputFile, Pairs, PortTrace, Probe, Stop, WarmUp, WhenBusy,
 };
 pub use marking::{BusyLimit, MarkingCurve};
 pub use parse::{parse, schema};

@@ -91,7 +91,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let segments = Segments { mss: tcp.mss, overhead };
     let seed = spec.seed;
     let traffic = workload::build::build(&mut spec, &network, segments, seed, checker);
-    let traces = ports::traces(&spec.measure.traces, &network, checker);
+    let port_traces = ports::traces(&spec.measure.traces, &network, checker);
     timing::check(&spec, &traffic, checker);
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
     let flow_traces = flow_traces::build(&spec, flows, checker);
@@ -115,7 +115,7 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         },
         bins: spec.measure.bins.iter().map(|edge| edge.0).collect(),
         warm_up: spec.measure.warm_up.0,
-        traces,
+        port_traces,
         flow_traces,
         captures,
         notes,

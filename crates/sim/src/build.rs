@@ -24,11 +24,11 @@ use crate::link::{InFlight, Link, Target, Wire};
 use crate::observers::Observers;
 use crate::packet::Packets;
 use crate::places::Places;
+use crate::port_tracer::PortTracer;
 use crate::ports::port;
 use crate::probe::Probes;
 use crate::sampler::Sampler;
 use crate::tally::Tally;
-use crate::tracer::Tracer;
 use crate::traffic::Traffic;
 use crate::warm_up::WarmUps;
 use crate::world::World;
@@ -102,7 +102,7 @@ pub(crate) fn world(
         links[places.at(number)].exit = exits.add(part, wire);
     }
     let udp_overhead = u16::try_from(28 + network.framing.0).expect("headers are small");
-    let tracer = Tracer::new(experiment);
+    let tracer = PortTracer::new(experiment);
     for number in tracer.at_every_change().filter(|&number| places.has(number)) {
         links[places.at(number)].watch.traced = true;
     }

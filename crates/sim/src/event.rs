@@ -30,7 +30,7 @@ pub(crate) enum Class {
     /// Queues are sampled.
     Sample,
     /// Ports are traced at intervals: index of a trace.
-    Trace,
+    PortTrace,
     /// Flows are traced at intervals: index of a trace.
     FlowTrace,
 }
@@ -46,7 +46,7 @@ const CLASSES: [Class; 16] = [
     Class::Datagram,
     Class::Probe,
     Class::Sample,
-    Class::Trace,
+    Class::PortTrace,
     Class::FlowTrace,
     Class::FlowTrace,
     Class::FlowTrace,

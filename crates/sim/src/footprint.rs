@@ -11,10 +11,10 @@ use crate::flow::FlowRecord;
 use crate::flow_tracer::FlowRow;
 use crate::generators::Arrivals;
 use crate::packet::PacketRef;
+use crate::port_tracer::PortRow;
 use crate::probe::Echo;
 use crate::sampler::Row;
 use crate::simulation::Simulation;
-use crate::tracer::TraceRow;
 use crate::world::World;
 
 /// Something that takes memory.
@@ -131,7 +131,7 @@ impl Simulation {
                 "samples",
                 "a longer interval of measure.sample_queues, or an earlier stop.at",
             ),
-            need::<TraceRow>(
+            need::<PortRow>(
                 sum(|world| world.observers.ports.rows.len()),
                 "changes of traced ports",
                 "fewer ports in measure.traces, or an interval",

@@ -10,13 +10,13 @@ use crate::flow_tracer::FlowTracer;
 use crate::hosts::Hosts;
 use crate::link::Link;
 use crate::packet::Packet;
+use crate::port_tracer::PortTracer;
 use crate::sampler::Sampler;
-use crate::tracer::Tracer;
 
 /// Traces, samples and captures.
 #[derive(Debug)]
 pub(crate) struct Observers {
-    pub(crate) ports: Tracer,
+    pub(crate) ports: PortTracer,
     pub(crate) flows: FlowTracer,
     pub(crate) queues: Sampler,
     pub(crate) captures: Captures,

@@ -82,7 +82,7 @@ impl Simulation {
             let mut world = build::world(&experiment, division.as_ref(), count, site, &mut open)?;
             world.generators.start(&experiment, &mut world.hosts, world.ranks, &mut queue);
             for number in world.observers.ports.at_intervals() {
-                world.schedule(Instant::ZERO, Class::Trace, number.into(), &mut queue);
+                world.schedule(Instant::ZERO, Class::PortTrace, number.into(), &mut queue);
             }
             for number in world.observers.flows.at_intervals() {
                 world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);

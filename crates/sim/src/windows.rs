@@ -367,7 +367,6 @@ impl Drop for Alarm<'_> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::path::Path;
 
     use super::*;
     use crate::build;
@@ -414,8 +413,14 @@ mod tests {
 
     #[test]
     fn a_part_that_panics_ends_the_others_and_is_heard() {
-        let experiment = shallows_scenario::load(TWO_SWITCHES, "test.toml", Path::new("."), &[], None)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let experiment = shallows_scenario::parse(
+            TWO_SWITCHES,
+            "test.toml",
+            &|_| unreachable!("it names no file"),
+            &[],
+            None,
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
         for broken in [0, 1] {
             let division = Division::new(&experiment, 2).expect("it has two switches");
             let horizon = Duration::from_micros(10);

@@ -74,7 +74,7 @@ impl shallows_core::event::World for World {
             Class::Datagram => self.send_datagram(index as u32, queue),
             Class::Probe => self.send_probe(index as u32, queue),
             Class::Sample => self.sample_queues(queue),
-            Class::Trace => self.trace_ports(index as u32, queue),
+            Class::PortTrace => self.trace_ports(index as u32, queue),
             Class::FlowTrace => self.trace_flows(index as u32, queue),
         }
     }
@@ -429,7 +429,7 @@ impl World {
             let buffer = &self.buffers[link.buffer as usize];
             self.observers.ports.record(queue.now(), number, &mut link.port, buffer);
         }
-        self.schedule(next, Class::Trace, index.into(), queue);
+        self.schedule(next, Class::PortTrace, index.into(), queue);
     }
 
     /// Read the senders of a trace that is taken at intervals.

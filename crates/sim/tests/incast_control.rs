@@ -75,7 +75,7 @@ fn reaction(congestion: &str) -> Reaction {
     let before =
         |rows: &[(f64, f64)]| rows.iter().rfind(|row| row.0 <= BEGINS).expect("it was read before").1;
     let after: Vec<_> = cwnd.iter().copied().filter(|row| row.0 > BEGINS).collect();
-    let notified = report.trace("switch0->host25", "incast", None);
+    let notified = report.port_trace("switch0->host25", "incast", None);
     let braking = state.iter().find(|row| row.0 > BEGINS && row.1 == 3.0).map(|row| row.0);
     let found = Reaction {
         before: before(&cwnd),

@@ -100,7 +100,7 @@ fn abm_keeps_room_for_a_burst_where_complete_sharing_has_none() {
 fn the_threshold_of_mq_ecn_halves_when_a_second_queue_is_busy() {
     let report = run("mq-ecn", &[]);
     let thresholds: Vec<(f64, f64)> = report
-        .trace("switch0->host0", "threshold_bytes", Some(1))
+        .port_trace("switch0->host0", "threshold_bytes", Some(1))
         .map(|(at, value)| (at.as_secs_f64() * 1e3, value))
         .collect();
     let at = |ms: f64| thresholds.iter().take_while(|(time, _)| *time <= ms).last().unwrap().1;

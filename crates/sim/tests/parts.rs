@@ -97,7 +97,7 @@ fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) 
 
 #[test]
 fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
-    let until_complete = common::load(SCENARIO, &[]);
+    let until_complete = common::parse(SCENARIO, &[]);
     let report = common::run(SCENARIO, &[]);
     let summary = report.summary();
     assert!(summary["timeouts"].as_u64() > Some(0), "the run is worth comparing: {summary}");
@@ -107,8 +107,8 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert!(on_two.threaded_windows() > 100, "{} windows on threads", on_two.threaded_windows());
     assert_same("until all flows are complete", &until_complete, &[2, 3, 5, 16], u64::MAX);
     assert_same("in small steps", &until_complete, &[2], 5_000);
-    assert_same("another seed", &common::load(SCENARIO, &[("seed", "6")]), &[4], u64::MAX);
-    let endless = common::load(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]);
+    assert_same("another seed", &common::parse(SCENARIO, &[("seed", "6")]), &[4], u64::MAX);
+    let endless = common::parse(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]);
     assert_same("until a time", &endless, &[2, 4], 10_000);
 }
 
@@ -130,7 +130,8 @@ fn experiments_give_the_same_bytes() {
         let sets: Vec<(String, String)> =
             (0..workloads).map(|workload| (format!("workload.{workload}.flows"), flows.to_owned())).collect();
         let folder = path.parent().expect("it is in a folder");
-        let experiment = shallows_scenario::load(&text, name, folder, &sets, None)
+        let read = |file: &str| fs::read_to_string(folder.join(file)).map_err(|error| error.to_string());
+        let experiment = shallows_scenario::parse(&text, name, &read, &sets, None)
             .unwrap_or_else(|error| panic!("{error}"));
         assert!(cell(&experiment).is_ok(), "{name} can be divided");
         assert_same(name, &experiment, &[3], u64::MAX);
@@ -139,7 +140,7 @@ fn experiments_give_the_same_bytes() {
 
 #[test]
 fn a_division_keeps_hosts_with_their_switch_and_is_as_even_as_switches_allow() {
-    let experiment = common::load(SCENARIO, &[]);
+    let experiment = common::parse(SCENARIO, &[]);
     assert_eq!(cell(&experiment), Ok(Duration::from_micros(3)));
     // Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 3. So 10 + 10 and 10 + 3 + 3 of 36.
     let division = Division::new(&experiment, 2).unwrap();
@@ -160,6 +161,6 @@ fn what_cannot_be_divided_says_why() {
         (&[("measure.flow_traces", "[{ sample = 3 }]")], Undivided::FlowTraces),
     ];
     for (sets, reason) in refusals {
-        assert_eq!(cell(&common::load(SCENARIO, sets)), Err(reason), "{sets:?}");
+        assert_eq!(cell(&common::parse(SCENARIO, sets)), Err(reason), "{sets:?}");
     }
 }

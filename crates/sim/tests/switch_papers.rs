@@ -67,7 +67,7 @@ fn the_threshold_of_mq_ecn_is_the_share_of_a_queue_among_those_that_are_busy() {
     for queues in [1, 2, 4, 8] {
         let report = eight_flows(queues, "{ kind = 'mq-ecn', k = '16p' }");
         let settled: Vec<f64> = report
-            .trace("switch0->host8", "threshold_bytes", Some(0))
+            .port_trace("switch0->host8", "threshold_bytes", Some(0))
             .filter(|(at, _)| at.as_secs_f64() > 0.1)
             .map(|(_, value)| value)
             .collect();
@@ -77,7 +77,7 @@ fn the_threshold_of_mq_ecn_is_the_share_of_a_queue_among_those_that_are_busy() {
         let close = settled.is_empty() || (mean / share - 1.0).abs() < tolerance;
         assert!(close, "{queues} queues: {mean} B instead of {share}");
         // Where it never changes after 100 ms, it was right before.
-        let last = report.trace("switch0->host8", "threshold_bytes", Some(0)).last().unwrap().1;
+        let last = report.port_trace("switch0->host8", "threshold_bytes", Some(0)).last().unwrap().1;
         assert!((last / share - 1.0).abs() < 2.0 * tolerance, "{queues} queues: {last} B instead of {share}");
     }
 }
@@ -277,11 +277,13 @@ size = '32KB'
         let report = pulser(samples, "5ms", incast);
         let port = report.port("switch0->host0").unwrap();
         let unnotified = port.sent - port.incast;
-        let first = report.trace("switch0->host0", "incast", None).find(|(_, value)| *value == 1.0);
+        let first = report.port_trace("switch0->host0", "incast", None).find(|(_, value)| *value == 1.0);
         assert!(first.is_some(), "N = {samples}: never notified");
         let (first, _) = first.expect("checked above");
-        let (began, _) =
-            report.trace("switch0->host0", "backlog_bytes", None).find(|(_, value)| *value > 0.0).unwrap();
+        let (began, _) = report
+            .port_trace("switch0->host0", "backlog_bytes", None)
+            .find(|(_, value)| *value > 0.0)
+            .unwrap();
         // A packet of 1,500 B takes 1.2 us.
         let dequeues = (first - began).as_micros_f64() / 1.2;
         assert!(dequeues <= f64::from(samples), "N = {samples}: after {dequeues} dequeues");

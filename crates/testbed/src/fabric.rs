@@ -11,7 +11,7 @@ use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, Link, Network};
-use shallows_sim::{Measured, Report, Sampler, Tally, Tracer, ports};
+use shallows_sim::{Measured, PortTracer, Report, Sampler, Tally, ports};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
@@ -54,7 +54,7 @@ struct State {
     last_delay: Duration,
     first_delay: Duration,
     sampler: Sampler,
-    tracer: Tracer,
+    tracer: PortTracer,
     tally: Tally,
     data_dropped: Vec<u64>,
     /// Kept to spare an allocation.
@@ -118,7 +118,7 @@ impl Fabric {
         let network = &experiment.network;
         let (buffers, ports) = ports(experiment);
         let mut wires: Vec<Wire> = network.links.iter().map(|_| Wire::default()).collect();
-        let tracer = Tracer::new(experiment);
+        let tracer = PortTracer::new(experiment);
         for link in tracer.at_every_change() {
             wires[link as usize].traced = true;
         }
@@ -378,8 +378,6 @@ impl Frames {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use proptest::prelude::*;
 
@@ -404,7 +402,8 @@ mod tests {
             [stop]
             at = "1s"
         "#;
-        let loaded = shallows_scenario::load(text, "star.toml", Path::new("."), &[], None);
+        let loaded =
+            shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
         loaded.unwrap_or_else(|error| panic!("{error}"))
     }
 

@@ -67,7 +67,8 @@ const TELL: Duration = Duration::from_millis(200);
 /// What stands in the way, before anything was sent, or what went wrong.
 pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Failure> {
     let Request { text, file, base, overrides, seed, folder } = request;
-    let experiment = shallows_scenario::load(text, file, base, overrides, *seed)
+    let read = |path: &str| std::fs::read_to_string(base.join(path)).map_err(|error| error.to_string());
+    let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
         .map_err(|error| Failure::Scenario(error.to_string()))?;
     let available = congestion_controls();
     let available: Vec<&str> = available.iter().map(String::as_str).collect();

@@ -20,8 +20,8 @@ from shallows.figures.distributions import (
     slowdown_cdf,
     starvation,
 )
+from shallows.figures.over_time import cwnd, goodput, heat_map, queue
 from shallows.figures.style import STYLE, save
-from shallows.figures.traces import cwnd, goodput, heat_map, queue
 
 __all__ = [
     "STYLE",

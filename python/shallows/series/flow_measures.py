@@ -199,9 +199,11 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
     import polars as pl
 
     end = float(run.summary["simulated_s"]) * 1e6
-    traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
-    flows = traces["flow"].unique(maintain_order=True).to_list()
-    return {f: Series.read(traces.filter(pl.col("flow") == f), "value", end, 0.0).at(times) for f in flows}
+    flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
+    flows = flow_traces["flow"].unique(maintain_order=True).to_list()
+    return {
+        f: Series.read(flow_traces.filter(pl.col("flow") == f), "value", end, 0.0).at(times) for f in flows
+    }
 
 
 def acked_packets_over(run: Run, what: str, last: str) -> float:
@@ -213,14 +215,14 @@ def acked_packets(run: Run, last: str) -> "pl.Series":
     """Of each flow that is traced, what was acknowledged in so much time before the end, in full segments."""
     import polars as pl
 
-    traces = run.flow_traces
-    if traces is None:
-        raise ShallowsError(f"{run.path} has no traces of flows", "add measure.flow_traces")
+    flow_traces = run.flow_traces
+    if flow_traces is None:
+        raise ShallowsError(f"{run.path} has no flow_traces of flows", "add measure.flow_traces")
     begin_us = 1e6 * (run.summary["simulated_s"] - parse_time(last)) + 1e-3
-    acked = traces.filter(pl.col("quantity") == "acked_bytes").sort("time_us")
+    acked = flow_traces.filter(pl.col("quantity") == "acked_bytes").sort("time_us")
     until = acked.group_by("flow").agg(pl.col("value").last())
     before = acked.filter(pl.col("time_us") <= begin_us).group_by("flow").agg(pl.col("value").last())
-    flows = traces.select("flow").unique()
+    flows = flow_traces.select("flow").unique()
     flows = flows.join(until, "flow", "left").join(before, "flow", "left", suffix="_before").fill_null(0)
     segment = payload(run.scenario["topology"]["mtu"], run.scenario["tcp"])
     return (flows["value"] - flows["value_before"]) / segment

@@ -15,21 +15,21 @@ def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dic
     """Congestion windows of these flows, or of the first that were traced; by default, of all."""
     import polars as pl
 
-    traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
-    chosen = choose_flows(run, flows, traces["flow"])
+    flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
+    chosen = choose_flows(run, flows, flow_traces["flow"])
     lines = {}
     for flow in chosen if flows else chosen[:most]:
-        one = traces.filter(pl.col("flow") == flow)
+        one = flow_traces.filter(pl.col("flow") == flow)
         # Nothing is drawn before a flow begins, or after it has ended.
         lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
     return lines
 
 
-def acked_bytes(run: Run, flow: int, traces: "pl.DataFrame") -> "pl.DataFrame":
+def acked_bytes(run: Run, flow: int, flow_traces: "pl.DataFrame") -> "pl.DataFrame":
     """What a flow's trace says, and its last acknowledgement, which has no row there."""
     import polars as pl
 
-    one = traces.filter(pl.col("flow") == flow).select("time_us", "value")
+    one = flow_traces.filter(pl.col("flow") == flow).select("time_us", "value")
     size, ended = run.flows.filter(pl.col("flow") == flow).select("size_bytes", "fct_sender_us").row(0)
     if ended is None:
         return one

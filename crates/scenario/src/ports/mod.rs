@@ -12,7 +12,7 @@ use shallows_switch::{EgressDrop, port, shaper};
 use self::site::Site;
 use crate::bcc;
 use crate::check::Checker;
-use crate::experiment::Trace;
+use crate::experiment::PortTrace;
 use crate::memory::full_packet;
 use crate::pattern;
 use crate::quantity::Every;
@@ -104,7 +104,11 @@ fn check_overrides(
 }
 
 /// The ports that the scenario wants recorded.
-pub(crate) fn traces(traces: &[spec::PortTrace], network: &Network, checker: &mut Checker<'_>) -> Vec<Trace> {
+pub(crate) fn traces(
+    traces: &[spec::PortTrace],
+    network: &Network,
+    checker: &mut Checker<'_>,
+) -> Vec<PortTrace> {
     let mut made = Vec::new();
     for (entry, trace) in traces.iter().enumerate() {
         let key = format!("measure.traces[{entry}]");
@@ -119,7 +123,7 @@ pub(crate) fn traces(traces: &[spec::PortTrace], network: &Network, checker: &mu
         );
         let hits = matching(&trace.ports, &format!("{key}.ports"), network, |_| true, checker);
         let links = (0..network.links.len() as u32).filter(|&link| hits[link as usize]).collect();
-        made.push(Trace { links, every });
+        made.push(PortTrace { links, every });
     }
     made
 }

@@ -83,7 +83,7 @@ tagged! {
         /// Blocks that are split over servers, fetched one after the other.
         "block-transfer" => BlockTransfer(BlockTransfer),
         /// The flows that a file lists.
-        "trace" => Trace(Trace),
+        "trace" => FlowList(FlowList),
         /// Datagrams that react to nothing.
         "udp" => Udp(Udp),
         /// Echo requests, whose round-trip times are recorded.

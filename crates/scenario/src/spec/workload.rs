@@ -281,7 +281,7 @@ pub(crate) struct Incast {
 /// The flows that a file lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Trace {
+pub(crate) struct FlowList {
     /// The file, relative to the scenario: a header line `start_ns,source,destination,bytes` with further columns if need
     /// be (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), then one line per flow in order of time.
     pub(crate) path: String,

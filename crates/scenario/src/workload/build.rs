@@ -10,10 +10,10 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::discipline;
 
 use super::distribution::Sizes;
+use super::flow_list::FlowList;
 use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
-use super::trace::Trace;
-use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, poisson, trace};
+use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, flow_list, poisson};
 use crate::check::Checker;
 use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, Probe, WarmUp, WhenBusy};
 use crate::hosts::HostSet;
@@ -75,7 +75,7 @@ pub(crate) fn build(
             Workload::Incast(w) => builder.incast(w, &key),
             Workload::PartitionAggregate(w) => builder.partition_aggregate(w, &key),
             Workload::BlockTransfer(w) => builder.block_transfer(w, &key),
-            Workload::Trace(w) => builder.trace(w, &key),
+            Workload::FlowList(w) => builder.flow_list(w, &key),
             Workload::Udp(w) => builder.udp(w, &key),
             Workload::Ping(w) => builder.ping(w, &key),
         };
@@ -354,12 +354,12 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    fn trace(&mut self, w: &spec::Trace, key: &str) -> Option<()> {
+    fn flow_list(&mut self, w: &spec::FlowList, key: &str) -> Option<()> {
         let at = format!("{key}.path");
         let text = self.checker.read(&at, &w.path)?;
-        let trace = trace::parse(&text, self.network, self.number());
-        let trace = self.checker.accept(&at, trace.map_err(|message| format!("{}, {message}", w.path)))?;
-        let Trace { flows, links, columns } = trace;
+        let list = flow_list::parse(&text, self.network, self.number());
+        let list = self.checker.accept(&at, list.map_err(|message| format!("{}, {message}", w.path)))?;
+        let FlowList { flows, links, columns } = list;
         let persistent = matches!(w.connections, spec::Connections::Persistent(_));
         if persistent && columns.contains(&"port") {
             let message = format!("{} has a column \"port\", which needs connections = \"new\"", w.path);

@@ -5,6 +5,7 @@ pub(crate) mod build;
 mod chain;
 mod classes;
 mod distribution;
+mod flow_list;
 mod interface;
 mod load;
 mod pairwise;
@@ -12,7 +13,6 @@ mod poisson;
 mod queries;
 mod query;
 mod schedule;
-mod trace;
 
 pub(crate) use chain::Chain;
 pub(crate) use classes::Classed;

@@ -50,7 +50,7 @@ impl Report {
             || self.datagram_bytes.0 > 0
             || self.echoes.iter().any(|echo| echo.rtt.is_some());
         let rows = !self.samples.is_empty()
-            || self.experiment.traces.iter().any(|trace| self.has_packets(&trace.links))
+            || self.experiment.port_traces.iter().any(|trace| self.has_packets(&trace.links))
             || self.flow_traces.values().any(|traced| !traced.rows.is_empty())
             || self.captured.iter().any(|&packets| packets > 0);
         !ends && !rows
@@ -143,7 +143,7 @@ impl Report {
     }
 
     fn empty_traces(&self) -> Vec<Problem> {
-        let traces = self.experiment.traces.iter().enumerate();
+        let traces = self.experiment.port_traces.iter().enumerate();
         let empty = traces.filter(|(_, trace)| !self.has_packets(&trace.links));
         let tell = |(entry, _)| Problem {
             code: "empty-trace",

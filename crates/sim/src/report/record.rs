@@ -14,10 +14,10 @@ use crate::flow::{End, FlowRecord, Flows};
 use crate::flow_tracer::{QUANTITIES, Traced};
 use crate::generators::Arrivals;
 use crate::link::Link;
+use crate::port_tracer::PortRow;
 use crate::probe::Echo;
 use crate::sampler::{Entity, Row};
 use crate::tally::Tally;
-use crate::tracer::TraceRow;
 use crate::world::World;
 
 /// Everything that a finished run knows.
@@ -34,7 +34,7 @@ pub struct Report {
     /// By link and marker: its name and what it has done.
     pub(crate) markers: Vec<Vec<(&'static str, MarkerCounts)>>,
     pub(crate) echoes: Vec<Echo>,
-    pub(crate) trace: Vec<TraceRow>,
+    pub(crate) port_traces: Vec<PortRow>,
     /// By flow.
     pub(crate) flow_traces: BTreeMap<u32, Traced>,
     pub(crate) samples: Vec<Row>,
@@ -58,7 +58,7 @@ pub struct Measured {
     /// Samples of queues and pools.
     pub samples: Vec<Row>,
     /// Readings of traced ports.
-    pub trace: Vec<TraceRow>,
+    pub trace: Vec<PortRow>,
     /// Packets of the whole network.
     pub tally: Tally,
     /// By link: segments with data that its port dropped.
@@ -133,7 +133,7 @@ impl Report {
             queues,
             markers,
             echoes: Vec::new(),
-            trace: Vec::new(),
+            port_traces: Vec::new(),
             flow_traces: BTreeMap::new(),
             samples: Vec::new(),
             captured: worlds[0].observers.captures.packets(),
@@ -145,14 +145,14 @@ impl Report {
         };
         for World { generators, observers, .. } in &mut worlds {
             all.echoes.append(&mut generators.probes.echoes);
-            all.trace.append(&mut observers.ports.rows);
+            all.port_traces.append(&mut observers.ports.rows);
             all.flow_traces.append(&mut observers.flows.flows);
             all.samples.append(&mut observers.queues.rows);
             all.datagram_bytes += generators.datagrams.received_bytes;
         }
         // Each part has its own in the order of time.
         all.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
-        all.trace.sort_by_key(|row| (row.at, row.link));
+        all.port_traces.sort_by_key(|row| (row.at, row.link));
         all.samples.sort_by_key(|row| (row.at, row.entity));
         all.flows = Flows::merged(worlds.into_iter().map(|world| world.flows).collect(), flows);
         all
@@ -175,7 +175,7 @@ impl Report {
             queues,
             markers,
             echoes: Vec::new(),
-            trace,
+            port_traces: trace,
             flow_traces: BTreeMap::new(),
             samples,
             tally,
@@ -222,14 +222,14 @@ impl Report {
     }
 
     /// What the port of this `name` told of `quantity`, of a queue or of the port as a whole: times and values.
-    pub fn trace<'a>(
+    pub fn port_trace<'a>(
         &'a self,
         name: &str,
         quantity: &'a str,
         queue: Option<u32>,
     ) -> impl Iterator<Item = (Instant, f64)> + 'a {
         let link = self.link(name).map(|link| link as u32);
-        self.trace
+        self.port_traces
             .iter()
             .filter(move |row| Some(row.link) == link && row.quantity == quantity && row.queue == queue)
             .map(|row| (row.at, row.value))

@@ -23,7 +23,7 @@ impl Report {
             ("markers", self.markers.iter().any(|markers| !markers.is_empty())),
             ("queries", self.asks()),
             ("queues", experiment.sample_queues.is_some()),
-            ("traces", !experiment.traces.is_empty()),
+            ("traces", !experiment.port_traces.is_empty()),
             ("flow_traces", !experiment.flow_traces.is_empty()),
             ("pings", !experiment.probes.is_empty()),
         ];
@@ -198,7 +198,7 @@ impl Report {
     /// next row.
     fn write_traces(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
-        let rows = &self.trace;
+        let rows = &self.port_traces;
         let columns = [
             ("time_us", Column::Floats(rows.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
             ("port", Column::Text(rows.iter().map(|row| links[row.link as usize].name.clone()).collect())),

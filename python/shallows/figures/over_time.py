@@ -218,12 +218,12 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
 
     shown = []
     for label, run in _each(as_list(runs)):
-        traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
-        chosen = choose_flows(run, flows, traces["flow"])
+        flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
+        chosen = choose_flows(run, flows, flow_traces["flow"])
         edges = np.linspace(0, end_us(run), GOODPUT_SLICES + 1)
         rates = {}
         for flow in chosen:
-            acked = Series.read(acked_bytes(run, flow, traces), "value", end_us(run), 0.0)
+            acked = Series.read(acked_bytes(run, flow, flow_traces), "value", end_us(run), 0.0)
             rates[flow] = np.diff(acked.at(edges)) * 8 / np.diff(edges) / 1e3  # bits per µs: Gb/s over 1,000
         classes = dict(run.flows.select("flow", "class").iter_rows())
         lines = {}

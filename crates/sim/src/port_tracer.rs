@@ -1,23 +1,23 @@
 //! Traces of chosen ports: everything that a port tells of itself, at intervals or whenever it changes.
 
 use shallows_core::Instant;
-use shallows_scenario::{Experiment, Trace};
+use shallows_scenario::{Experiment, PortTrace};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 
 /// The traces so far. A reading that has not changed leaves no row.
 #[derive(Debug, Default)]
-pub struct Tracer {
-    traces: Vec<Trace>,
+pub struct PortTracer {
+    traces: Vec<PortTrace>,
     /// What was recorded.
-    pub rows: Vec<TraceRow>,
+    pub rows: Vec<PortRow>,
     /// By link: its last readings, in the order in which its port tells them.
     last: Vec<Vec<f64>>,
 }
 
 /// One reading of one port.
 #[derive(Clone, Copy, Debug)]
-pub struct TraceRow {
+pub struct PortRow {
     /// When.
     pub at: Instant,
     /// Of which port, by its link.
@@ -30,11 +30,11 @@ pub struct TraceRow {
     pub value: f64,
 }
 
-impl Tracer {
+impl PortTracer {
     /// The traces that `experiment` asks for.
     pub fn new(experiment: &Experiment) -> Self {
         let last = vec![Vec::new(); experiment.network.links.len()];
-        Self { traces: experiment.traces.clone(), rows: Vec::new(), last }
+        Self { traces: experiment.port_traces.clone(), rows: Vec::new(), last }
     }
 
     /// Links whose ports are to be read at every change.
@@ -77,7 +77,7 @@ impl Tracer {
             if last[place] != reading.value {
                 last[place] = reading.value;
                 let queue = reading.queue.map(|queue| queue as u32);
-                rows.push(TraceRow {
+                rows.push(PortRow {
                     at,
                     link: index,
                     queue,

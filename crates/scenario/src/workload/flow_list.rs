@@ -18,7 +18,7 @@ const OPTIONAL: [&str; 6] = ["class", "port", "after", "count", "on_received", "
 
 /// What a file lists.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Trace {
+pub(crate) struct FlowList {
     /// Those that wait for nothing are in order of their times.
     pub(crate) flows: Vec<Flow>,
     pub(crate) links: Links,
@@ -26,13 +26,13 @@ pub(crate) struct Trace {
     pub(crate) columns: Vec<&'static str>,
 }
 
-/// The flows of a trace. An error names the line.
-pub(crate) fn parse(text: &str, network: &Network, workload: u16) -> Result<Trace, String> {
+/// The flows of a list. An error names the line.
+pub(crate) fn parse(text: &str, network: &Network, workload: u16) -> Result<FlowList, String> {
     let hosts = (0..network.hosts).map(|host| network.host_name(host)).collect::<Vec<_>>();
     parse_among(text, &hosts, workload)
 }
 
-fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<Trace, String> {
+fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, String> {
     let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let columns = columns(lines.next().map_or("", |(_, line)| line))?;
     let numbers = hosts.iter().zip(0..).map(|(&name, number)| (name, HostId(number))).collect();
@@ -62,7 +62,7 @@ fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<Trace, Strin
         let number = places[flow as usize];
         return Err(format!("line {number}: {}", reader.explain(flow, givers)));
     }
-    Ok(Trace { flows, links: reader.links, columns: reader.columns })
+    Ok(FlowList { flows, links: reader.links, columns: reader.columns })
 }
 
 /// The optional columns of a header line.
@@ -226,7 +226,7 @@ mod tests {
 
     const HOSTS: [&str; 8] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"];
 
-    fn parsed(text: &str) -> Result<Trace, String> {
+    fn parsed(text: &str) -> Result<FlowList, String> {
         parse_among(text, &HOSTS, 3)
     }
 
@@ -237,9 +237,9 @@ mod tests {
 
     #[test]
     fn a_trace_lists_flows_in_order_of_time() {
-        let trace = parsed("start_ns,source,destination,bytes\n0,1,h0,1500\n\n 2000.5, 0, 1, 9 \n").unwrap();
-        assert_eq!(trace.flows, [flow(0, 1, 0, 1_500), flow(2_000_500, 0, 1, 9)]);
-        assert_eq!(trace.links, Links::default());
+        let list = parsed("start_ns,source,destination,bytes\n0,1,h0,1500\n\n 2000.5, 0, 1, 9 \n").unwrap();
+        assert_eq!(list.flows, [flow(0, 1, 0, 1_500), flow(2_000_500, 0, 1, 9)]);
+        assert_eq!(list.links, Links::default());
     }
 
     #[test]
@@ -248,16 +248,16 @@ mod tests {
                     0,0,1,9,a b,,,,100,\n\
                     5,1,2,9,,2,a,46,,a\n\
                     1,2,3,9,,,b,,,a\n";
-        let trace = parsed(text).unwrap();
+        let list = parsed(text).unwrap();
         let first = Flow { port: Some(100), ..flow(0, 0, 1, 9) };
-        assert_eq!(trace.flows, [first, Flow { class: 46, ..flow(5_000, 1, 2, 9) }, flow(1_000, 2, 3, 9)]);
+        assert_eq!(list.flows, [first, Flow { class: 46, ..flow(5_000, 1, 2, 9) }, flow(1_000, 2, 3, 9)]);
         let expected = Links {
             waits: BTreeMap::from([(1, Wait { signal: 0, count: 2 }), (2, Wait { signal: 1, count: 1 })]),
             received: BTreeMap::from([(0, vec![0, 1])]),
             acked: BTreeMap::from([(1, vec![0]), (2, vec![0])]),
             signals: 2,
         };
-        assert_eq!(trace.links, expected);
+        assert_eq!(list.links, expected);
     }
 
     #[test]
