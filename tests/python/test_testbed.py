@@ -84,7 +84,7 @@ def _source(folder: Path, text: str, *overrides: tuple[str, str]) -> Source:
 
 def _measured(folder: Path, text: str, *overrides: tuple[str, str]) -> sh.Run:
     source = _source(folder, text, *overrides)
-    return measure(source, source.load(), folder / "run")
+    return measure(source, source.parse(), folder / "run")
 
 
 def _networks() -> set[str]:
@@ -101,7 +101,7 @@ def _networks() -> set[str]:
 
 
 def test_a_measured_run_is_never_taken_for_a_simulated_one(tmp_path: Path) -> None:
-    experiment = _source(tmp_path, STAR).load()
+    experiment = _source(tmp_path, STAR).parse()
     assert measured_hash(experiment) != experiment.hash
     assert measured_folder(experiment, tmp_path).name.startswith("star-testbed-")
 

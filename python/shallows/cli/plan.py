@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"points": described, **needs.describe()}, ensure_ascii=False))
     elif alone:
         screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
-        screen.print(f"it runs {told(alone.source.load(), cores())}", soft_wrap=True)
+        screen.print(f"it runs {told(alone.source.parse(), cores())}", soft_wrap=True)
     else:
         print_table(_table(mine, costs), screen)
         screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)

@@ -74,7 +74,7 @@ def _trial() -> tuple[bool, str, str]:
     with tempfile.TemporaryDirectory() as folder:
         source = Source(str(Path(folder) / "trial.toml"), TRIAL)
         try:
-            summary = measure(source, source.load(), Path(folder) / "run").summary
+            summary = measure(source, source.parse(), Path(folder) / "run").summary
         except ShallowsError as error:
             return False, "trial", error.message
     health = summary["health"]

@@ -16,7 +16,7 @@ from shallows.runs.running import Source
 def run(options: argparse.Namespace) -> int:
     """`shallows testbed run`; a run that is not to be believed has the exit code of one without numbers."""
     source = Source.read(options.scenario, tuple(options.overrides), options.seed)
-    experiment = source.load()
+    experiment = source.parse()
     folder = Path(options.out) if options.out is not None else measured_folder(experiment, Path("runs"))
     refuse_existing(folder, measured_hash(experiment), force=options.force)
     check_writable(folder.parent)

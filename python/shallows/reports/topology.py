@@ -46,7 +46,9 @@ def describe(topology: Mapping[str, Any], network: Network) -> str:
         case _:
             switches = len(network.switches)
             shape = f"{len(network.hosts)} hosts and {switches} switch{'es' if switches > 1 else ''}."
-    through = f" Each packet spends {time(network.host_delay_ps)} in each host." if network.host_delay_ps else ""
+    through = (
+        f" Each packet spends {time(network.host_delay_ps)} in each host." if network.host_delay_ps else ""
+    )
     return f"{shape} Packets of at most {topology['mtu']} bytes.{through}"
 
 
