@@ -90,11 +90,13 @@ def test_a_point_is_gathered_from_where_it_is_whole_and_its_own(tmp_path: Path) 
     # At the place of b is a run of something else.
     run_folder(there / "other").rename(there / "b")
     own = run_folder(here / "c", "mine")
+    written = own.stat().st_ino
     run_folder(there / "c", "mine")
     missing, problems = gather(points, [there], here)
     assert (missing, problems) == ([points[1]], [])
     assert (here / "a/flows.parquet").read_text() == "from the part"
-    assert own.is_dir()
+    # What is here already is not written again.
+    assert own.stat().st_ino == written
     # The second copy of a differs from the first, though there is no third.
     run_folder(tmp_path / "more/a", "otherwise")
     with pytest.raises(ShallowsError, match=r"but their flows\.parquet differs"):
@@ -198,6 +200,10 @@ def test_a_crossing_is_where_most_seeds_have_it() -> None:
     runs = measured(a={1: [9.0, 1.0, 1.0], 2: [9.0, 9.0, 9.0], 3: [9.0, 9.0, 9.0]})
     (check,) = judge(claim(kind="crossing", level=5.0, expected=2, steps=1), SWEEP, runs, quick=False)
     assert (check.ours, check.low, check.high, check.verdict) == (2, 1, 2, "holds")
+    # Two steps from 50 KB to 1 MB, though one in the order of texts.
+    runs = measured(a={"50KB": [1.0], "100KB": [1.0], "1MB": [9.0]})
+    (check,) = judge(claim(kind="crossing", level=5.0, expected="50KB", steps=1), SWEEP, runs, quick=False)
+    assert check.verdict == "does not hold"
 
 
 def test_findings_count_claims_and_write_numbers_as_their_claims_do() -> None:
