@@ -1,0 +1,339 @@
+"""Numbers of runs by name, over time and by port, on runs that never were: each is worked out by hand."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shallows as sh
+from shallows.runs import breakdown, pools, tables
+from shallows.runs.running import Source
+from shallows.runs.steps import Series
+from shallows.series import backlogs, flow_series, ideal
+from shallows.series.measures import compute, measure
+
+TCP = {"timestamps": False}
+TOPOLOGY = {"mtu": 1500, "framing": 100}
+
+
+def invented(end_us: float = 10_000.0, **found: Any) -> sh.Run:
+    """A run that lasts so long and has these tables."""
+    known = {
+        "path": Path("by-hand"),
+        "summary": {"simulated_s": end_us / 1e6, "datagram_gbps": 0.0},
+        "scenario": {"tcp": TCP, "topology": TOPOLOGY, "measure": {"bins": ["100KB", "10MB"]}},
+    }
+    return cast(sh.Run, SimpleNamespace(**known | found))
+
+
+def flows(**columns: list[Any]) -> pl.DataFrame:
+    """Flows of which only what matters is said."""
+    count = len(next(iter(columns.values())))
+    usual: dict[str, Any] = {
+        "workload": 0,
+        "class": 0,
+        "query": None,
+        "source": 0,
+        "destination": 1,
+        "size_bytes": 1_000,
+        "delivered_bytes": 1_000,
+        "arrival_us": 0.0,
+        "fct_us": 10.0,
+        "fct_sender_us": 12.0,
+        "ideal_us": 5.0,
+        "timeouts": 0,
+        "counted": 1,
+    }
+    filled = {name: [value] * count for name, value in usual.items()}
+    return pl.DataFrame({"flow": [*range(count)]} | filled | columns, strict=False)
+
+
+def traced(quantity: str, *rows: tuple[float, int, float]) -> pl.DataFrame:
+    """A trace of flows: time, flow and value."""
+    found = pl.DataFrame(list(rows), schema=["time_us", "flow", "value"], orient="row")
+    return found.with_columns(quantity=pl.lit(quantity))
+
+
+def test_flows_are_shared_out_over_the_links_of_a_leaf_together_and_each_direction_apart() -> None:
+    # Two spines of 2.5 Gb/s are 5 Gb/s for a leaf: a packet of 12,800 bits takes 2.56 µs there, two at once
+    # as long again. What goes the other way, or to a host that sends itself, disturbs nobody.
+    topology = {"kind": "leaf-spine", "links": [], "leaves": 2, "spines": 2, "hosts_per_leaf": 2}
+    topology |= {"rate": "10Gbps", "uplink_rate": "2.5Gbps"}
+    at = [(0.0, 0, 2), (0.0, 1, 3), (100.0, 0, 2), (100.0, 3, 1), (200.0, 0, 1), (200.0, 1, 0)]
+    run = invented(
+        scenario={"tcp": TCP, "topology": TOPOLOGY | topology},
+        flows=flows(
+            arrival_us=[time for time, _, _ in at],
+            source=[source for _, source, _ in at],
+            destination=[destination for _, _, destination in at],
+            size_bytes=[1_460] * 6,
+            ideal_us=[10.0] * 6,
+        ),
+    )
+    assert ideal.completion_us(run) == pytest.approx([12.56, 12.56, 10, 10, 10, 10])
+
+
+def test_a_flow_between_two_steps_is_served_from_the_second_on() -> None:
+    fluid = ideal.Fluid(
+        np.array([0.0, 0.3]), np.array([5.0, 5.0]), np.array([[0], [1]]), np.array([10.0, 10.0])
+    )
+    assert ideal.schedule(fluid, step_s=1.0) == pytest.approx([0.5, 0.5])
+
+
+def test_a_class_has_converged_when_the_last_two_milliseconds_have_its_share() -> None:
+    # A quarter a millisecond until the 10th and one from then on: its share is 2 in 2 ms, and nine tenths of
+    # that came first from the 10th to the 12th.
+    acked = [(1e3 * ms, 0, min(ms, 10) / 4 + max(ms - 10, 0)) for ms in range(21)]
+    run = invented(20_000.0, flows=flows(**{"class": [1]}), flow_traces=traced("acked_bytes", *acked))
+    assert measure(run, "convergence_ms@class1") == 12
+
+
+def test_a_flow_has_caught_up_with_four_fifths_of_the_mean_not_of_the_quickest() -> None:
+    # 5 and 7 in each 5 ms: four fifths of 6 are 4.8.
+    acked = [(5e3 * n, flow, each * n) for flow, each in enumerate((5.0, 7.0)) for n in range(3)]
+    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *acked))
+    assert measure(run, "catch_up_ms@0") == 5
+
+
+def test_what_was_acknowledged_last_is_in_full_segments_and_spread_over_all_flows() -> None:
+    # Two and four segments of 1,460 bytes in the last millisecond: a mean of 3 and a variance of 1.
+    acked = [(9_000.0, 0, 1_460.0), (9_500.0, 0, 3 * 1_460.0), (9_500.0, 1, 4 * 1_460.0)]
+    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *acked))
+    found = {what: measure(run, f"acked_packets.{what}@1ms") for what in ("mean", "variance", "std", "max")}
+    assert found == {"mean": 3, "variance": 1, "std": 1, "max": 4}
+    assert [measure(run, f"acked_packets.{what}@1ms") for what in ("above_2", "below_4")] == [0.5, 0.5]
+
+
+def test_a_window_holds_until_the_next_one() -> None:
+    rows = traced("cwnd_bytes", (10.0, 0, 1_000.0), (20.0, 0, 5_000.0), (30.0, 0, 2_000.0))
+    run = invented(flows=flows(arrival_us=[0.0]), flow_traces=rows)
+    found = [measure(run, f"cwnd_bytes.{what}@0") for what in ("min_15", "min_20", "at_15", "at_20")]
+    assert found == [1_000, 2_000, 1_000, 5_000]
+
+
+def test_only_counted_flows_starve_are_concurrent_and_have_times() -> None:
+    # One before the warm-up, which had 900 µs of everything.
+    run = invented(
+        flows=flows(
+            arrival_us=[500.0, 2_000.0, 2_100.0],
+            counted=[0, 1, 1],
+            fct_us=[900.0, 100.0, 300.0],
+            ideal_us=[900.0, 50.0, 60.0],
+            size_bytes=[1_000, 100_000, 100_001],
+            longest_ack_gap_us=[900.0, 10.0, 20.0],
+            longest_arrival_gap_us=[900.0, 30.0, 40.0],
+        )
+    )
+    assert measure(run, "longest_ack_gap_us.max@0") == 20
+    assert measure(run, "longest_arrival_gap_us.mean@0") == 35
+    # A size at the edge is in the bin below it, and each flow counts the same: 8 and 2.667 Gb/s.
+    assert (measure(run, "ideal_fct_us.small.p100"), measure(run, "ideal_fct_us.medium.p1")) == (50, 60)
+    assert measure(run, "flow_gbps.all") == pytest.approx((100_000 * 8 / 100 + 100_001 * 8 / 300) / 2 / 1e3)
+    # Of windows of 1 ms from the third on, the first that counts, one in eight has flows, two at once.
+    assert [measure(run, f"concurrent.{word}@1ms") for word in ("p87", "p88")] == [0, 2]
+
+
+def test_a_megabyte_is_not_yet_large_and_a_timeout_before_the_warm_up_is_one() -> None:
+    run = invented(
+        1_000.0,
+        flows=flows(size_bytes=[1_000_000, 1_000_001], source=[0, 0], timeouts=[1, 0], counted=[1, 1]),
+    )
+    assert measure(run, "concurrent_large.p100@1ms") == 1
+    before = invented(1_000.0, flows=flows(timeouts=[1, 0], counted=[0, 1]))
+    assert measure(before, "with_timeout@0") == 0.5
+
+
+COUNTERS = pl.DataFrame(
+    {
+        "port": ["s->a", "s->a", "s->b", "a->s"],
+        "kind": ["to-host", "to-host", "to-host", "nic"],
+        "queue": [0, 1, 0, 0],
+        "rate_bps": [10**10, 10**10, 4 * 10**10, 10**10],
+        "received": [3, 1, 5, 9],
+        "sent": [3, 1, 4, 9],
+        "sent_bytes": [9_000, 6_000, 40_000, 1_000],
+        "marked": [1, 0, 2, 0],
+        "dropped": [0, 0, 1, 0],
+        "max_backlog_bytes": [3_000, 2_000, 4_000, 7_000],
+    }
+)
+
+
+def test_ports_are_told_of_together_with_all_of_their_queues() -> None:
+    # In 10 µs: 55,000 bytes on links of 10 and 40 Gb/s, 62,500 bytes; the second alone 40,000 of 50,000.
+    run = invented(10.0, counters=COUNTERS)
+    to_hosts, cards = breakdown.by(cast(breakdown.Measured, run), "port").rows(named=True)
+    assert (to_hosts["ports"], to_hosts["sent_bytes"], to_hosts["max_backlog_bytes"]) == (2, 55_000, 4_000)
+    assert (to_hosts["utilisation"], to_hosts["utilisation_max"]) == pytest.approx((0.88, 1.2))
+    assert (cards["ports"], cards["utilisation"]) == (1, pytest.approx(0.08))
+    # 15,000 bytes of both queues in 10 µs.
+    assert measure(run, "sent_gbps@s->a") == pytest.approx(12)
+
+
+def test_what_was_sent_again_is_what_is_more_than_the_data_with_their_headers() -> None:
+    # 7,300 bytes of data are 7,500 on the wire, and 0.8 Gb/s of datagrams in 10 µs are 1,000: of the other
+    # 14,000 of 15,000 bytes 6,500 are no news.
+    summary = {"simulated_s": 1e-5, "datagram_gbps": 0.8}
+    run = invented(summary=summary, counters=COUNTERS, flows=flows(delivered_bytes=[7_000, 300]))
+    assert measure(run, "repeated_share@s->a") == pytest.approx(6_500 / 14_000)
+
+
+def test_a_queue_peaks_when_it_leaves_its_highest_value_for_the_last_time() -> None:
+    rows = [(0, 0), (10, 3_000), (12, 0), (15, 3_000), (18, 1_000)]
+    queues = pl.DataFrame([(float(at), "port", "s->a", size) for at, size in rows],
+                          schema=["time_us", "kind", "name", "bytes"], orient="row")  # fmt: skip
+    scenario = {"switch": {"buffer": {"kind": "static-partition"}}, "measure": {"traces": []}}
+    run = invented(20.0, counters=COUNTERS, queues=queues, traces=None, scenario=scenario)
+    assert measure(run, "backlog_bytes.peak_us@s->a") == 18
+    # From 11 µs on, the 0.011 ms of the name: 1 + 3 of 9 µs at 3,000 and 2 at 1,000.
+    assert measure(run, "backlog_bytes.mean@s->a@0.011ms") == pytest.approx((4 * 3_000 + 2 * 1_000) / 9)
+
+
+def test_the_busiest_port_is_one_of_a_switch_and_the_fullest_pool_too() -> None:
+    trace = [
+        (1.0, "a->s", None, "backlog_bytes", 9_000.0),
+        (1.0, "s->a", 0, "backlog_bytes", 8_000.0),
+        (1.0, "s->a", None, "backlog_bytes", 500.0),
+        (1.0, "s->b", None, "backlog_bytes", 600.0),
+        (1.0, "s->a", None, "pool_bytes", 700.0),
+        (2.0, "s->b", None, "pool_bytes", 800.0),
+        (3.0, "a->s", None, "pool_bytes", 9_000.0),
+    ]
+    columns = ["time_us", "port", "queue", "quantity", "value"]
+    scenario = {
+        "switch": {"buffer": {"kind": "static-partition"}},
+        "measure": {"traces": [{"every": "event"}]},
+    }
+    run = invented(
+        20.0,
+        counters=COUNTERS,
+        queues=None,
+        traces=pl.DataFrame(trace, schema=columns, orient="row"),
+        scenario=scenario,
+    )
+    # The card's queue is longer, and a queue of a port is no port.
+    assert backlogs.busiest([run], most=2) == ["s->b", "s->a"]
+    assert backlogs.busiest([run], most=1) == ["s->b"]
+    assert [*backlogs.fullest_pool(run, above=600)] == ["s.pool1"]
+    assert backlogs.fullest_pool(run, above=800) == {}
+
+
+def test_a_pool_is_known_at_intervals_or_from_all_of_its_ports() -> None:
+    shared = {"kind": "dynamic-threshold"}
+    rows = [(1.0, "s->a", None, "pool_bytes", 700.0)]
+    traces = pl.DataFrame(rows, schema=["time_us", "port", "queue", "quantity", "value"], orient="row")
+
+    def known(*every: str) -> int:
+        scenario = {"switch": {"buffer": shared}, "measure": {"traces": [{"every": each} for each in every]}}
+        run = invented(counters=COUNTERS, queues=None, traces=traces, scenario=scenario)
+        return pools.traced_pools(cast(pools.Recorded, run)).height
+
+    # The other port of the pool had packets too, of which only an interval tells.
+    assert (known("10us"), known("event"), known("10us", "event")) == (1, 0, 0)
+
+
+def test_a_window_is_drawn_until_its_sender_is_done() -> None:
+    run = invented(
+        flows=flows(arrival_us=[100.0], fct_us=[50.0], fct_sender_us=[70.0]),
+        flow_traces=traced("cwnd_bytes", (100.0, 0, 1_000.0)),
+    )
+    assert flow_series.windows(run)["flow 0"].times.tolist() == [100, 170]
+
+
+def test_thresholds_are_counted_against_the_pool_of_a_port(tmp_path: Path) -> None:
+    text = """
+[topology]
+kind = "star"
+hosts = 8
+rate = "10Gbps"
+[switch]
+buffer = { kind = "dynamic-threshold", alpha = 1.0, pool = "400KB", ports_per_pool = 4 }
+markers = [{ kind = "red", kmin = "50KB", kmax = "100KB", pmax = 0.1 }]
+[[workload]]
+kind = "incast"
+senders = "1"
+receivers = "0"
+size = "1KB"
+"""
+    source = Source(str(tmp_path / "x.toml"), text)
+    # Four ports to a pool of 400 KB, at 10 Gb/s each; eight times 50 KB fill it.
+    assert compute(source, "buffer.per_port_bytes") == 100_000
+    assert compute(source, "buffer.per_port_per_gbps_bytes") == 10_000
+    assert compute(source, "buffer.ports_at_threshold") == 8
+
+
+def test_values_hold_from_their_time_until_the_next_and_the_last_for_none() -> None:
+    # 10 for 6 µs and 50 for 4; the 90 at its end holds for no time.
+    series = Series(np.array([0.0, 6.0, 10.0]), np.array([10.0, 50.0, 90.0]))
+    assert (series.max(), series.mean()) == (50, 26)
+    assert series.at(np.array([5.9, 6.0, 10.0])).tolist() == [10, 50, 90]
+    assert [series.quantile(share) for share in (0.6, 0.61, 1.0)] == [10, 50, 50]
+    assert [series.share_above(limit) for limit in (9, 10, 50)] == pytest.approx([1, 0.4, 0])
+    # Of an area of 260 the first 60 have passed at 6 µs, and more at 10.
+    assert [series.settled(share) for share in (60 / 260, 0.5)] == [6, 10]
+
+
+SUMMARY: dict[str, Any] = {
+    "fct_us": {
+        "all": {"count": 9, "mean": 11.0, "p50": 12.0, "p95": 13.0, "p99": 14.0, "max": 15.0},
+        "small": {"count": 3, "mean": 21.0, "p50": 22.0, "p95": 23.0, "p99": 24.0, "max": 25.0},
+        "large": {"count": 3, "mean": 31.0, "p50": 32.0, "p95": 33.0, "p99": 34.0, "max": 35.0},
+    },
+    "slowdown": {"all": {"mean": 1.5, "p99": 2.5}},
+    "flows": {"started": 20, "completed": 9, "endless": 4},
+    "loss_rate": 0.5,
+    "loss_rate_in_switches": 0.02,
+    "loss_rate_in_cards": 0.01,
+    "timeouts": 6,
+    "retransmits": 8,
+    "goodput_gbps": 9.0,
+    "simulated_s": 0.25,
+    "packets": {
+        "sent": 100,
+        "dropped_in_switches": 2,
+        "dropped_in_cards": 1,
+        "dropped_data_in_switches": 2,
+        "dropped_data_in_cards": 0,
+        "marked": 7,
+    },
+    "engine": {"packet_hops_per_s": 3_000_000.0},
+}
+
+
+def test_tables_put_each_number_under_its_name() -> None:
+    run = invented(summary=SUMMARY, labels={"seed": 1})
+    found = tables.points([run])
+    assert found.columns == ["seed", *tables.RESULTS]
+    assert found.rows == [["1", "11", "15", "24", "31", "2 %", "1 %", "6", "7", "3 M"]]
+    # More was lost in switches than in cards.
+    assert tables.losses_of_cards([run]) == []
+    assert tables.losses_of_cards([invented(summary=SUMMARY | {"loss_rate_in_cards": 0.03})])
+    first, *_ = tables.completion(SUMMARY).rows
+    assert first == ["all", "9", "11", "12", "13", "14", "15", "1.5", "2.5"]
+    told = dict(tables.network(SUMMARY).rows)
+    assert (told["simulated time"], told["flows completed"]) == ("250 ms", "9 of 20")
+    assert told["packets dropped in switches"] == "2 (2 %)"
+    assert (told["timeouts"], told["retransmitted segments"]) == ("6", "8")
+
+
+def test_a_pool_marks_from_so_many_busy_ports_on_and_a_queue_up_to_so_many() -> None:
+    def told(scope: str, *able: int) -> str:
+        level = {"bytes": 1_000, "packets": 1, "us": 1, "bdp": 1}
+        limits = [{"busy_ports": n, "limit_bytes": 9, "can_fire": n in able} for n in (1, 4, 8)]
+        curve = {
+            "rate_bps": 1e10,
+            "kind": "red",
+            "scope": scope,
+            "at": "enqueue",
+            "kmin": level,
+            "kmax": level,
+        }
+        curve |= {"pmax": 1, "limits": limits, "ports": 1, "port": "up", "base_rtt_us": 8}
+        return tables.marking_curves([curve]).rows[-1][1]
+
+    assert told("pool", 4, 8) == "from 4 busy"
+    assert told("queue", 1, 4) == "up to 4 busy"
+    assert (told("queue"), told("pool", 1, 4, 8)) == ("never", "yes")
