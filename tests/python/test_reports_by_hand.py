@@ -13,7 +13,9 @@ import pytest
 import shallows as sh
 from shallows import reports
 from shallows.comparison.ranking import Ranking, Standing
-from shallows.reports import chart, network, of_run, ranked, sweep_charts, topology
+from shallows.reports import chart, of_run, ranked, sweep_charts, topology
+from shallows.reports.network import boxes
+from shallows.runs.network import network
 from shallows.runs.steps import Series
 
 SCENARIO = {"measure": {"bins": ["100KB", "10MB"], "traces": []}}
@@ -195,7 +197,7 @@ DUMBBELL = COMMON | {
 
 def test_links_of_a_drawing_have_their_rates_delays_and_numbers() -> None:
     def links(drawn: dict[str, Any]) -> list[tuple[Any, ...]]:
-        found = network.read(drawn).links.items()
+        found = boxes(network(drawn)).links.items()
         return [(*link.ends, link.rate, link.delay, count) for link, count in found]
 
     assert links(FABRIC) == [
@@ -209,8 +211,9 @@ def test_links_of_a_drawing_have_their_rates_delays_and_numbers() -> None:
         ("left", "right", "5 Gbps", "7 µs", 1),
     ]
     # Four times 10 over two times 20 Gbps: as much as comes can leave.
-    assert ": not oversubscribed, 1 to 1." in topology.describe(FABRIC)
-    assert ": oversubscribed, 2 to 1." in topology.describe(FABRIC | {"spines": 1})
+    one_spine = FABRIC | {"spines": 1}
+    assert ": not oversubscribed, 1 to 1." in topology.describe(FABRIC, network(FABRIC))
+    assert ": oversubscribed, 2 to 1." in topology.describe(one_spine, network(one_spine))
 
 
 def data(page: Path) -> dict[str, Any]:
@@ -233,7 +236,9 @@ def test_a_claim_is_shown_at_the_place_that_decides_beside_seeds_and_paper(tmp_p
         "paper": "A",
         "quick": False,
         "claims": [claim | {"verdict": "does not hold", "checks": checks}],
-        "drawings": {"x": {"axis": "load", "is_wide": False, "panels": [{"title": "p99", "lines": [line]}]}},
+        "drawings": {
+            "x": {"axis": "load", "is_wide": False, "seeds": 3, "panels": [{"title": "p99", "lines": [line]}]}
+        },
         "figures": {"x": ["2"]},
         "command": "shallows reproduce a",
         "build": {"version": "1"},

@@ -115,7 +115,7 @@ class Broken:
         """It needs nothing."""
         return "[]"
 
-    def simulate(self, _folder: Path) -> "Broken":
+    def simulate(self, _folder: Path, _threads: int) -> "Broken":
         """Begin."""
         return self
 

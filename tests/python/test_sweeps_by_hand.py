@@ -37,7 +37,7 @@ set = { "tcp.initial_window" = 5, "tcp.congestion" = "reno", "switch.markers" = 
 
 def test_an_option_wins_over_a_scheme_and_the_first_shard_has_the_first_point() -> None:
     _, points = plan(Source("x.toml", SMALL + SCHEMES, (("tcp.initial_window", "7"),)), None)
-    windows = {json.loads(point.source.load().resolved())["tcp"]["initial_window"] for point in points}
+    windows = {json.loads(point.source.parse().resolved())["tcp"]["initial_window"] for point in points}
     assert windows == {7}
     # The last axis changes fastest, schemes slowest.
     assert [tuple(point.source.labels.values()) for point in points[:3]] == [
@@ -231,7 +231,7 @@ def test_a_reduced_experiment_has_the_points_of_all_its_selections(tmp_path: Pat
 
     def points(*, quick: bool) -> list[tuple[Any, ...]]:
         found = findings.points_of(some, tmp_path, quick=quick)
-        flows = [json.loads(each.source.load().resolved())["workload"][0]["flows"] for each in found]
+        flows = [json.loads(each.source.parse().resolved())["workload"][0]["flows"] for each in found]
         return [(*each.source.labels.values(), count) for each, count in zip(found, flows, strict=True)]
 
     whole = [(scheme, 0.6, seed, 9) for scheme in ("dctcp", "reno") for seed in (1, 2)]
@@ -249,5 +249,8 @@ def test_what_is_drawn_beside_the_paper_is_the_mean_of_seeds_in_the_unit_of_the_
     found = beside(SWEEP, claims, runs)
     assert found is not None
     ours, theirs = found.panels[0].lines
-    assert ours.ours == [(50.0, 2.0, 1.0, 4.0), (100.0, 3.0, 3.0, 3.0)]
+    # Of 1, 1 and 4 the deviation is the root of 3, and of the mean 1; Student's t of two degrees of freedom is 4.3027.
+    assert [row[:2] for row in ours.ours] == [(50.0, 2.0), (100.0, 3.0)]
+    assert ours.ours[0][2:] == pytest.approx((2 - 4.3027, 2 + 4.3027), rel=1e-4)
+    assert ours.ours[1][2:] == (3.0, 3.0)
     assert (ours.paper, theirs.paper) == ([(50.0, 2.5)], [])

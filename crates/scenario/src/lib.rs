@@ -36,5 +36,6 @@ pub use experiment::{
 pub use marking::{BusyLimit, MarkingCurve};
 pub use parse::{parse, schema};
 pub use spec::MAX_SEED;
-pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT, describe};
+pub use topology::describe::describe;
+pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT};
 pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

@@ -144,9 +144,9 @@ class Swept:
 
 
 def _unit(key: str, values: Sequence[Any]) -> Unit:
-    if axis_name(key) == "load":
-        return Unit("%", 0.01)
     match parse_quantity(values[0]).of:
+        case "" if axis_name(key) == "load":
+            return Unit("%", 0.01)
         case "bytes":
             return size_unit(map(order, values))
         case "seconds":

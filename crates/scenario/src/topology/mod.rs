@@ -1,7 +1,7 @@
 //! The network as plain data, and how it comes from the few words of a scenario.
 
 pub(crate) mod build;
-mod describe;
+pub(crate) mod describe;
 mod graph;
 mod network;
 mod paths;
@@ -9,6 +9,5 @@ mod plan;
 mod routes;
 pub(crate) mod routing;
 
-pub use describe::describe;
 pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind, SERVICE_PORT};
 pub use routes::Routing;
