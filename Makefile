@@ -25,7 +25,7 @@ demo: build
 testbed: $(VENV)/.built
 	@[ "$$(uname)" = Linux ] || { echo "missing: Linux. The testbed carries packets of Linux' TCP, and runs nowhere else"; exit 1; }
 	@command -v tc >/dev/null || { echo "missing: iproute2. Get it with: apt-get install iproute2"; exit 1; }
-	@if command -v clang-14 clang >/dev/null && [ -e /usr/include/bpf/bpf_helpers.h ] && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then \
+	@if { command -v clang-14 || command -v clang; } >/dev/null && [ -e /usr/include/bpf/bpf_helpers.h ] && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then \
 		cargo build --release --locked --quiet -p shallows-testbed --features ebpf; \
 	else \
 		echo "without DCTCP. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"; \
