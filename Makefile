@@ -25,7 +25,12 @@ demo: build
 testbed: $(VENV)/.built
 	@[ "$$(uname)" = Linux ] || { echo "missing: Linux. The testbed carries packets of Linux' TCP, and runs nowhere else"; exit 1; }
 	@command -v tc >/dev/null || { echo "missing: iproute2. Get it with: apt-get install iproute2"; exit 1; }
-	cargo build --release --locked --quiet -p shallows-testbed
+	@if { command -v clang-14 || command -v clang; } >/dev/null && [ -e /usr/include/bpf/bpf_helpers.h ] && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then \
+		cargo build --release --locked --quiet -p shallows-testbed --features ebpf; \
+	else \
+		echo "without DCTCP. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"; \
+		cargo build --release --locked --quiet -p shallows-testbed; \
+	fi
 	install target/release/shallows-testbed $(BIN)/shallows-testbed
 
 # Random tests draw the same cases here each time; `cargo test` alone draws others.

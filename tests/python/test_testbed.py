@@ -160,6 +160,21 @@ def test_a_full_buffer_drops_and_senders_repair_it(tmp_path: Path) -> None:
 
 
 @needs_testbed
+def test_dctcp_holds_the_queue_at_its_threshold_and_goes_with_the_program(tmp_path: Path) -> None:
+    try:
+        run = _measured(tmp_path, STAR, ("tcp.congestion", '"dctcp"'))
+    except ScenarioError:
+        pytest.skip("not run: needs a kernel with DCTCP, or clang when the testbed is built")
+    packets = run.summary["packets"]
+    # DCTCP '10, §3.3: the queue swings about K. In slow start it goes beyond; the buffer holds five times K.
+    assert packets["dropped"] == 0
+    # Two flows about K of 20 packets: windows of ten packets, alpha near sqrt(2 / 10).
+    assert 0.05 < packets["marked"] / packets["data"] < 0.6
+    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    assert not [name for name in known if name.startswith("dctcp_")]
+
+
+@needs_testbed
 def test_what_linux_cannot_do_is_refused_with_its_key(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"scenario\.toml: tcp\.congestion: this kernel has no"):
         _measured(tmp_path, STAR, ("tcp.congestion", '"pulser"'))

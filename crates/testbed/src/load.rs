@@ -283,7 +283,7 @@ impl<'a> Load<'a> {
     ) -> io::Result<usize> {
         self.listen(destination, destination_port)?;
         self.hosts.networks[source.0 as usize].enter()?;
-        let socket = Socket::new(self.plan.congestion)?;
+        let socket = Socket::new(&self.plan.congestion)?;
         socket.set_class(class)?;
         socket.set_not_sent(NOT_SENT)?;
         socket.note_acknowledgements()?;
@@ -315,7 +315,7 @@ impl<'a> Load<'a> {
             return Ok(());
         }
         self.hosts.networks[host.0 as usize].enter()?;
-        let socket = Socket::new(self.plan.congestion)?;
+        let socket = Socket::new(&self.plan.congestion)?;
         socket.bind((frame::address(host), port))?;
         socket.listen()?;
         self.poll.add(socket.as_fd(), self.listeners.len() as u64 * SIDES + LISTENER)?;

@@ -5,7 +5,7 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
-use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase};
+use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, dctcp};
 use shallows_transport::receive_window::Control;
 use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
 
@@ -13,7 +13,7 @@ use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfter
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The kernel's name of the congestion control.
-    pub congestion: &'static str,
+    pub congestion: String,
     /// Files below `/proc/sys/net/ipv4` and what is written there, in each host.
     pub settings: Vec<(&'static str, String)>,
     /// Attributes of the route to all others, as `ip route` has them.
@@ -55,7 +55,7 @@ impl Plan {
             return Err(refusals);
         }
         Ok(Self {
-            congestion,
+            congestion: congestion.to_owned(),
             settings: settings(experiment),
             route: route(experiment),
             mtu: experiment.network.mtu,
@@ -74,8 +74,12 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
     let (name, why) = match tcp.congestion {
         Congestion::Reno(_) => ("reno", ""),
         Congestion::Cubic(_) => ("cubic", "load it with: modprobe tcp_cubic"),
-        Congestion::Dctcp(_) => {
-            ("dctcp", "load it with: modprobe tcp_dctcp, where the kernel was built with it")
+        Congestion::Dctcp(config) => {
+            refuse_dctcp(&config, refusals);
+            (
+                "dctcp",
+                "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed",
+            )
         }
         Congestion::Pulser(_) => ("pulser", "Linux has none"),
     };
@@ -93,6 +97,16 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
         );
     }
     name
+}
+
+/// Kernels compute DCTCP in one way, with a gain of 1/16.
+fn refuse_dctcp(config: &dctcp::Config, refusals: &mut Vec<Refusal>) {
+    if config.gain != 1.0 / 16.0 {
+        refuse(refusals, "tcp.congestion.g", format!("{}; here it is 1/16 = 0.0625", config.gain));
+    }
+    if config.initial_alpha != 1.0 {
+        refuse(refusals, "tcp.congestion.initial_alpha", format!("{}; here it is 1", config.initial_alpha));
+    }
 }
 
 fn refuse_transport(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
@@ -262,6 +276,10 @@ fn differences(experiment: &Experiment) -> Vec<String> {
             matches!(tcp.congestion, Congestion::Cubic(_)),
             "tcp.congestion: Linux' CUBIC leaves slow start by HyStart, with its own C and beta",
         ),
+        (
+            tcp.congestion.ecn_mode() == EcnMode::Accurate,
+            "tcp.congestion: alpha is in whole 1,024ths, of packets, and a window ends when its end is acknowledged",
+        ),
         (experiment.jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
     ];
     told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
@@ -324,6 +342,11 @@ mod tests {
     #[test]
     fn what_it_cannot_do_is_refused_with_its_key() {
         assert_eq!(keys(plan("congestion = \"dctcp\"", "")), ["tcp.congestion"]);
+        let other = "congestion = {kind = \"dctcp\", g = 0.5, initial_alpha = 0.0}";
+        assert_eq!(
+            keys(plan(other, "")),
+            ["tcp.congestion.g", "tcp.congestion.initial_alpha", "tcp.congestion"]
+        );
         assert_eq!(keys(plan("congestion = \"ecn-star\"", "")), ["tcp.ect"]);
         let several = "congestion = \"pulser\"\nrto = {min = \"1ms\"}\nrestart_after_idle = \"reset\"\nrecovery = \"sack1\"";
         let expected = ["tcp.congestion", "tcp.recovery", "tcp.restart_after_idle", "tcp.rto.min"];

@@ -71,12 +71,18 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
     let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
         .map_err(|error| Failure::Scenario(error.to_string()))?;
     let available = congestion_controls();
-    let available: Vec<&str> = available.iter().map(String::as_str).collect();
-    let plan = Plan::of(&experiment, &available).map_err(Failure::Refused)?;
+    let mut known: Vec<&str> = available.iter().map(String::as_str).collect();
+    let has_own = cfg!(feature = "ebpf") && !known.contains(&"dctcp");
+    known.extend(has_own.then_some("dctcp"));
+    let mut plan = Plan::of(&experiment, &known).map_err(Failure::Refused)?;
     if !machine::is_root() {
         machine::become_root().map_err(|error| {
             Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
         })?;
+    }
+    let own = register(has_own && plan.congestion == "dctcp")?;
+    if let Some((name, _)) = &own {
+        plan.congestion.clone_from(name);
     }
     let hosts = Hosts::raise(&experiment, &plan).map_err(Failure::Machine)?;
     let bounds = Bounds::of(&experiment);
@@ -94,6 +100,22 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
         "observations": report.observations(),
         "differences": plan.differences,
     }))
+}
+
+/// The kernel's name of our DCTCP, and what keeps it there.
+#[cfg(feature = "ebpf")]
+fn register(wanted: bool) -> Result<Option<(String, crate::sys::ebpf::Registered)>, Failure> {
+    if !wanted {
+        return Ok(None);
+    }
+    let registered = crate::sys::ebpf::dctcp()
+        .map_err(|error| Failure::Machine(format!("the kernel does not take DCTCP from us: {error}")))?;
+    Ok(Some((registered.name.clone(), registered)))
+}
+
+#[cfg(not(feature = "ebpf"))]
+fn register(_wanted: bool) -> Result<Option<(String, ())>, Failure> {
+    Ok(None)
 }
 
 fn write(path: &Path, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {

@@ -1,6 +1,8 @@
 //! What Linux is asked for: sockets, namespaces, clocks. All that is unsafe is here, and nothing else.
 
 pub mod clock;
+#[cfg(feature = "ebpf")]
+pub mod ebpf;
 pub mod machine;
 pub mod namespace;
 pub mod packets;
