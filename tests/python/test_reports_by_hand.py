@@ -237,7 +237,7 @@ def test_a_claim_is_shown_at_the_place_that_decides_beside_seeds_and_paper(tmp_p
         "quick": False,
         "claims": [claim | {"verdict": "does not hold", "checks": checks}],
         "drawings": {
-            "x": {"axis": "load", "is_wide": False, "seeds": 3, "panels": [{"title": "p99", "lines": [line]}]}
+            "x": {"axis": "load", "is_wide": False, "seeds": [3], "panels": [{"title": "p99", "lines": [line]}]}
         },
         "figures": {"x": ["2"]},
         "command": "shallows reproduce a",
