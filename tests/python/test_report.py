@@ -146,6 +146,21 @@ def test_four_hundred_hosts_are_a_drawing_of_few_boxes() -> None:
     assert "not oversubscribed, 0.625 to 1" in topology.describe(fabric, built)
 
 
+def test_a_fat_tree_is_drawn_in_four_tiers() -> None:
+    tree = {"kind": "fat-tree", "k": 8, "oversubscription": 2, "link_delay": "1us", "mtu": 1500}
+    tree |= {"rate": "10Gbps", "aggregation_rate": "10Gbps", "core_rate": "40Gbps"}
+    built = network(tree)
+    drawn = topology.draw(built)
+    # Of 16 core, 32 aggregation and 32 edge switches and their hosts four each.
+    assert drawn.count("<rect") == 4 * 4
+    for words in ("8 hosts", "host248 – host255", "agg31", "… 12 more …", "… 28 more …", "10 Gbps, 1 µs"):
+        assert words in drawn
+    # Eight hosts on each edge switch for four uplinks.
+    said = topology.describe(tree, built)
+    assert "8 pods of 4 edge and 4 aggregation switches" in said
+    assert "oversubscribed, 2 to 1" in said
+
+
 def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
     text = (Path(__file__).parents[2] / "experiments/models/graph.toml").read_text(encoding="utf-8")
     resolved = json.loads(Source("graph.toml", text).parse().resolved())

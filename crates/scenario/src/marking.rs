@@ -286,6 +286,8 @@ impl PortKind {
             Self::ToHost => "to-host",
             Self::Up => "up",
             Self::Down => "down",
+            Self::CoreUp => "core-up",
+            Self::CoreDown => "core-down",
             Self::Bottleneck => "bottleneck",
             Self::Trunk => "trunk",
         }

@@ -30,6 +30,8 @@ pub enum Config {
     },
     /// As in BCC's ns-2 simulations, by numbers drawn for the connections that are open from the start.
     Numbered {
+        /// Of each switch how many others are between it and the nearest host.
+        tiers: Vec<u32>,
         /// How many hosts there are.
         hosts: u32,
         /// How many connections each pair has from the start.
@@ -58,8 +60,8 @@ impl Ecmp {
             Config::FiveTuple { seeds } => Kind::FiveTuple(seeds.as_slice().into()),
             Config::Symmetric { seeds } => Kind::Symmetric(seeds.as_slice().into()),
             &Config::Ns2 { hosts, first_port } => Kind::Ns2(Ns2 { hosts, first_port }),
-            &Config::Numbered { hosts, per_pair, first_port } => {
-                Kind::Numbered(Numbered::new(hosts, per_pair, first_port))
+            Config::Numbered { tiers, hosts, per_pair, first_port } => {
+                Kind::Numbered(Numbered::new(tiers, *hosts, *per_pair, *first_port))
             }
         })
     }
@@ -75,7 +77,7 @@ impl Ecmp {
             Kind::FiveTuple(seeds) => spread(header.five_tuple_hash(seeds[switch as usize]), next_hops),
             Kind::Symmetric(seeds) => spread(symmetric_hash(header, seeds[switch as usize]), next_hops),
             Kind::Ns2(ns2) => next_hops[ns2.hash(switch, header) as usize % next_hops.len()],
-            Kind::Numbered(numbered) => numbered.select(header, next_hops),
+            Kind::Numbered(numbered) => numbered.select(switch, header, next_hops),
         }
     }
 }

@@ -43,6 +43,15 @@ def describe(topology: Mapping[str, Any], network: Network) -> str:
                 f"{topology['leaves']} leaves with {hosts} hosts each at {host_rate}, and {uplinks} spines "
                 f"at {_rate(topology['uplink_rate'])}: {over}{but}."
             )
+        case "fat-tree":
+            half = topology["k"] // 2
+            hosts, up = round(half * topology["oversubscription"]), topology["aggregation_rate"]
+            over = _oversubscription(hosts, topology["rate"], half, up)
+            shape = (
+                f"{topology['k']} pods of {half} edge and {half} aggregation switches, with {hosts} hosts at "
+                f"{host_rate} on each edge switch, and {half**2} core switches; links of {_rate(up)} "
+                f"from edge to aggregation, and of {_rate(topology['core_rate'])} to the core: {over}{but}."
+            )
         case _:
             switches = len(network.switches)
             shape = f"{len(network.hosts)} hosts and {switches} switch{'es' if switches > 1 else ''}."

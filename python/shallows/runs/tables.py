@@ -305,8 +305,10 @@ HEADINGS = {
 PORTS = {
     "nic": "hosts' cards",
     "to-host": "switch to host",
-    "up": "leaf to spine",
-    "down": "spine to leaf",
+    "up": "leaf to spine, or edge to aggregation",
+    "down": "spine to leaf, or aggregation to edge",
+    "core-up": "aggregation to core",
+    "core-down": "core to aggregation",
     "trunk": "switch to switch",
 }
 """What kinds of ports are called."""

@@ -29,7 +29,7 @@ pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use switch::{Buffer, DtCounts, Ecmp, EgressDrop, PortOverride, PrivateRule, Switch};
 pub(crate) use tcp::*;
-pub(crate) use topology::{Common, Graph, LinkOverride, Topology};
+pub(crate) use topology::{Common, FatTree, Graph, LinkOverride, Topology};
 pub(crate) use workload::*;
 
 /// One experiment: a network, how its hosts and switches behave, and the traffic it carries.

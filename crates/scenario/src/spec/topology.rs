@@ -16,6 +16,8 @@ tagged! {
         "dumbbell" => Dumbbell(Dumbbell),
         /// Leaves with hosts on them, each with one link to every spine.
         "leaf-spine" => LeafSpine(LeafSpine),
+        /// Pods of edge and aggregation switches below a core, with equally many ports each.
+        "fat-tree" => FatTree(FatTree),
         /// Any hosts, switches and links.
         "graph" => Graph(Graph),
     }
@@ -116,6 +118,57 @@ pub(crate) struct LeafSpine {
     pub(crate) links: Vec<LinkOverride>,
 }
 
+/// A fat tree of switches with `k` ports (Al-Fares, Loukissas and Vahdat, SIGCOMM '08): `k` pods, each of k/2 edge and k/2
+/// aggregation switches with a link between any two of them, and (k/2)² core switches with one link to every pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FatTree {
+    /// How many ports a switch has: an even number.
+    pub(crate) k: u32,
+    /// How many times k/2 hosts each edge switch has, for its k/2 uplinks. Default 1.
+    #[serde(default = "one")]
+    pub(crate) oversubscription: f64,
+    /// Rate of each host's link.
+    pub(crate) rate: Speed,
+    /// Rate of each link between edge and aggregation. Default: `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) aggregation_rate: Option<Speed>,
+    /// Rate of each link between aggregation and core. Default: `aggregation_rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) core_rate: Option<Speed>,
+    /// Propagation delay of each host's link, one way. Default `"1us"`.
+    #[serde(default = "link_delay")]
+    pub(crate) link_delay: Time,
+    /// Propagation delay of each link between edge and aggregation. Default: `link_delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) aggregation_delay: Option<Time>,
+    /// Propagation delay of each link between aggregation and core. Default: `aggregation_delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) core_delay: Option<Time>,
+    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) host_delay: Time,
+    /// Largest IP packet. In bytes; default 1500.
+    #[serde(default = "mtu")]
+    pub(crate) mtu: PacketSize,
+    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    #[serde(default = "no_bytes")]
+    pub(crate) framing: PacketSize,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub(crate) links: Vec<LinkOverride>,
+}
+
+impl FatTree {
+    /// How many hosts an edge switch has, if that is a whole number above zero.
+    pub(crate) fn hosts_per_edge(&self) -> Option<u32> {
+        let hosts = f64::from(self.k) / 2.0 * self.oversubscription;
+        let whole = hosts.round();
+        // A factor such as 1.2 is not exact.
+        ((hosts - whole).abs() < 1e-9 && (1.0..=f64::from(u32::MAX)).contains(&whole)).then_some(whole as u32)
+    }
+}
+
 /// Any hosts, switches and links. Packets take the paths with the fewest links, spread over all of equal length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -161,7 +214,8 @@ pub(crate) struct GraphLink {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkOverride {
-    /// Its two ends, such as `["leaf0", "spine1"]`. Nodes are `host0`…, `switch0`, `left`, `right`, `leaf0`…, `spine0`….
+    /// Its two ends, such as `["leaf0", "spine1"]`. Nodes are `host0`…, `switch0`, `left`, `right`, `leaf0`…, `spine0`…,
+    /// `edge0`…, `agg0`…, `core0`….
     pub(crate) between: [String; 2],
     /// Its rate. Default: as the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,6 +243,7 @@ impl Topology {
             Self::Star(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::Dumbbell(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::LeafSpine(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
+            Self::FatTree(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             // Its links are no exceptions from anything.
             Self::Graph(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &[]),
         };
@@ -207,8 +262,18 @@ impl Topology {
                 t.uplink_rate.get_or_insert(t.rate);
                 t.uplink_delay.get_or_insert(t.link_delay);
             }
+            Self::FatTree(t) => {
+                let rate = *t.aggregation_rate.get_or_insert(t.rate);
+                t.core_rate.get_or_insert(rate);
+                let delay = *t.aggregation_delay.get_or_insert(t.link_delay);
+                t.core_delay.get_or_insert(delay);
+            }
         }
     }
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 fn link_delay() -> Time {

@@ -7,13 +7,13 @@ use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration};
 
 use super::network::{Link, Network, NodeId, PortKind};
-use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan, Planned};
+use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_PORTS, MAX_ROUTES, Plan, Planned};
 use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
 use crate::memory::{self, Memory};
 use crate::ports;
-use crate::spec::{Common, Spec, Topology};
+use crate::spec::{Common, FatTree, Spec, Topology};
 
 /// The network that `spec` describes, unless something is wrong with it.
 pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
@@ -81,6 +81,25 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             let hosts = leaves * u64::from(t.hosts_per_leaf);
             ("hosts_per_leaf", hosts, leaves * u64::from(t.spines), leaves)
         }
+        Topology::FatTree(t) => {
+            // Beyond, hosts and links are more than any number of them may be; and nothing below overflows.
+            let whole = t.k >= 2 && t.k % 2 == 0 && t.k <= MAX_PORTS;
+            let message = || format!("{} is not an even number from 2 to {MAX_PORTS}", t.k);
+            if !checker.require(whole, "topology.k", message) {
+                return false;
+            }
+            let Some(each) = t.hosts_per_edge() else {
+                let message = format!(
+                    "{} times {} hosts on each edge switch are no whole number above zero",
+                    t.oversubscription,
+                    t.k / 2
+                );
+                checker.refuse("topology.oversubscription", message);
+                return false;
+            };
+            let edges = u64::from(t.k) * u64::from(t.k) / 2;
+            ("k", edges * u64::from(each), edges * u64::from(t.k), edges)
+        }
         // Its plan is checked as it is made.
         Topology::Graph(_) => return true,
     };
@@ -89,8 +108,13 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
     });
     checker.require(
         trunks <= MAX_CABLES && trunks.saturating_mul(leaves) <= MAX_ROUTES,
-        "topology.leaves",
-        || format!("{trunks} links between {leaves} leaves and their spines are too many to route"),
+        if matches!(topology, Topology::FatTree(_)) { "topology.k" } else { "topology.leaves" },
+        || match topology {
+            Topology::FatTree(_) => {
+                format!("{trunks} links between switches, {leaves} of them with hosts, are too many to route")
+            }
+            _ => format!("{trunks} links between {leaves} leaves and their spines are too many to route"),
+        },
     );
     checker.problems.len() == before
 }
@@ -131,8 +155,39 @@ fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
                 });
             }
         }
+        Topology::FatTree(t) => plan_fat_tree(t, &mut plan, common),
     }
     plan
+}
+
+/// Edge switches by pod, then aggregation switches by pod, then core switches: the aggregation switches that are the *n*-th of
+/// their pods share the *n*-th k/2 of these.
+fn plan_fat_tree(t: &FatTree, plan: &mut Plan, common: &Common<'_>) {
+    let (half, each) = (t.k / 2, t.hosts_per_edge().expect("it has been checked"));
+    let tier = t.k * half;
+    plan.hosts = tier * each;
+    let names = |name: &'static str, count| (0..count).map(move |number| format!("{name}{number}"));
+    plan.switch_names =
+        names("edge", tier).chain(names("agg", tier)).chain(names("core", half * half)).collect();
+    plan.attach_hosts(common, |host| host / each);
+    let rate = t.aggregation_rate.unwrap_or(t.rate);
+    let delay = t.aggregation_delay.unwrap_or(t.link_delay);
+    for (edge, up) in (0..tier).flat_map(|edge| (0..half).map(move |up| (edge, up))) {
+        plan.cables.push(Planned {
+            ends: [plan.switch(edge), plan.switch(tier + edge / half * half + up)],
+            rate: rate.0,
+            delay: delay.0,
+            kinds: [PortKind::Up, PortKind::Down],
+        });
+    }
+    for (aggregation, up) in (0..tier).flat_map(|number| (0..half).map(move |up| (number, up))) {
+        plan.cables.push(Planned {
+            ends: [plan.switch(tier + aggregation), plan.switch(2 * tier + aggregation % half * half + up)],
+            rate: t.core_rate.unwrap_or(rate).0,
+            delay: t.core_delay.unwrap_or(delay).0,
+            kinds: [PortKind::CoreUp, PortKind::CoreDown],
+        });
+    }
 }
 
 impl Plan {

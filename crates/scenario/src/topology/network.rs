@@ -67,10 +67,14 @@ pub enum PortKind {
     Nic,
     /// From a switch to a host.
     ToHost,
-    /// From a leaf to a spine.
+    /// From a leaf to a spine, or from an edge to an aggregation switch.
     Up,
-    /// From a spine to a leaf.
+    /// From a spine to a leaf, or from an aggregation to an edge switch.
     Down,
+    /// From an aggregation to a core switch.
+    CoreUp,
+    /// From a core to an aggregation switch.
+    CoreDown,
     /// Between the two switches of a dumbbell.
     Bottleneck,
     /// Between switches of a graph.

@@ -24,9 +24,12 @@ pub(super) fn ecmp(
         spec::Ecmp::FiveTuple => Config::FiveTuple { seeds: (0..graph.switches()).map(drawn).collect() },
         spec::Ecmp::Symmetric => Config::Symmetric { seeds: graph.tiers().into_iter().map(drawn).collect() },
         spec::Ecmp::Ns2 => Config::Ns2 { hosts, first_port: FIRST_PORT },
-        spec::Ecmp::Ns2Bcc => {
-            Config::Numbered { hosts, per_pair: per_pair(spec, hosts, checker)?, first_port: FIRST_PORT }
-        }
+        spec::Ecmp::Ns2Bcc => Config::Numbered {
+            tiers: graph.tiers(),
+            hosts,
+            per_pair: per_pair(spec, hosts, checker)?,
+            first_port: FIRST_PORT,
+        },
     })
 }
 

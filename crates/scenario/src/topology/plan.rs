@@ -10,6 +10,9 @@ pub(super) const MAX_HOSTS: u64 = 1 << 17;
 /// Likewise, cables.
 pub(super) const MAX_CABLES: u64 = 1 << 20;
 
+/// Ports of each switch of a fat tree, which has a quarter of the cube of hosts.
+pub(super) const MAX_PORTS: u32 = 128;
+
 /// Cables between switches times leaves: the work and memory of finding all routes.
 pub(super) const MAX_ROUTES: u64 = 1 << 27;
 

@@ -1,5 +1,7 @@
 //! The way of packets: at every switch the link to be taken next. `routing` finds the routes, `paths` says how to choose.
 
+use std::collections::BTreeMap;
+
 use shallows_core::packet::{Header, HostId};
 use shallows_switch::routing::{Config, Ecmp};
 
@@ -66,14 +68,14 @@ impl Routing {
     }
 }
 
-/// Routes while they are gathered; equal sets of links of a switch are kept once.
+/// Routes while they are gathered; equal sets of links are kept once.
 pub(super) struct Table {
     homes: Box<[Home]>,
     edges: u32,
     routes: Box<[Route]>,
     links: Vec<u32>,
-    /// The sets of several links that each switch has so far.
-    known: Vec<Vec<Route>>,
+    /// The sets of several links so far; a link leaves one switch.
+    known: BTreeMap<Box<[u32]>, Route>,
 }
 
 impl Table {
@@ -81,7 +83,7 @@ impl Table {
     pub(super) fn new(homes: Vec<Home>, switches: usize) -> Self {
         let edges = homes.iter().map(|home| home.edge + 1).max().unwrap_or(0);
         let routes = vec![Route::default(); switches * edges as usize].into();
-        Self { homes: homes.into(), edges, routes, links: Vec::new(), known: vec![Vec::new(); switches] }
+        Self { homes: homes.into(), edges, routes, links: Vec::new(), known: BTreeMap::new() }
     }
 
     /// A switch that has not its hosts reaches an edge over these links.
@@ -89,19 +91,18 @@ impl Table {
         assert!(!links.is_empty(), "every switch reaches every other");
         let route = match *links {
             [first] => Route { count: 1, first },
-            _ => self.set(switch, links),
+            _ => self.set(links),
         };
         self.routes[switch * self.edges as usize + edge] = route;
     }
 
-    fn set(&mut self, switch: usize, links: &[u32]) -> Route {
-        let of = |route: &Route| &self.links[route.first as usize..][..route.count as usize];
-        if let Some(known) = self.known[switch].iter().find(|route| of(route) == links) {
-            return *known;
+    fn set(&mut self, links: &[u32]) -> Route {
+        if let Some(&known) = self.known.get(links) {
+            return known;
         }
         let route = Route { count: links.len() as u32, first: self.links.len() as u32 };
         self.links.extend_from_slice(links);
-        self.known[switch].push(route);
+        self.known.insert(links.into(), route);
         route
     }
 

@@ -108,12 +108,12 @@ impl<'a> Matrix<'a> {
         let switch = |node: crate::topology::NodeId| (node.0 - network.hosts) as usize;
         let mut out = vec![0.0; network.switches as usize];
         let mut into = vec![0.0; network.switches as usize];
-        for link in network.links.iter().filter(|link| is_trunk(link.kind)) {
+        for link in network.links.iter().filter(|link| is_next(link.kind)) {
             out[switch(link.from)] += 1.0;
             into[switch(link.to)] += 1.0;
         }
-        // Any graph: how much each path carries follows from all routes.
-        let has_trunks = network.links.iter().any(|link| link.kind == PortKind::Trunk);
+        // Of a graph, and above pods: how much each path carries follows from all routes.
+        let has_trunks = network.links.iter().any(|link| is_beyond(link.kind));
         let trunks = has_trunks.then(|| routing::spread(network, |from, to| self.between(from, to)));
         let others = |own: bool, count: usize| count as f64 - f64::from(u8::from(own));
         let share = |(number, link): (usize, &Link)| match link.kind {
@@ -129,12 +129,19 @@ impl<'a> Matrix<'a> {
             }
             PortKind::Up | PortKind::Bottleneck => self.leaving(switch(link.from)) / out[switch(link.from)],
             PortKind::Down => self.entering(switch(link.to)) / into[switch(link.to)],
-            PortKind::Trunk => trunks.as_ref().map_or(0.0, |shares| shares[number]),
+            PortKind::Trunk | PortKind::CoreUp | PortKind::CoreDown => {
+                trunks.as_ref().map_or(0.0, |shares| shares[number])
+            }
         };
         network.links.iter().enumerate().map(share).collect()
     }
 }
 
-fn is_trunk(kind: PortKind) -> bool {
+/// Whether one end is a switch with hosts, all of whose such ports carry equally much.
+fn is_next(kind: PortKind) -> bool {
     matches!(kind, PortKind::Up | PortKind::Down | PortKind::Bottleneck)
+}
+
+fn is_beyond(kind: PortKind) -> bool {
+    matches!(kind, PortKind::Trunk | PortKind::CoreUp | PortKind::CoreDown)
 }

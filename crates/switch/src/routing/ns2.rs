@@ -48,14 +48,17 @@ impl Ns2 {
 pub(super) struct Numbered {
     /// Of the connections that are open from the start.
     numbers: Box<[u32]>,
+    /// By switch: how many links are behind a packet that has several ways before it, which is on its way up.
+    links_behind: Box<[u32]>,
     hosts: u32,
     per_pair: u32,
     first_port: u16,
 }
 
 impl Numbered {
-    pub(super) fn new(hosts: u32, per_pair: u32, first_port: u16) -> Self {
-        Self { numbers: Self::draw(hosts, per_pair), hosts, per_pair, first_port }
+    pub(super) fn new(tiers: &[u32], hosts: u32, per_pair: u32, first_port: u16) -> Self {
+        let links_behind = tiers.iter().map(|tier| tier + 1).collect();
+        Self { numbers: Self::draw(hosts, per_pair), links_behind, hosts, per_pair, first_port }
     }
 
     /// The numbers of `per_pair` connections from each of `hosts` to every other.
@@ -75,10 +78,12 @@ impl Numbered {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn select(&self, header: &Header, next_hops: &[u32]) -> u32 {
+    pub(super) fn select(&self, switch: u32, header: &Header, next_hops: &[u32]) -> u32 {
         match self.number(header) {
-            // One link is behind a packet that has several ways before it: that from its host.
-            Some(number) => next_hops[(number >> 1) as usize % next_hops.len()],
+            Some(number) => {
+                let halved = number.checked_shr(self.links_behind[switch as usize]).unwrap_or(0);
+                next_hops[halved as usize % next_hops.len()]
+            }
             None => spread(symmetric_hash(header, 0), next_hops),
         }
     }
@@ -159,7 +164,8 @@ mod tests {
     #[test]
     fn numbers_go_by_receiver_then_by_sender_from_the_host_after_it_on() {
         // Four hosts, two connections for each pair: host 0 receives from 1, 2, 3, host 1 from 2, 3, 0 and so on.
-        let numbered = Numbered { numbers: (0..24).collect(), hosts: 4, per_pair: 2, first_port: 1_024 };
+        let (numbers, links_behind) = ((0..24).collect(), Box::new([1, 2]));
+        let numbered = Numbered { numbers, links_behind, hosts: 4, per_pair: 2, first_port: 1_024 };
         let number = |from: u32, to: u32, port| {
             numbered.number(&Header::new(HostId(from), HostId(to)).with_ports(port, 5_001))
         };
@@ -173,14 +179,15 @@ mod tests {
         let ack = Header::new(HostId(3), HostId(2)).with_ports(5_001, 1_029).with_kind(PacketKind::PureAck);
         assert_eq!(numbered.number(&ack), Some(23), "an acknowledgement has that of its data");
         let hops = [10, 11, 12];
-        assert_eq!(numbered.select(&ack, &hops), 10 + 23 / 2 % 3);
+        assert_eq!(numbered.select(0, &ack, &hops), 10 + 23 / 2 % 3);
+        assert_eq!(numbered.select(1, &ack, &hops), 10 + 23 / 4 % 3, "at a switch without hosts");
         // What is opened later keeps one path, too, and both directions share it.
         let late = (0..60).map(|n| 1_030 + n).map(|port| {
             let data = Header::new(HostId(2), HostId(3)).with_ports(port, 5_001);
             let ack =
                 Header::new(HostId(3), HostId(2)).with_ports(5_001, port).with_kind(PacketKind::PureAck);
-            assert_eq!(numbered.select(&data, &hops), numbered.select(&ack, &hops));
-            numbered.select(&data, &hops)
+            assert_eq!(numbered.select(0, &data, &hops), numbered.select(0, &ack, &hops));
+            numbered.select(0, &data, &hops)
         });
         let taken: std::collections::BTreeSet<u32> = late.collect();
         assert_eq!(taken.len(), 3, "not all the same one");
