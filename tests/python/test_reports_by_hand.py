@@ -44,7 +44,7 @@ def swept(seed: int, load: float, scheme: str = "a", **summary: Any) -> sh.Run:
 
 
 def test_metrics_are_means_over_seeds_in_the_unit_that_is_shown() -> None:
-    # Times of 1,000, 2,000 and 3,000 µs: 2 ms, and 4.3027/√3 = 2.484 to either side: an interval knows no sign.
+    # Times of 1,000, 2,000 and 3,000 µs: 2 ms, 4.3027/√3 = 2.484 to either side. An interval knows no sign.
     times = [
         {"small": {"count": 5, "mean": 1_000.0 * seed, "p99": 4_000.0 * seed}, "all": {"count": 9}}
         for seed in (1, 2, 3)
@@ -64,7 +64,7 @@ def test_metrics_are_means_over_seeds_in_the_unit_that_is_shown() -> None:
     assert drawn["fct-small-p99"].lines[0].points[0][1] == 8.0
     found = {name: drawn[name].lines[0].points[0][1] for name in ("loss", "card-loss", "timeouts", "goodput")}
     assert found == {"loss": 1.0, "card-loss": 2.0, "timeouts": 2.0, "goodput": 1.0}
-    assert notes == ["Means of 3 seeds; bars are 95 % intervals."]
+    assert notes == ["Means of 3 seeds; bars: 95 % intervals."]
 
 
 def test_two_seeds_have_a_mean_and_no_bars() -> None:
@@ -233,13 +233,12 @@ def test_a_claim_is_shown_at_the_place_that_decides_beside_seeds_and_paper(tmp_p
     claim = {"id": "fig2", "source": "Fig. 2", "kind": "value", "metric": "m", "experiment": "x", "cause": ""}
     checks = [check(0.4, "holds", "17 of it"), check(0.6, "does not hold", "19 of it")]
     line = {"name": "K", "index": 0, "ours": [[0.4, 12.0, 11.0, 17.0]], "paper": [[0.4, 10.0]]}
+    panel = {"title": "p99", "lines": [line]}
     document = {
         "paper": "A",
         "quick": False,
         "claims": [claim | {"verdict": "does not hold", "checks": checks}],
-        "drawings": {
-            "x": {"axis": "load", "is_wide": False, "seeds": [3], "panels": [{"title": "p99", "lines": [line]}]}
-        },
+        "drawings": {"x": {"axis": "load", "is_wide": False, "seeds": [3], "panels": [panel]}},
         "figures": {"x": ["2"]},
         "command": "shallows reproduce a",
         "build": {"version": "1"},

@@ -249,7 +249,7 @@ def test_what_is_drawn_beside_the_paper_is_the_mean_of_seeds_in_the_unit_of_the_
     found = beside(SWEEP, claims, runs)
     assert found is not None
     ours, theirs = found.panels[0].lines
-    # Of 1, 1 and 4 the deviation is the root of 3, and of the mean 1; Student's t of two degrees of freedom is 4.3027.
+    # Of 1, 1 and 4 the deviation is the root of 3, and of the mean 1; Student's t of three is 4.3027.
     assert [row[:2] for row in ours.ours] == [(50.0, 2.0), (100.0, 3.0)]
     assert ours.ours[0][2:] == pytest.approx((2 - 4.3027, 2 + 4.3027), rel=1e-4)
     assert ours.ours[1][2:] == (3.0, 3.0)
