@@ -51,7 +51,7 @@ fn an_unknown_kind_is_refused_with_the_known_ones() {
             "kind = \"star\"",
             "kind = \"leafspine\"",
             "s.toml:6:1: topology.kind: unknown topology \"leafspine\" (did you mean \"leaf-spine\"?); expected one of \
-             \"star\", \"dumbbell\", \"leaf-spine\", \"graph\"",
+             \"star\", \"dumbbell\", \"leaf-spine\", \"fat-tree\", \"graph\"",
         ),
         (
             "kind = \"threshold\", k = \"720KB\", at = \"dequeue\"",
