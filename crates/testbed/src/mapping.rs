@@ -211,7 +211,7 @@ fn settings(experiment: &Experiment) -> Vec<(&'static str, String)> {
         // What a connection learned is not for its successors.
         ("tcp_no_metrics_save", flag(true)),
         ("tcp_rmem", format!("4096 {memory} {memory}")),
-        ("tcp_wmem", "4096 262144 16777216".to_owned()),
+        ("tcp_wmem", "4096 4194304 16777216".to_owned()),
         ("tcp_autocorking", flag(false)),
         // Sockets whose program has been killed do not keep its namespaces for minutes.
         ("tcp_orphan_retries", "1".to_owned()),
