@@ -23,14 +23,12 @@ pub(crate) struct Exits {
     ends: Vec<(u32, u32)>,
     /// By part, in the order in which they left.
     pub(crate) left: Vec<Vec<Crossing>>,
-    /// When the first of them arrives.
-    pub(crate) first: Instant,
 }
 
 impl Exits {
     /// To so many parts, by no links yet.
     pub(crate) fn new(parts: usize) -> Self {
-        Self { ends: Vec::new(), left: vec![Vec::new(); parts], first: Instant::MAX }
+        Self { ends: Vec::new(), left: vec![Vec::new(); parts] }
     }
 
     /// A link has its far end there; returns what its near end is to call it.
@@ -42,7 +40,6 @@ impl Exits {
     #[cold]
     pub(crate) fn leave(&mut self, exit: u32, arrival: Instant, header: Header, packet: Option<Packet>) {
         let (part, wire) = self.ends[exit as usize];
-        self.first = self.first.min(arrival);
         self.left[part as usize].push(Crossing { wire, arrival, header, packet });
     }
 }

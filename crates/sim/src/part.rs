@@ -1,5 +1,6 @@
 //! A part of the network: its own world, its own events, and what it hears from the others.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shallows_core::Instant;
@@ -19,21 +20,20 @@ pub(crate) struct Part {
 
 /// What reaches the parts in one window: written in the one before, by any of them, and read by each for itself.
 #[derive(Debug)]
-pub(crate) struct Mail(Vec<Mutex<Letters>>);
+pub(crate) struct Mail(Vec<Letterbox>);
+
+/// The letters for one part.
+#[derive(Debug)]
+struct Letterbox {
+    letters: Mutex<Letters>,
+    /// When the first thing happens that one of them tells of; `Instant::MAX` if there is none.
+    first: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct Letters {
     crossings: Vec<Crossing>,
     flows: Vec<(Flow, u32)>,
-}
-
-/// What a part says after a window.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Status {
-    /// Nothing happens before, here or by what was sent from here.
-    pub(crate) next: Instant,
-    pub(crate) events: u64,
-    pub(crate) flows_completed: u64,
 }
 
 impl Part {
@@ -43,46 +43,61 @@ impl Part {
         run(&mut self.world, &mut self.queue, until, u64::MAX);
         for (part, left) in self.world.exits.left.iter_mut().enumerate().filter(|(_, left)| !left.is_empty())
         {
-            next_mail.of(part).crossings.append(left);
+            next_mail.send(part, left);
         }
     }
 
     /// What others have sent is on its way to the nodes of this part.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
+        if mail.first(number) == Instant::MAX {
+            return;
+        }
         let Self { world, queue } = self;
-        let mut letters = mail.of(number);
+        let mut letters = mail.0[number].open();
         letters.crossings.drain(..).for_each(|crossing| world.enter(crossing, queue));
         letters.flows.drain(..).for_each(|(flow, number)| world.announce(flow, number, queue));
+        mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
     /// Events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
         self.queue.handled() - self.world.tally.events_of_no_node
     }
-
-    /// How it stands; forgets when the first of what it has sent arrives.
-    pub(crate) fn status(&mut self) -> Status {
-        let sent = std::mem::replace(&mut self.world.exits.first, Instant::MAX);
-        Status {
-            next: self.queue.not_before().min(sent),
-            events: self.events(),
-            flows_completed: self.world.tally.flows_completed,
-        }
-    }
 }
 
 impl Mail {
     /// None so far, for so many parts.
     pub(crate) fn new(parts: usize) -> Self {
-        Self((0..parts).map(|_| Mutex::default()).collect())
+        let empty = || Letterbox { letters: Mutex::default(), first: AtomicU64::new(Instant::MAX.0) };
+        Self((0..parts).map(|_| empty()).collect())
+    }
+
+    /// When the first thing happens that the part with this number has not read of.
+    pub(crate) fn first(&self, part: usize) -> Instant {
+        Instant(self.0[part].first.load(Ordering::Relaxed))
     }
 
     /// A flow for the part with this number.
     pub(crate) fn announce(&self, part: u32, flow: Flow, number: u32) {
-        self.of(part as usize).flows.push((flow, number));
+        let letters = &self.0[part as usize];
+        letters.tell_of(flow.at);
+        letters.open().flows.push((flow, number));
     }
 
-    fn of(&self, part: usize) -> MutexGuard<'_, Letters> {
-        self.0[part].lock().unwrap_or_else(PoisonError::into_inner)
+    /// Packets for the part with this number; there is one at least.
+    fn send(&self, part: usize, packets: &mut Vec<Crossing>) {
+        let first = packets.iter().map(|crossing| crossing.arrival).min();
+        self.0[part].tell_of(first.expect("there is a packet"));
+        self.0[part].open().crossings.append(packets);
+    }
+}
+
+impl Letterbox {
+    fn open(&self) -> MutexGuard<'_, Letters> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_of(&self, at: Instant) {
+        self.first.fetch_min(at.0, Ordering::Relaxed);
     }
 }

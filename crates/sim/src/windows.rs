@@ -184,6 +184,7 @@ struct Team {
 /// What a part has written up.
 #[derive(Debug)]
 struct Entry {
+    /// Nothing happens before that it knows of.
     next: AtomicU64,
     events: AtomicU64,
     flows_completed: AtomicU64,
@@ -191,17 +192,24 @@ struct Entry {
 
 const OVER: u64 = u64::MAX;
 
+impl Entry {
+    fn of(part: &Part) -> Self {
+        let entry =
+            Self { next: AtomicU64::new(0), events: AtomicU64::new(0), flows_completed: AtomicU64::new(0) };
+        entry.write(part);
+        entry
+    }
+
+    fn write(&self, part: &Part) {
+        self.next.store(part.queue.not_before().0, Ordering::Relaxed);
+        self.events.store(part.events(), Ordering::Relaxed);
+        self.flows_completed.store(part.world.tally.flows_completed, Ordering::Relaxed);
+    }
+}
+
 impl Team {
-    fn new(parts: &mut [Part], enough: u64) -> Self {
-        let entry = |part: &mut Part| {
-            let status = part.status();
-            Entry {
-                next: AtomicU64::new(status.next.0),
-                events: AtomicU64::new(status.events),
-                flows_completed: AtomicU64::new(status.flows_completed),
-            }
-        };
-        let board: Vec<Entry> = parts.iter_mut().map(entry).collect();
+    fn new(parts: &[Part], enough: u64) -> Self {
+        let board: Vec<Entry> = parts.iter().map(Entry::of).collect();
         Self {
             mail: [Mail::new(board.len()), Mail::new(board.len())],
             until: AtomicU64::new(OVER),
@@ -227,20 +235,24 @@ impl Team {
 
     /// The last moment of the next window, in which `read` is read; none if the run is over.
     fn open(&self, windows: &mut Windows, read: usize) -> Option<Instant> {
-        let next = self.board.iter().map(|entry| entry.next.load(Ordering::Relaxed)).min();
+        let next = (0..self.board.len()).map(|part| self.next(part, read)).min();
         let completed = self.sum(|entry| &entry.flows_completed);
-        let next = windows.next(Instant(next.expect("a network has a part")), completed, &self.mail[read])?;
+        let next = windows.next(next.expect("a network has a part"), completed, &self.mail[read])?;
         self.windows.fetch_add(1, Ordering::Relaxed);
         Some(next)
     }
 
-    /// A part lives through a window.
+    /// Nothing happens in this part before.
+    fn next(&self, part: usize, read: usize) -> Instant {
+        Instant(self.board[part].next.load(Ordering::Relaxed)).min(self.mail[read].first(part))
+    }
+
+    /// A part lives through a window, if anything happens there or has been heard of.
     fn live(&self, part: &mut Part, number: usize, until: u64, read: usize) {
-        part.run(Instant(until), &self.mail[read], &self.mail[1 - read], number);
-        let (status, entry) = (part.status(), &self.board[number]);
-        entry.next.store(status.next.0, Ordering::Relaxed);
-        entry.events.store(status.events, Ordering::Relaxed);
-        entry.flows_completed.store(status.flows_completed, Ordering::Relaxed);
+        if self.next(number, read).0 <= until || self.mail[read].first(number) < Instant::MAX {
+            part.run(Instant(until), &self.mail[read], &self.mail[1 - read], number);
+            self.board[number].write(part);
+        }
     }
 
     /// Run the first part, and decide for all. Says whether the run has ended.
