@@ -224,7 +224,12 @@ impl Fabric {
     }
 
     /// What has happened, and what hosts have measured beside it.
+    ///
+    /// # Panics
+    ///
+    /// If the books do not balance, which is a defect of this program.
     pub fn report(self, experiment: Experiment, measured: Measured) -> Report {
+        self.state.audit();
         let Self { state, queue } = self;
         let measured = Measured {
             samples: state.sampler.rows,
@@ -338,6 +343,24 @@ impl State {
         }
     }
 
+    /// Check the laws that hold at any moment between two events.
+    fn audit(&self) {
+        self.buffers.iter().for_each(SharedBuffer::audit);
+        let mut under_way = self.entering.len() as u64;
+        for ((link, port), wire) in self.network.links.iter().zip(&self.ports).zip(&self.wires) {
+            port.audit(&self.buffers[link.from.0 as usize]);
+            let counters = port.counters();
+            under_way += counters.enqueued() - counters.dequeued() + wire.in_flight.len() as u64;
+        }
+        let tally = &self.tally;
+        assert_eq!(
+            tally.packets_sent,
+            tally.packets_arrived + tally.packets_dropped + under_way,
+            "sent = arrived + dropped + under way"
+        );
+        assert_eq!(self.frames.kept() as u64, under_way + self.leaving.len() as u64, "no frame is forgotten");
+    }
+
     fn read(&mut self, link: u32, now: Instant) {
         let buffer = &self.buffers[self.network.links[link as usize].from.0 as usize];
         self.tracer.record(now, link, &mut self.ports[link as usize], buffer);
@@ -373,6 +396,11 @@ impl Frames {
 
     fn free(&mut self, slot: Slot) {
         self.free.push(slot);
+    }
+
+    /// How many there are.
+    fn kept(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 }
 
@@ -424,6 +452,7 @@ mod tests {
     /// What has left by `now`: when each frame was due, and whether it is marked.
     fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
         fabric.advance(now);
+        fabric.state.audit();
         let leaving = fabric.leaving().to_vec();
         let told =
             leaving.iter().map(|delivery| (delivery.due, fabric.frame(delivery)[15] & 3 == 3)).collect();

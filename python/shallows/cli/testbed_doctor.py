@@ -40,7 +40,8 @@ def run(_options: argparse.Namespace) -> int:
     if all(is_fine for is_fine, *_ in checks):
         checks.append(_trial())
     for is_fine, name, finding in checks:
-        print(f"{'ok     ' if is_fine else 'missing'}  {name:<10}  {finding}")
+        verdict = "ok" if is_fine else "late" if name == "trial" else "missing"
+        print(f"{verdict:<7}  {name:<10}  {finding}")
     return 0 if all(is_fine for is_fine, *_ in checks) else 1
 
 
