@@ -220,6 +220,32 @@ fn losses_are_counted_where_they_happen_and_over_what_came_there() {
 }
 
 #[test]
+fn what_is_no_data_is_lost_too_and_is_no_data() {
+    // Ten datagrams of each of two hosts at the rate of a link, in pairs: of each pair one leaves the port of their
+    // receiver, which has room for three more, so that from the fourth on one is lost.
+    let workload = "[[workload]]\nkind = 'udp'\nsenders = '0..2'\nreceivers = 2\noverload = true\nstop = '12us'\n\
+                    pattern = { kind = 'constant', rate = '10Gbps' }\n";
+    let sets = [("switch.buffer.per_port", "3p"), ("stop.at", "40us")];
+    let summary = star(workload, &sets).summary();
+    let packets = &summary["packets"];
+    let counts = ["sent", "data", "dropped", "dropped_in_switches", "dropped_data"];
+    assert_eq!(counts.map(|name| packets[name].as_u64().expect("a count")), [20, 0, 7, 7, 0]);
+    near(number(&summary["loss_rate_in_switches"]), 7.0 / 20.0);
+    near(number(&summary["loss_rate"]), 7.0 / 20.0);
+}
+
+#[test]
+fn what_opens_a_connection_is_no_data() {
+    let workload = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '2920B'\n";
+    let summary = star(workload, &[("tcp.handshake", "true")]).summary();
+    assert_eq!(summary["packets"]["data"], 2, "two segments, and what opens their connection before");
+    assert!(
+        number(&summary["packets"]["sent"]) >= 2.0 + 2.0 + 2.0,
+        "two to open it, and an acknowledgement each"
+    );
+}
+
+#[test]
 fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     // Three flows on one connection, 2 s apart. After its timeout the window has grown to no more than the port holds, which
     // the second flow begins with: it loses nothing. Of the last, segments arrive 1.2 + 1 + 12 + 100 us after it began and
