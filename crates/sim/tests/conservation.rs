@@ -12,6 +12,7 @@ use std::fmt;
 use ports::{Allows, one_of, port};
 use proptest::prelude::*;
 use serde_json::Value;
+use shallows_scenario::Experiment;
 use shallows_sim::{FlowOutcome, Report, Simulation};
 
 /// More events than any of these runs needs, by far: a run that is not done by then never ends.
@@ -389,5 +390,32 @@ proptest! {
         } else {
             prop_assert!(starved(&report, &text.0), "not done: {progress:?}, {}", report.summary());
         }
+    }
+}
+
+/// All that a run of at most [`EVENTS`] on so many threads leaves.
+fn everything(experiment: &Experiment, threads: u32) -> Vec<Vec<u8>> {
+    let mut simulation = Simulation::divided(experiment.clone(), threads);
+    simulation.advance(EVENTS);
+    let report = simulation.finish();
+    let table = |name| {
+        let mut table = Vec::new();
+        report.write_table(name, &mut table).expect("memory can be written to");
+        table
+    };
+    let tables = report.tables().into_iter().map(table);
+    tables.chain([report.summary().to_string().into_bytes()]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 50, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_scenario_three_parts_are_as_one(text in scenario()) {
+        let Ok(experiment) = shallows_scenario::parse(&text.0, "test.toml", &|_| unreachable!("no workload names a file"), &[], None) else {
+            return Err(TestCaseError::reject("not a scenario"));
+        };
+        prop_assume!(shallows_sim::cell(&experiment).is_ok());
+        prop_assert!(everything(&experiment, 1) == everything(&experiment, 3));
     }
 }
