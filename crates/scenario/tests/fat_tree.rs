@@ -62,7 +62,7 @@ fn ways(network: &Network, from: u32, to: u32) -> (usize, usize) {
     let ways: BTreeSet<Vec<u32>> = (1_024..2_024).map(|port| way(network, &header(port))).collect();
     let links = ways.iter().map(|way| way.len() - 1).collect::<BTreeSet<_>>();
     assert_eq!(links.len(), 1, "all are shortest");
-    (ways.len(), *links.first().unwrap())
+    (ways.len(), *links.first().expect("there is a way"))
 }
 
 #[test]
