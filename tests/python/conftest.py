@@ -5,11 +5,25 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import shallows as sh
-from shared import ENDLESS, HOSTILE, MANY, SHALLOWS, SIZES, SMALL, SWEEP, TINY, Shell, seal
+from shallows.series import inputs
+from shared import (
+    ENDLESS,
+    HOSTILE,
+    MANY,
+    SHALLOWS,
+    SIZES,
+    SMALL,
+    SWEEP,
+    TINY,
+    Shell,
+    gallery_points,
+    seal,
+)
 
 # In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -109,3 +123,16 @@ def shell(tmp_path: Path) -> Shell:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def loads(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Three schemes, two loads, two seeds."""
+    keep: dict[str, list[Any]] = {"workload.0.load": [0.4, 0.8], "seed": [1, 2]}
+    return gallery_points(tmp_path_factory.mktemp("load"), "load", ("workload.0.flows", "300"), keep=keep)
+
+
+@pytest.fixture(scope="session")
+def heavy(loads: list[sh.Run]) -> list[sh.Run]:
+    """Three schemes at one load, one seed."""
+    return inputs.choose_runs(loads, [("load", "0.8"), ("seed", "1")])

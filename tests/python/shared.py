@@ -8,7 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import shallows as sh
 from shallows.runs import manifest
+from shallows.runs.running import Source, execute
+from shallows.sweeps.points import plan
+
+GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
 
 SHALLOWS = str(Path(sys.executable).with_name("shallows"))
 
@@ -172,3 +177,12 @@ def wait_until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
+
+
+def gallery_points(
+    folder: Path, name: str, *overrides: tuple[str, str], keep: dict[str, list[Any]]
+) -> list[sh.Run]:
+    """Some points of a sweep of the gallery, made smaller."""
+    _, planned = plan(Source.read(GALLERY / f"{name}.toml", overrides), folder)
+    chosen = [p for p in planned if all(p.source.labels[axis] in kept for axis, kept in keep.items())]
+    return [execute(point.source, point.source.parse(), point.folder) for point in chosen]

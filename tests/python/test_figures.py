@@ -1,9 +1,7 @@
 """Figures: what they draw is what the tables say, and it can be read in a column, in grey."""
 
 import itertools
-import json
 import re
-import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,85 +12,49 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 import shallows as sh
+from drawn import curves, data
 from shallows import figures
 from shallows.cli import main
 from shallows.figure_names import FIGURES
-from shallows.figures import distributions, over_time, style
-from shallows.runs.running import Source, execute
-from shallows.runs.steps import Series
+from shallows.figures import over_time, style
 from shallows.series import inputs
-from shallows.sweeps.points import plan
-from shared import seal
+from shared import GALLERY, gallery_points
 
 # A warning of matplotlib tells of a figure that is not what was meant.
 pytestmark = pytest.mark.filterwarnings("error")
 
-GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
-
 Folder = pytest.TempPathFactory
-
-
-def points(folder: Path, name: str, *overrides: tuple[str, str], keep: dict[str, list[Any]]) -> list[sh.Run]:
-    """Some points of a sweep of the gallery, made smaller."""
-    _, planned = plan(Source.read(GALLERY / f"{name}.toml", overrides), folder)
-    chosen = [p for p in planned if all(p.source.labels[axis] in kept for axis, kept in keep.items())]
-    return [execute(point.source, point.source.parse(), point.folder) for point in chosen]
-
-
-@pytest.fixture(scope="module")
-def loads(tmp_path_factory: Folder) -> list[sh.Run]:
-    """Three schemes, two loads, two seeds."""
-    keep: dict[str, list[Any]] = {"workload.0.load": [0.4, 0.8], "seed": [1, 2]}
-    return points(tmp_path_factory.mktemp("load"), "load", ("workload.0.flows", "300"), keep=keep)
-
-
-@pytest.fixture(scope="module")
-def heavy(loads: list[sh.Run]) -> list[sh.Run]:
-    """Three schemes at one load, one seed."""
-    return inputs.choose_runs(loads, [("load", "0.8"), ("seed", "1")])
 
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory: Folder) -> list[sh.Run]:
     """Two schemes, two numbers of servers, two seeds."""
     keep = {"workload.0.fan_out": [5, 40], "seed": [1, 2]}
-    return points(tmp_path_factory.mktemp("incast"), "incast", ("workload.0.repeats", "3"), keep=keep)
+    return gallery_points(tmp_path_factory.mktemp("incast"), "incast", ("workload.0.repeats", "3"), keep=keep)
 
 
 @pytest.fixture(scope="module")
 def sharing(tmp_path_factory: Folder) -> list[sh.Run]:
     """Four flows that join one after the other, under two schemes."""
-    return points(tmp_path_factory.mktemp("convergence"), "convergence", ("stop.at", "1s"), keep={})
+    return gallery_points(tmp_path_factory.mktemp("convergence"), "convergence", ("stop.at", "1s"), keep={})
 
 
 @pytest.fixture(scope="module")
 def starving(tmp_path_factory: Folder) -> list[sh.Run]:
     """Sixty flows under three disciplines."""
-    return points(tmp_path_factory.mktemp("starvation"), "starvation", ("stop.at", "1s"), keep={})
+    return gallery_points(tmp_path_factory.mktemp("starvation"), "starvation", ("stop.at", "1s"), keep={})
 
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory: Folder) -> list[sh.Run]:
     """Pings of two classes under two markers."""
     traced = ("measure.flow_traces", "[{ workload = 0 }, { workload = 1 }]")
-    return points(tmp_path_factory.mktemp("classes"), "classes", ("stop.at", "10ms"), traced, keep={})
-
-
-def curves(plot: Axes) -> dict[str, tuple[list[float], list[float]]]:
-    """The lines of a panel by their names."""
-    lines = [line for line in plot.get_lines() if not str(line.get_label()).startswith("_")]
-    return {str(line.get_label()): data(line) for line in lines}
-
-
-def data(line: Line2D) -> tuple[list[float], list[float]]:
-    """Places and values of a line."""
-    return np.asarray(line.get_xdata(), float).tolist(), np.asarray(line.get_ydata(), float).tolist()
+    return gallery_points(tmp_path_factory.mktemp("classes"), "classes", ("stop.at", "10ms"), traced, keep={})
 
 
 def test_fct_is_drawn_as_the_mean_of_seeds_by_size_against_load(loads: list[sh.Run]) -> None:
@@ -121,191 +83,6 @@ def test_fct_is_drawn_as_the_mean_of_seeds_by_size_against_load(loads: list[sh.R
     assert curves(lost)["Reno"][1][1] == pytest.approx(
         50 * sum(run.summary["loss_rate_in_switches"] for run in reno)
     )
-
-
-def relabelled(run: sh.Run, folder: Path, labels: dict[str, Any], factor: float = 1.0) -> sh.Run:
-    """A copy of a run at another place of a sweep, with other times of small flows."""
-    copy = shutil.copytree(run.path, folder)
-    for name, change in (("env.json", {"labels": labels}), ("summary.json", {})):
-        document = json.loads((copy / name).read_text()) | change
-        if name == "summary.json":
-            times = document["fct_us"]["small"]
-            times |= {key: times[key] * factor for key in ("mean", "p99")}
-        (copy / name).write_text(json.dumps(document))
-    seal(copy)
-    return sh.Run(copy)
-
-
-Lines = list[tuple[dict[str, Any], float]]
-
-
-@pytest.fixture
-def make(heavy: list[sh.Run], tmp_path: Path) -> Callable[[Lines], list[sh.Run]]:
-    """Copies of a run at these places, with times of small flows so many times as long."""
-
-    def copies(places: Lines) -> list[sh.Run]:
-        return [relabelled(heavy[0], tmp_path / str(i), *place) for i, place in enumerate(places)]
-
-    return copies
-
-
-def bars(plot: Axes) -> list[tuple[float, float]]:
-    """Lower and upper ends of the bars of a panel."""
-    segments = [line.get_segments() for box in plot.containers for line in box.lines[2]]  # type: ignore[attr-defined]
-    return [(float(each[0][1]), float(each[1][1])) for every in segments for each in every]
-
-
-def note(figure: Figure) -> str:
-    """What is said below all panels."""
-    return figure.get_supxlabel()
-
-
-def test_bars_are_the_intervals_of_student_over_three_seeds(make: Callable[[Lines], list[sh.Run]]) -> None:
-    # Means of 0.9, 1.0 and 1.1 times m: deviation 0.1 m, and t(0.975, 2) = 4.3027: m ± 4.3027 · 0.1 m / √3.
-    places: Lines = [
-        ({"workload.0.load": load, "seed": seed}, factor)
-        for load in (0.4, 0.8)
-        for seed, factor in enumerate((0.9, 1.0, 1.1))
-    ]
-    runs = make(places)
-    figure = figures.fct(runs)
-    mean = runs[1].summary["fct_us"]["small"]["mean"]
-    factor = {"µs": 1, "ms": 1e3}[re.findall(r"\((.*)\)", figure.axes[0].get_ylabel())[0]]
-    half = 4.3027 * 0.1 / 3**0.5
-    assert len(bars(figure.axes[0])) == 2
-    for low, high in bars(figure.axes[0]):
-        assert low * factor == pytest.approx(mean * (1 - half), rel=1e-4)
-        assert high * factor == pytest.approx(mean * (1 + half), rel=1e-4)
-    assert figure.axes[0].get_ylim()[1] * factor > mean * (1 + half)
-    assert note(figure) == "Means of 3 seeds; bars: 95 % intervals."
-
-
-def test_one_or_two_seeds_have_no_bar_and_the_figure_says_so(loads: list[sh.Run]) -> None:
-    figure = figures.fct(loads)
-    assert [plot.containers for plot in figure.axes] == [[]] * 8
-    assert note(figure) == "Means of 2 seeds, too few for intervals: no bars."
-    one_seed = figures.fct(inputs.choose_runs(loads, [("seed", "1")]))
-    assert (note(one_seed), one_seed.axes[0].containers) == ("One seed: no bars.", [])
-
-
-DECADES = ["10KB", "30KB", "100KB", "300KB", "1MB", "3MB", "10MB"]
-
-
-def test_an_axis_of_sizes_over_decades_is_logarithmic_with_units(
-    make: Callable[[Lines], list[sh.Run]],
-) -> None:
-    runs = make([({"switch.markers.0.k": k, "seed": 1}, 1.0) for k in DECADES])
-    figure = figures.fct(runs)
-    plot = figure.axes[-1]
-    assert plot.get_xscale() == "log"
-    assert data(plot.get_lines()[0])[0] == [10, 30, 100, 300, 1000, 3000, 10_000]
-    assert plot.get_xlabel() == "k"
-    # Two of four decades: in half a column, more would overlap.
-    with matplotlib_style():
-        figure.draw_without_rendering()
-    assert [text.get_text().replace("\N{THIN SPACE}", " ") for text in plot.get_xticklabels()] == [
-        "10 KB",
-        "1 MB",
-    ]
-    assert not any(text.get_text() for text in plot.get_xticklabels(minor=True))
-    (linear,) = figures.fct([sh.Run(run.path) for run in runs[:3]]).axes[-1:]
-    assert (linear.get_xscale(), linear.get_xlabel()) == ("linear", "k (KB)")
-
-
-def parts(figure: Figure) -> list[Axes]:
-    """Panels, without a scale of colours."""
-    return [plot for plot in figure.axes if plot.get_label() != "<colorbar>"]
-
-
-@pytest.mark.parametrize("name", ["fct", "fct_cdf", "slowdown"])
-def test_more_than_eight_values_are_shades_of_a_scale(
-    name: str, make: Callable[[Lines], list[sh.Run]]
-) -> None:
-    sizes = ["10KB", "20KB", "50KB", "100KB", "200KB", "500KB", "1MB", "2MB", "5MB", "10MB"]
-    loads = (0.4, 0.8) if name == "fct" else (0.8,)
-    runs = make(
-        [
-            ({"switch.markers.0.k": k, "workload.0.load": load, "seed": 1}, 1.0)
-            for k in sizes
-            for load in loads
-        ]
-    )
-    figure = getattr(figures, name)(runs)
-    lines = parts(figure)[0].get_lines()
-    # Ten colours, ever lighter, also in grey.
-    colours = [to_rgb(line.get_color()) for line in lines]
-    greys = [0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in colours]
-    assert len(set(colours)) == 10
-    assert greys == sorted(greys)
-    assert greys[-1] < 0.8
-    (bar,) = [plot for plot in figure.axes if plot.get_label() == "<colorbar>"]
-    assert bar.get_xlabel() == "k"
-    ticks = [text.get_text().replace("\N{THIN SPACE}", " ") for text in bar.get_xticklabels()]
-    assert ticks == ["10 KB", "100 KB", "1 MB", "10 MB"]
-    assert bar.get_xscale() == "log"
-    assert figure.legends == []
-    nothing_overlaps(figure)
-
-
-@pytest.mark.parametrize("name", ["fct", "fct_cdf", "slowdown"])
-def test_more_than_eight_schemes_have_panels_of_their_own(
-    name: str, make: Callable[[Lines], list[sh.Run]]
-) -> None:
-    loads = (0.4, 0.8) if name == "fct" else (0.8,)
-    schemes = [f"scheme {letter}" for letter in "ABCDEFGHI"]
-    runs = make([({"scheme": s, "workload.0.load": load, "seed": 1}, 1.0) for s in schemes for load in loads])
-    figure = getattr(figures, name)(runs)
-    per_scheme = {"fct": 8, "fct_cdf": 3, "slowdown": 2}[name]
-    assert len(figure.axes) == 9 * per_scheme
-    own = [curves(plot) for plot in figure.axes]
-    assert all(len(lines) == 1 for lines in own)
-    assert sorted(next(iter(lines)) for lines in own) == sorted(schemes * per_scheme)
-    # The other eight stand behind in grey.
-    assert {len(plot.get_lines()) for plot in figure.axes} == {9}
-    titles = [plot.get_title() or plot.get_title(loc="right") for plot in figure.axes]
-    assert sorted(filter(None, titles)) == schemes
-    nothing_overlaps(figure)
-
-
-def test_schemes_of_a_swept_quantity_are_beside_each_other_with_one_scale(
-    make: Callable[[Lines], list[sh.Run]],
-) -> None:
-    runs = make(
-        [
-            ({"scheme": scheme, "tcp.initial_window": window, "workload.0.load": load, "seed": 1}, 1.0)
-            for scheme in ("one", "two")
-            for window in (1, 2, 3, 4, 5)
-            for load in (0.4, 0.8)
-        ]
-    )
-    figure = figures.fct(runs)
-    assert [plot.get_title() for plot in parts(figure)[:2]] == ["one", "two"]
-    assert {len(plot.get_lines()) for plot in parts(figure)} == {5}
-    assert figure.axes[-1].get_xlabel() == "initial window"
-    nothing_overlaps(figure)
-
-
-def test_more_panels_than_a_page_holds_are_refused(make: Callable[[Lines], list[sh.Run]]) -> None:
-    runs = make([({"scheme": f"s{i}", "seed": 1}, 1.0) for i in range(21)])
-    with pytest.raises(sh.ShallowsError, match="21 panels of each kind; a page holds 20 rows"):
-        figures.fct_cdf(runs)
-
-
-def nothing_overlaps(figure: Figure) -> None:
-    """Neither names of axes nor panels, and nothing is outside the figure."""
-    with matplotlib_style():
-        figure.draw_without_rendering()
-    for one, other in itertools.combinations(figure.axes, 2):
-        assert not one.bbox.overlaps(other.bbox)
-    labels = [plot.yaxis.label.get_window_extent() for plot in figure.axes if plot.get_ylabel()]
-    for label, another in itertools.combinations(labels, 2):
-        assert not label.overlaps(another)
-    for plot in figure.axes:
-        assert plot.bbox.height > 0.35 * figure.dpi or plot.get_label() == "<colorbar>"
-        box = plot.get_tightbbox()
-        assert box is not None
-        assert box.x0 >= -2
-        assert box.x1 <= figure.bbox.x1 + 2
 
 
 def test_sizes_of_flows_that_no_run_has_get_no_row(blocks: list[sh.Run]) -> None:
@@ -672,36 +449,6 @@ def test_files_hold_fonts_that_publishers_accept_and_stay_small(
         assert b"/Type3" not in content, name
         assert b"/FontFile2" in content, name
         assert len(content) < 150_000, name
-
-
-def test_a_distribution_of_many_values_is_drawn_to_a_part_of_its_points() -> None:
-    # 2,001 values, one of which has half of the mass: above it is nothing until a thousand times as much.
-    values = [*range(1001), *range(1_000_000, 1_001_000)]
-    masses = np.array([1.0] * 1000 + [2000.0] + [1.0] * 1000)
-    shares = np.cumsum(masses) / masses.sum()
-    places, heights = distributions._few(values, shares.tolist())
-    assert len(places) <= 2 * distributions.POINTS
-    assert (places[0], places[-1], heights[-1]) == (0, values[-1], 1)
-    drawn = np.searchsorted(places, values, side="right") - 1
-    assert np.abs(np.array(heights)[drawn] - shares).max() <= 1 / distributions.POINTS
-    few = (values[: distributions.POINTS], shares[: distributions.POINTS].tolist())
-    assert distributions._few(*few) == few
-
-
-def test_a_line_over_time_of_many_changes_is_their_mean_in_a_band_of_all() -> None:
-    draw = np.random.default_rng(5)
-    times = np.sort(draw.uniform(0, 1000, 20_000))
-    busy = Series(times, draw.exponential(50, 20_000) * draw.integers(0, 2, 20_000))
-    _, plot = plt.subplots()
-    unit = style.Unit("", 1)
-    line = over_time._draw_parts(plot, busy, unit, unit)
-    edges, mean = (np.asarray(values) for values in line.get_data())
-    assert len(edges) <= 2 * over_time.PARTS + 1
-    assert (mean[:-1] * np.diff(edges)).sum() == pytest.approx(busy.mean() * busy.length_us)
-    assert highest(plot) == busy.max()
-    over_time._draw_parts(plot, busy.between(0.5 + times[0], 10), unit, unit)
-    assert len(plot.collections) == 1
-    plt.close()
 
 
 @pytest.mark.parametrize(
