@@ -146,7 +146,7 @@ fn curve(buffer: &str, port: &str, marker: &str) -> (u64, u64, Vec<u64>) {
     let markers = format!("[{marker}]");
     let sets = [("switch.buffer", buffer), ("switch.port", port), ("switch.markers", &markers)];
     let curves = sound(&[INCAST], &sets).marking_curves();
-    let curve = curves.into_iter().find(|curve| curve.port == PortKind::ToHost).unwrap();
+    let curve = curves.into_iter().find(|curve| curve.port == PortKind::ToHost).expect("one to a host");
     (curve.kmin.bytes, curve.kmax.bytes, curve.limits.iter().map(|limit| limit.limit_bytes).collect())
 }
 
