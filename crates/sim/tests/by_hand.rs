@@ -183,13 +183,14 @@ fn six_lost() -> Report {
 
 fn six_lost_with(more: &[(&str, &str)]) -> Report {
     let workload = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '17520B'\n";
-    let sets = [
-        ("topology.links", "[{ between = ['host1', 'switch0'], rate = '1Gbps', delay = '100us' }]"),
-        ("switch.buffer.per_port", "3p"),
-        ("tcp.initial_window", "10"),
-    ];
-    star(workload, &[&sets, more].concat())
+    star(workload, &[&SLOW, more].concat())
 }
+
+const SLOW: [(&str, &str); 3] = [
+    ("topology.links", "[{ between = ['host1', 'switch0'], rate = '1Gbps', delay = '100us' }]"),
+    ("switch.buffer.per_port", "3p"),
+    ("tcp.initial_window", "10"),
+];
 
 #[test]
 fn acknowledgements_carry_their_sack_blocks() {
@@ -263,4 +264,346 @@ fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     // The sender has waited until then; its receiver longest for the first.
     assert_eq!(flows[2].longest_ack_gap, Some(Duration::from_micros(140)));
     assert_eq!(flows[2].longest_arrival_gap, Some(Duration::from_nanos(114_200)));
+}
+
+fn long(field: &Field) -> Option<i64> {
+    match field {
+        Field::Long(value) => Some(*value),
+        Field::Null => None,
+        other => panic!("{other} is no whole number"),
+    }
+}
+
+fn double(field: &Field) -> Option<f64> {
+    match field {
+        Field::Double(value) => Some(*value),
+        Field::Null => None,
+        other => panic!("{other} is no number"),
+    }
+}
+
+/// What a queue of a port counted, in these columns.
+fn counters<const N: usize>(report: &Report, port: &str, queue: i64, columns: [&str; N]) -> [i64; N] {
+    let rows = rows(report, "counters");
+    let is_it = |row: &&BTreeMap<String, Field>| {
+        row["port"] == Field::Str(port.to_owned()) && row["queue"] == Field::Long(queue)
+    };
+    let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("no queue {queue} at {port}"));
+    columns.map(|column| long(&row[column]).expect("a count"))
+}
+
+#[test]
+fn each_echo_has_its_row_and_its_round_trip() {
+    // 100 and 1,000 bytes with 28 of headers and 16 of framing: 80 and 800 ns on each of four links of 1 us.
+    let pings = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '10us'\npayload = '56B'\nstop = '40us'\n\
+                 [[workload]]\nkind = 'ping'\nsenders = 2\nreceivers = 3\nclass = 5\nstart = '5us'\ninterval = '20us'\n\
+                 payload = '956B'\n";
+    let sets = [
+        ("topology.framing", "16B"),
+        ("switch.port", "{ kind = 'strict-priority', queues = 6 }"),
+        // The last request, at 85 us, has no reply yet.
+        ("stop.at", "90us"),
+    ];
+    let report = star(pings, &sets);
+    let found: Vec<_> = rows(&report, "pings")
+        .iter()
+        .map(|row| {
+            let ends = ["source", "destination", "class"].map(|column| long(&row[column]).expect("a number"));
+            let times = ["sent_us", "rtt_us"].map(|column| double(&row[column]).map(|us| (us * 1e3).round()));
+            (ends, times)
+        })
+        .collect();
+    let first = |at: f64| ([0, 1, 0], [Some(at), Some(4_320.0)]);
+    let second = |at: f64| ([2, 3, 5], [Some(at), Some(7_200.0)]);
+    let expected = [
+        first(0.0),
+        second(5_000.0),
+        first(10_000.0),
+        first(20_000.0),
+        second(25_000.0),
+        first(30_000.0),
+        second(45_000.0),
+        second(65_000.0),
+        ([2, 3, 5], [Some(85_000.0), None]),
+    ];
+    assert_eq!(found, expected);
+    let lost = |of: &str| report.summary()["ping_rtt_us"][of]["lost"].clone();
+    assert_eq!(["all", "class0", "class5"].map(lost), [json!(1), json!(0), json!(1)]);
+    // Replies are of the class of their requests.
+    let replies = |queue| counters(&report, "switch0->host2", queue, ["received"]);
+    assert_eq!([replies(0), replies(5)], [[0], [4]]);
+}
+
+#[test]
+fn datagrams_come_in_bursts_from_their_start_to_their_stop() {
+    // 1,000 bytes on the wire are 8 us at 1 Gb/s: two in each burst of 16 us, at 5, 13, 37, 45, 69 and 77 us; at 101 us the
+    // source has stopped.
+    let udp = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\npayload = '952B'\nstart = '5us'\nstop = '101us'\n\
+               pattern = { kind = 'on-off', rate = '1Gbps', on = '16us', off = '16us' }\n";
+    let summary = star(udp, &[("topology.framing", "20B"), ("stop.at", "200us")]).summary();
+    assert_eq!((&summary["packets"]["sent"], &summary["packets"]["data"]), (&json!(6), &json!(0)));
+    near(number(&summary["datagram_gbps"]), 6.0 * 8_000.0 / 200e3);
+    assert_eq!(summary["goodput_gbps"], 0.0);
+}
+
+#[test]
+fn what_is_alike_draws_apart() {
+    let udp = "[[workload]]\nkind = 'udp'\nsenders = '0..2'\nreceivers = 2\nstop = '9ms'\n\
+               pattern = { kind = 'poisson', rate = '1Gbps' }\n";
+    let report = star(udp, &[("stop.at", "10ms")]);
+    let sent = ["host0->switch0", "host1->switch0"].map(|name| report.port(name).expect("a port").sent);
+    assert_ne!(sent[0], sent[1], "two sources");
+
+    let ping = |from: u32| {
+        format!(
+            "[[workload]]\nkind = 'ping'\nsenders = {from}\nreceivers = {}\ninterval = '10us'\n",
+            from + 2
+        )
+    };
+    let report = star(&[ping(0), ping(1)].concat(), &[("host.jitter", "1us"), ("stop.at", "200us")]);
+    let times = |source| -> Vec<f64> {
+        let rows = rows(&report, "pings");
+        let own = rows.iter().filter(|row| row["source"] == Field::Long(source));
+        own.filter_map(|row| double(&row["rtt_us"])).collect()
+    };
+    assert_ne!(times(0), times(1), "two hosts that wait a little");
+}
+
+/// A persistent connection of hosts 0 and 1 each, primed within 50 us, and a flow of each at 100 us.
+fn primed(more: &[(&str, &str)]) -> Report {
+    let workload = |from: u32| {
+        format!(
+            "[[workload]]\nkind = 'incast'\nsenders = {from}\nreceivers = {}\nsize = '1460B'\nstart = '100us'\n\
+             class = {{ kind = 'random', weights = [0, 0, 1] }}\n\
+             connections = {{ kind = 'persistent', warm_up = {{ bytes = '1460B', from = '10us', to = '50us' }} }}\n",
+            from + 2
+        )
+    };
+    let sets = [
+        ("switch.port", "{ kind = 'strict-priority', queues = 3 }"),
+        ("measure.traces", "[{ ports = ['nic'] }]"),
+    ];
+    star(&[workload(0), workload(1)].concat(), &[&sets, more].concat())
+}
+
+#[test]
+fn connections_are_primed_each_at_its_time() {
+    let report = primed(&[]);
+    let rows = rows(&report, "traces");
+    let first = |port: &str| {
+        let own = rows.iter().filter(|row| row["port"] == Field::Str(port.to_owned()));
+        own.filter_map(|row| double(&row["time_us"])).find(|&us| us > 0.0).expect("it sends")
+    };
+    let found = ["host0->switch0", "host1->switch0"].map(first);
+    assert!(found.iter().all(|us| (10.0..=50.0).contains(us)), "{found:?}");
+    assert!(found[0] != found[1] && !found.contains(&10.0), "{found:?}");
+}
+
+#[test]
+fn a_flow_on_an_open_connection_has_its_own_class_and_its_acknowledgements_too() {
+    // Before any flow, a connection whose flows draw their class is in class 0; the flow is in class 2.
+    let report = primed(&[]);
+    for port in ["switch0->host2", "switch0->host0"] {
+        let received = |queue| counters(&report, port, queue, ["received"]);
+        assert_eq!([0, 1, 2].map(received), [[1], [0], [1]], "{port}");
+    }
+    // A class that does not depend on flows is there from the start.
+    let report = primed(&[("workload.0.class", "1")]);
+    let received = |queue| counters(&report, "switch0->host2", queue, ["received"]);
+    assert_eq!([0, 1, 2].map(received), [[0], [2], [0]]);
+}
+
+#[test]
+fn flows_wait_for_their_connection_in_order_and_others_have_ports_in_turn() {
+    let three = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '14600B'\nrepeats = 3\nperiod = '1us'\n";
+    let queue = "{ kind = 'persistent', when_busy = 'queue' }";
+    let done = |sets: &[(&str, &str)], column: &str| -> Vec<f64> {
+        rows(&star(three, sets), "flows")
+            .iter()
+            .map(|flow| match &flow[column] {
+                Field::Double(us) => *us,
+                other => long(other).expect("a number") as f64,
+            })
+            .collect()
+    };
+    let times = done(&[("workload.0.connections", queue)], "fct_us");
+    assert!(times.is_sorted_by(|a, b| a + 5.0 < *b), "{times:?}");
+    let ports = done(&[], "source_port");
+    let first = f64::from(FIRST_PORT);
+    assert_eq!(ports, [first, first + 1.0, first + 2.0]);
+}
+
+/// Ten datagrams of each of two sources at the rate of a link, in pairs; seven find no room.
+const PAIRS: &str = "[[workload]]\nkind = 'udp'\nreceivers = 2\noverload = true\nstop = '12us'\n\
+                     pattern = { kind = 'constant', rate = '10Gbps' }\n";
+
+#[test]
+fn a_queue_tells_apart_what_left_it_and_what_was_sent() {
+    // Every packet that leaves the queue is marked, and dropped: it is not ECN-capable. Its slot stays empty.
+    let sets = [
+        ("workload.0.senders", "'0..2'"),
+        ("switch.buffer.per_port", "3p"),
+        ("switch.markers", "[{ kind = 'threshold', k = '0p', at = 'dequeue', counts_packet = true }]"),
+        ("stop.at", "40us"),
+    ];
+    let report = star(PAIRS, &sets);
+    let columns =
+        ["received", "enqueued", "dequeued", "sent", "dropped", "dropped_at_dequeue", "max_backlog_bytes"];
+    assert_eq!(counters(&report, "switch0->host2", 0, columns), [20, 13, 13, 0, 20, 13, 4_500]);
+    let packets = &report.summary()["packets"];
+    assert_eq!((&packets["dropped"], &packets["dropped_at_dequeue"]), (&json!(20), &json!(13)));
+    // What is ECN-capable is sent, and no incast is told of.
+    let report = star(PAIRS, &[&sets[..], &[("workload.0.ecn", "true")]].concat());
+    let columns = ["sent", "marked", "incast", "dropped_at_dequeue"];
+    assert_eq!(counters(&report, "switch0->host2", 0, columns), [13, 13, 0, 0]);
+    let rows = rows(&report, "markers");
+    let marker = rows.iter().find(|row| row["port"] == Field::Str("switch0->host2".to_owned())).expect("one");
+    assert_eq!(
+        ["marked", "incast", "dropped"].map(|column| long(&marker[column])),
+        [Some(13), Some(0), Some(0)]
+    );
+}
+
+#[test]
+fn losses_of_cards_are_theirs_and_data_or_not() {
+    let twice = [PAIRS, PAIRS].concat();
+    let sets = [
+        ("workload.0.senders", "0"),
+        ("workload.1.senders", "0"),
+        ("host.nic.limit", "3p"),
+        ("stop.at", "40us"),
+    ];
+    let report = star(&twice, &sets);
+    let summary = report.summary();
+    let packets = &summary["packets"];
+    let counts = ["sent", "dropped_in_cards", "dropped_in_switches", "dropped_data_in_cards"];
+    assert_eq!(counts.map(|name| packets[name].as_u64().expect("a count")), [20, 7, 0, 0]);
+    near(number(&summary["loss_rate_in_cards"]), 7.0 / 20.0);
+    let warned =
+        |report: &Report| report.warnings().iter().any(|text| text.starts_with("senders' own cards"));
+    assert!(warned(&report));
+    assert!(!warned(&star(CUT, &[])), "none dropped any");
+}
+
+#[test]
+fn a_flow_without_end_measures_from_its_begin_and_is_never_open() {
+    let long = "[[workload]]\nkind = 'long-lived'\nsenders = 0\nreceivers = 1\n";
+    let report = star(long, &[("stop.at", "200us"), ("measure.warm_up", "100us")]);
+    assert!(report.problems().is_empty(), "{:?}", report.problems());
+    assert!(!report.warnings().iter().any(|text| text.contains("not complete")), "{:?}", report.warnings());
+}
+
+#[test]
+fn samples_and_traces_end_with_what_is_empty_and_repeat_nothing() {
+    let report = six_lost_with(&[
+        ("measure.sample_queues", "10us"),
+        ("measure.traces", "[{ ports = ['to-host'] }]"),
+        ("stop.at", "3s"),
+    ]);
+    let port = Field::Str("switch0->host1".to_owned());
+    let samples: Vec<_> = rows(&report, "queues")
+        .iter()
+        .filter(|row| row["name"] == port)
+        .map(|row| long(&row["bytes"]))
+        .collect();
+    // What is found empty is told once, until something waits again.
+    assert!(samples.len() > 2 && samples.last() == Some(&Some(0)), "{samples:?}");
+    assert!(!samples.windows(2).any(|pair| pair == [Some(0), Some(0)]), "{samples:?}");
+    let mut last = BTreeMap::new();
+    for row in rows(&report, "traces") {
+        let what = (row["port"].to_string(), row["queue"].to_string(), row["quantity"].to_string());
+        let value = double(&row["value"]).expect("a value");
+        assert_ne!(last.insert(what.clone(), value), Some(value), "{what:?} is told twice");
+    }
+}
+
+#[test]
+fn queries_are_counted_after_the_warm_up_and_described_when_complete() {
+    // Every 20 us host 0 asks hosts 1 and 2 for a segment each: two of them, one after the other, take 5.6 us.
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = '1..3'\nsize = '1460B'\nrequest = '0B'\n\
+                 arrivals = { kind = 'periodic', period = '20us' }\n";
+    // Of those at 20, 40, 60, 80 and 100 us the last one has no answer yet.
+    let sets = [("stop.at", "102us"), ("measure.warm_up", "15us")];
+    let queries = &star(query, &sets).summary()["queries"]["all"];
+    assert_eq!((&queries["started"], &queries["count"]), (&json!(5), &json!(4)));
+    near(number(&queries["mean"]), 5.6);
+    near(number(&queries["quality"]), 1.0);
+}
+
+#[test]
+fn one_query_of_a_hundred_and_fifty_is_beyond_the_99th_percentile() {
+    // The rank of 99.9 % is the 150th, that of 99 % the 149th.
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 1\nqueries = 150\n\
+                 sizes = { kind = 'uniform', from = '1KB', to = '100KB' }\narrivals = { kind = 'closed-loop', think_time = '0s' }\n";
+    let queries = &star(query, &[]).summary()["queries"]["all"];
+    assert_eq!(queries["count"], 150);
+    assert_eq!(queries["p999"], queries["max"]);
+    assert!(number(&queries["p99"]) < number(&queries["p999"]));
+}
+
+#[test]
+fn a_query_is_blamed_for_its_own_timeouts_and_shares_are_of_complete_ones() {
+    // As of six lost: the first answer waits for the timer, the second loses nothing, the third is cut off.
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 1\nworkers = 0\nsize = '17520B'\nrequest = '0B'\n\
+                 queries = 3\narrivals = { kind = 'periodic', period = '2s' }\nconnections = { kind = 'persistent' }\n";
+    let report = star(query, &[&SLOW[..], &[("stop.at", "4000140us")]].concat());
+    let timeouts: Vec<u32> = report.query_outcomes().map(|query| query.timeouts).collect();
+    assert_eq!(timeouts, [1, 0, 0]);
+    let queries = &report.summary()["queries"]["all"];
+    assert_eq!((&queries["started"], &queries["count"]), (&json!(3), &json!(2)));
+    assert_eq!((&queries["with_timeout"], &queries["quality"]), (&json!(0.5), &json!(1.0)));
+}
+
+#[test]
+fn the_gaps_of_both_ends_have_a_column_each() {
+    let sets = [
+        ("workload.0.repeats", "3"),
+        ("workload.0.period", "2s"),
+        ("workload.0.connections", "{ kind = 'persistent' }"),
+        ("stop.at", "4000140us"),
+    ];
+    let flow = &rows(&six_lost_with(&sets), "flows")[2];
+    near(double(&flow["longest_ack_gap_us"]).expect("it was sent"), 140.0);
+    near(double(&flow["longest_arrival_gap_us"]).expect("it was received"), 114.2);
+}
+
+#[test]
+fn jitter_takes_all_of_its_spread() {
+    // Each of two hosts waits up to 1 us. If it were up to half of that, no two round trips could differ by 1 us; as it is,
+    // of a hundred some do.
+    let ping = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '10us'\n";
+    let report = star(ping, &[("host.jitter", "1us"), ("stop.at", "1ms")]);
+    let times: Vec<f64> = rows(&report, "pings").iter().filter_map(|row| double(&row["rtt_us"])).collect();
+    let (least, most) = times.iter().fold((f64::MAX, 0.0_f64), |(a, b), &us| (a.min(us), b.max(us)));
+    assert!((1.0..=2.0).contains(&(most - least)), "{least} to {most}");
+}
+
+#[test]
+fn a_sample_is_drawn_evenly_from_its_own_workload() {
+    let rounds = |from: u32, start: u32| {
+        format!(
+            "[[workload]]\nkind = 'incast'\nsenders = {from}\nreceivers = {}\nsize = '1460B'\nrepeats = 8\nperiod = '10us'\n\
+             start = '{start}us'\n",
+            from + 2
+        )
+    };
+    let (mut first, mut same) = (0, 0);
+    for seed in 0..64 {
+        let sets = [
+            ("seed", seed.to_string()),
+            (
+                "measure.flow_traces",
+                "[{ workload = 0, sample = 1 }, { workload = 1, sample = 1 }]".to_owned(),
+            ),
+        ];
+        let sets = sets.each_ref().map(|(key, value)| (*key, value.as_str()));
+        let report = star(&[rounds(0, 0), rounds(1, 200)].concat(), &sets);
+        let is_traced = |flow: &u32| report.flow_trace(*flow, "cwnd_bytes").next().is_some();
+        let chosen: Vec<u32> = (0..16).filter(is_traced).collect();
+        assert!(chosen.len() == 2 && chosen[0] < 8 && chosen[1] >= 8, "{chosen:?}");
+        first += u32::from(chosen[1] == 8);
+        same += u32::from(chosen[0] + 8 == chosen[1]);
+    }
+    // Each with a probability of 1/8: a mean of 8 and a deviation of 2.6; four of them.
+    assert!(first < 19 && same < 19, "{first} and {same} of 64");
 }
