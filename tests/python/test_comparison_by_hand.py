@@ -18,6 +18,8 @@ from shallows.comparison.verdicts import Metric, judge
 from shared import write_run
 
 FLOWS: dict[str, Any] = {
+    "workload": 0,
+    "class": 0,
     "query": None,
     "source": 0,
     "destination": 1,
