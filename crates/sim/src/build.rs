@@ -124,7 +124,6 @@ pub(crate) fn world(
         buffers,
         packets: Packets::default(),
         hosts: self::hosts(experiment, &nodes, &places, &links),
-        connections: experiment.connections.clone(),
         flows: Flows::new(&experiment.connections, parts > 1),
         generators: Generators {
             arrivals,

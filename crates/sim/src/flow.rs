@@ -14,8 +14,8 @@ pub(crate) struct Flows {
     records: Vec<FlowRecord>,
     /// Which flows the records are of, and where each is, unless they are all.
     selection: Option<Selection>,
-    /// By workload: whether its connections outlive their flows.
-    persistent: Vec<bool>,
+    /// By workload.
+    connections: Vec<Connections>,
 }
 
 /// Some of all flows.
@@ -62,8 +62,8 @@ pub struct Sent {
     pub timeouts: u32,
     /// Segments sent again.
     pub retransmits: u32,
-    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4), where that is known. What waits at the end of the
-    /// run counts up to there, here and of the receiver.
+    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4), where that is known.
+    /// What waits at the end of the run counts up to there, here and of the receiver.
     pub longest_gap: Option<Duration>,
 }
 
@@ -90,11 +90,10 @@ pub(crate) enum End {
 impl Flows {
     /// None so far of all flows, or of `some` of them.
     pub(crate) fn new(connections: &[Connections], some: bool) -> Self {
-        let persistent = |policy: &Connections| matches!(policy, Connections::Persistent { .. });
         Self {
             records: Vec::new(),
             selection: some.then(Selection::default),
-            persistent: connections.iter().map(persistent).collect(),
+            connections: connections.to_vec(),
         }
     }
 
@@ -139,9 +138,14 @@ impl Flows {
         self.records.len()
     }
 
+    /// How the flows of a workload use connections.
+    pub(crate) fn policy(&self, workload: u16) -> Connections {
+        self.connections[usize::from(workload)]
+    }
+
     /// Whether the connection of a flow outlives it.
     pub(crate) fn is_persistent(&self, flow: u32) -> bool {
-        self.persistent[usize::from(self.at(flow).workload)]
+        matches!(self.policy(self.at(flow).workload), Connections::Persistent { .. })
     }
 
     /// The records of all `count` flows: each from what is known of it at its two ends.
@@ -160,7 +164,7 @@ impl Flows {
 
 impl FlowRecord {
     /// A flow as it arrives.
-    fn of(flow: &Flow) -> Self {
+    pub fn of(flow: &Flow) -> Self {
         Self {
             arrival: flow.at,
             source: flow.source,

@@ -10,7 +10,6 @@ use crate::build;
 use crate::capture::Sink;
 use crate::division::Division;
 use crate::event::Class;
-use crate::generators::Arrivals;
 use crate::part::Part;
 use crate::report::Report;
 use crate::tally::Tally;
@@ -118,7 +117,7 @@ impl Simulation {
             done: self.done,
             now: self.now(),
             fraction: self.fraction(),
-            flows_started: self.flows().into(),
+            flows_started: self.flows() as u64,
             flows_completed: tally.flows_completed,
             packet_hops: tally.packet_hops,
             events: self.events(),
@@ -130,14 +129,9 @@ impl Simulation {
     }
 
     /// How many flows have arrived.
-    fn flows(&self) -> u32 {
-        match (&self.windows, &self.parts[0].world.generators.arrivals) {
-            (Some(windows), _) => windows.flows(),
-            (None, Arrivals::Drawn(traffic)) => traffic.arrived,
-            (None, Arrivals::Announced(_)) => {
-                unreachable!("nobody announces flows to a network that is whole")
-            }
-        }
+    fn flows(&self) -> usize {
+        // To a network that is whole they are known as they arrive.
+        self.windows.as_ref().map_or(self.parts[0].world.flows.len(), |windows| windows.flows() as usize)
     }
 
     fn tally(&self) -> Tally {
@@ -201,7 +195,7 @@ impl Simulation {
             Some(at) if !finished => at,
             _ => self.now(),
         };
-        let (events, flows) = (self.events(), self.flows() as usize);
+        let (events, flows) = (self.events(), self.flows());
         let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
         worlds.iter_mut().for_each(|world| world.hosts.settle(&mut world.flows, end));
         Report::of(self.experiment, worlds, flows, tally, end, events)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_scenario::{Connections, Flow, Routing};
+use shallows_scenario::{Flow, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 
@@ -40,8 +40,6 @@ pub(crate) struct World {
     pub(crate) routing: Arc<Routing>,
     pub(crate) packets: Packets,
     pub(crate) hosts: Hosts,
-    /// By workload.
-    pub(crate) connections: Vec<Connections>,
     pub(crate) flows: Flows,
     pub(crate) generators: Generators,
     pub(crate) observers: Observers,
@@ -123,16 +121,26 @@ impl World {
             let packet = (packet != PacketRef::NONE).then(|| self.packets.remove(packet));
             return self.exits.leave(link.exit, arrival, header, packet);
         }
-        let wire = &mut self.wires[place as usize];
-        if wire.launch(arrival, header, packet, &mut self.in_flight) {
-            queue.schedule(arrival, Event::of_link(Class::Deliver, wire.rank, place));
-        }
+        self.fly(place, arrival, header, packet, queue);
     }
 
     /// A packet that has left another part is in flight to a node of this one.
     pub(crate) fn enter(&mut self, crossing: Crossing, queue: &mut EventQueue<Event>) {
-        let Crossing { wire: place, arrival, header, packet } = crossing;
+        let Crossing { wire, arrival, header, packet } = crossing;
         let packet = packet.map_or(PacketRef::NONE, |packet| self.packets.insert(packet));
+        self.fly(wire, arrival, header, packet, queue);
+    }
+
+    /// A packet is on its way to the far end of a link.
+    #[inline]
+    fn fly(
+        &mut self,
+        place: u32,
+        arrival: Instant,
+        header: Header,
+        packet: PacketRef,
+        queue: &mut EventQueue<Event>,
+    ) {
         let wire = &mut self.wires[place as usize];
         if wire.launch(arrival, header, packet, &mut self.in_flight) {
             queue.schedule(arrival, Event::of_link(Class::Deliver, wire.rank, place));
@@ -347,8 +355,7 @@ impl World {
         let Some((flow, number)) = self.generators.arrivals.next(workload, queue) else { return };
         self.flows.know(number, &flow);
         self.observers.flows.on_arrival(number, flow.workload);
-        let policy = self.connections[usize::from(flow.workload)];
-        if let Some(place) = self.hosts.connect(&flow, number, policy) {
+        if let Some(place) = self.hosts.connect(&flow, number, self.flows.policy(flow.workload)) {
             self.start_flow(place, number, queue);
         }
     }

@@ -205,18 +205,7 @@ impl<'a> Load<'a> {
         let flow = due.flow;
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
         self.open += u64::from(flow.size.is_some());
-        self.flows.push(FlowRecord {
-            arrival: flow.at,
-            source: flow.source,
-            destination: flow.destination,
-            size: flow.size,
-            workload: flow.workload,
-            class: flow.class,
-            leg: flow.leg,
-            listed: flow.listed,
-            sent: None,
-            received: None,
-        });
+        self.flows.push(FlowRecord::of(&flow));
         if let Some(index) = self.connect(&due)? {
             self.start(index, number, clock)?;
         }

@@ -115,7 +115,7 @@ impl Report {
             .flat_map(|world| world.links.iter().zip(world.data_dropped.iter().copied()))
             .collect();
         links.sort_by_key(|(link, _)| link.number);
-        let (ports, queues, markers) = counted(links.iter().map(|(link, _)| &link.port));
+        let counted = counted(links.iter().map(|(link, _)| &link.port));
         let data_dropped = links.iter().map(|&(_, dropped)| dropped).collect();
         let queries = match &worlds[0].generators.arrivals {
             Arrivals::Drawn(traffic) => {
@@ -125,24 +125,9 @@ impl Report {
             Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
         };
         let ranks = worlds[0].ranks;
-        let mut all = Self {
-            experiment,
-            flows: Vec::new(),
-            queries,
-            ports,
-            queues,
-            markers,
-            echoes: Vec::new(),
-            port_traces: Vec::new(),
-            flow_traces: BTreeMap::new(),
-            samples: Vec::new(),
-            captured: worlds[0].observers.captures.packets(),
-            tally,
-            data_dropped,
-            datagram_bytes: Bytes(0),
-            end,
-            events,
-        };
+        let measured = Measured { queries, tally, data_dropped, end, events, ..Measured::default() };
+        let mut all = Self::new(experiment, counted, measured);
+        all.captured = worlds[0].observers.captures.packets();
         for World { generators, observers, .. } in &mut worlds {
             all.echoes.append(&mut generators.probes.echoes);
             all.port_traces.append(&mut observers.ports.rows);
@@ -164,8 +149,12 @@ impl Report {
         ports: &[Port<T>],
         measured: Measured,
     ) -> Self {
+        Self::new(experiment, counted(ports.iter()), measured)
+    }
+
+    /// Without what only a simulation has.
+    fn new(experiment: Experiment, (ports, queues, markers): Counted, measured: Measured) -> Self {
         let Measured { flows, queries, samples, trace, tally, data_dropped, end, events } = measured;
-        let (ports, queues, markers) = counted(ports.iter());
         Self {
             captured: vec![0; experiment.captures.len()],
             experiment,
@@ -273,10 +262,9 @@ impl Report {
 }
 
 /// What ports have counted: each as a whole, its queues, its markers.
-#[expect(clippy::type_complexity, reason = "three fields of a report")]
-fn counted<'a, T: Copy + Default + 'a>(
-    ports: impl Iterator<Item = &'a Port<T>> + Clone,
-) -> (Vec<Counters>, Vec<Vec<Counters>>, Vec<Vec<(&'static str, MarkerCounts)>>) {
+type Counted = (Vec<Counters>, Vec<Vec<Counters>>, Vec<Vec<(&'static str, MarkerCounts)>>);
+
+fn counted<'a, T: Copy + Default + 'a>(ports: impl Iterator<Item = &'a Port<T>> + Clone) -> Counted {
     let markers = |port: &Port<T>| port.markers().iter().map(|m| (m.name(), m.counts())).collect();
     (
         ports.clone().map(Port::counters).collect(),
