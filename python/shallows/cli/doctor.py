@@ -14,6 +14,7 @@ from shallows.errors import ShallowsError
 from shallows.quantity import count, digits
 from shallows.runs.folder import check_writable
 from shallows.runs.running import Source, example
+from shallows.runs.threads import cores
 
 SELF_TEST_S = 1.0
 NS3_HEADERS = ["/usr/include/ns3.37/ns3/core-module.h", "/usr/include/ns3/core-module.h"]
@@ -34,12 +35,11 @@ def _installation() -> tuple[bool, str, str]:
 
 
 def _machine() -> tuple[bool, str, str]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return (
         True,
         "machine",
-        f"{cores} cores, {digits(memory, 2)} GB of memory, {platform.platform(terse=True)}",
+        f"{cores()} cores, {digits(memory, 2)} GB of memory, {platform.platform(terse=True)}",
     )
 
 

@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
@@ -21,11 +22,15 @@ from shallows.runs.threads import cores, told
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Point
 
+if TYPE_CHECKING:
+    from shallows._core import Experiment
+
 
 def run(options: argparse.Namespace) -> int:
     """`shallows plan`."""
     source = read_source(options)
-    alone = None if _has_sweep(source) else _alone(source, options)
+    experiment = None if _has_sweep(source) else _parse_alone(source, options)
+    alone = _alone(source, experiment, options) if experiment else None
     parent, mine = (alone.folder, [alone]) if alone else read_points(options)[::2]
     screen = console(stderr=options.json)
     with Status() as status:
@@ -42,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
             for point, cost in zip(mine, costs, strict=True)
         ]
         print(json.dumps({"points": described, **needs.describe()}, ensure_ascii=False))
-    elif alone:
+    elif alone and experiment:
         screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
-        screen.print(f"it runs {told(alone.source.parse(), cores())}", soft_wrap=True)
+        screen.print(f"it runs {told(experiment, cores())}", soft_wrap=True)
     else:
         print_table(_table(mine, costs), screen)
         screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)
@@ -59,13 +64,17 @@ def _has_sweep(source: Source) -> bool:
         return False  # the engine says what is wrong, and where
 
 
-def _alone(source: Source, options: argparse.Namespace) -> Point:
-    """The run of a scenario without a `[sweep]` table."""
+def _parse_alone(source: Source, options: argparse.Namespace) -> "Experiment":
+    """A scenario without a `[sweep]` table."""
     if options.shard:
         raise ShallowsError(
             f"{source.file} has no [sweep] table, so there is nothing to divide", "leave out --shard"
         )
-    experiment = source.parse()
+    return source.parse()
+
+
+def _alone(source: Source, experiment: "Experiment", options: argparse.Namespace) -> Point:
+    """The run of it."""
     folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
     is_finished = is_reusable(folder, experiment)
     return Point(source, experiment.hash, folder, is_finished, None if is_finished else unfit(folder))

@@ -27,7 +27,8 @@ from shallows.runs.child import Child
 from shallows.runs.claims import Claim
 from shallows.runs.folder import RunFolder, failure
 from shallows.runs.running import Source, execute
-from shallows.sweeps.local import State, cores
+from shallows.runs.threads import cores
+from shallows.sweeps.local import State
 from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 

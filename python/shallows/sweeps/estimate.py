@@ -13,7 +13,7 @@ from shallows.runs.child import Child
 from shallows.runs.memory import available_mb, peak_memory_mb, refuse_too_large
 from shallows.runs.results import Run, describe
 from shallows.runs.running import Source
-from shallows.sweeps.local import cores
+from shallows.runs.threads import cores
 from shallows.sweeps.points import Point
 
 SAMPLE_S, LONGEST_S = 0.5, 5.0

@@ -3,7 +3,6 @@
 A point that dies takes nothing with it.
 """
 
-import os
 from collections.abc import Callable, Generator, Mapping
 from multiprocessing.connection import wait
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from shallows.runs.child import Child
 from shallows.runs.claims import Claim
 from shallows.runs.running import Source, execute
+from shallows.runs.threads import cores
 from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 
@@ -46,11 +46,6 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
 
 State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
 """Progress of each point that runs, by its number; what became of each that ended."""
-
-
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Worker:
