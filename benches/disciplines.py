@@ -8,7 +8,6 @@ losses. Writes `target/bench/disciplines.json`, prints a table, and fails if a v
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -18,14 +17,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
-import flows  # noqa: E402
 import ours  # noqa: E402
-from pinned import MissingToolError  # noqa: E402
+from command import flow_list, options  # noqa: E402
 
-FOLDER = HERE.parent / "target" / "bench"
-LOAD = 0.6
-FLOWS_SEED = 1
-COUNT = 4_000
 BASELINE = "fifo drop-tail"
 # No discipline or marker may add more than this to the run time of the baseline.
 MOST = 1.6
@@ -82,12 +76,10 @@ VARIANTS: dict[str, dict[str, str]] = {
 
 def measure(repeats: int, count: int) -> dict[str, Any]:
     """Run each variant after the baseline, over and over; return by variant its cost and what it adds."""
-    flow_list = FOLDER / f"flows-{count}.csv"
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    flows.write(flow_list, count, LOAD, FLOWS_SEED)
+    listed = flow_list(count)
 
     def run(sets: dict[str, str]) -> dict[str, Any]:
-        settings = {ours.TRACE_KEY: flow_list, **sets}
+        settings = {ours.TRACE_KEY: listed, **sets}
         return ours.run_shallows(ours.SCENARIOS / "leaf-spine.toml", settings)
 
     pairs: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {name: [] for name in VARIANTS}
@@ -123,25 +115,9 @@ def print_table(found: dict[str, Any]) -> None:
 
 def main() -> int:
     """Parse the arguments, measure, say what is too slow in one line each."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--repeats", type=int, default=3, help="runs of each variant; medians are taken (default: 3)"
-    )
-    parser.add_argument("--quick", action="store_true", help="a quarter of the flows")
-    parser.add_argument("--json", type=Path, default=FOLDER / "disciplines.json", help="where the numbers go")
-    arguments = parser.parse_args()
-    if arguments.repeats < 1:
-        parser.error("--repeats must be at least 1")
-    try:
-        ours.require()
-    except MissingToolError as missing:
-        print(f"bench: {missing}", file=sys.stderr)
-        return 1
-    found = measure(arguments.repeats, COUNT // 4 if arguments.quick else COUNT)
+    arguments = options(__doc__, "disciplines", repeats=3)
+    found = measure(arguments.repeats, arguments.count)
     print_table(found)
-    arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="ascii")
     slow = [name for name, row in found.items() if row["ratio"] > MOST]
     for name in slow:

@@ -7,7 +7,6 @@ that a machine whose speed changes slows both. Results must be the same. Prints 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -18,13 +17,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
-import flows  # noqa: E402
 import ours  # noqa: E402
-from pinned import MissingToolError  # noqa: E402
+from command import flow_list, options  # noqa: E402
 
-FOLDER = HERE.parent / "target" / "bench"
-LOAD = 0.6
-FLOWS_SEED = 1
 # What a run measures of its machine.
 OF_THE_MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 
@@ -33,11 +28,8 @@ Case = tuple[Path, dict[str, object]]
 
 def cases(count: int) -> dict[str, Case]:
     """Return scenario and overrides by name, with so many flows each."""
-    flow_list = FOLDER / f"flows-{count}.csv"
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    flows.write(flow_list, count, LOAD, FLOWS_SEED)
     fabric = ours.SCENARIOS / "leaf-spine.toml"
-    listed: dict[str, object] = {ours.TRACE_KEY: flow_list}
+    listed: dict[str, object] = {ours.TRACE_KEY: flow_list(count)}
     bcc = HERE.parent / "experiments" / "bcc" / "fig4.toml"
     return {
         "leaf-spine, 10 us": (fabric, listed),
@@ -88,27 +80,11 @@ def print_table(found: dict[str, Any], threads: list[int]) -> None:
 
 def main() -> int:
     """Parse the arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--repeats", type=int, default=5, help="runs of each network; medians are taken (default: 5)"
-    )
-    parser.add_argument("--quick", action="store_true", help="a quarter of the flows")
-    parser.add_argument("--json", type=Path, default=FOLDER / "threads.json", help="where the numbers go")
-    arguments = parser.parse_args()
-    if arguments.repeats < 1:
-        parser.error("--repeats must be at least 1")
-    try:
-        ours.require()
-    except MissingToolError as missing:
-        print(f"bench: {missing}", file=sys.stderr)
-        return 1
+    arguments = options(__doc__, "threads", repeats=5)
     cores = len(os.sched_getaffinity(0))
     threads = [number for number in (2, 4, 8) if number <= max(cores, 2)]
-    found = measure(arguments.repeats, 1_000 if arguments.quick else 4_000, threads)
-    arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps({"cores": cores, "cases": found}, indent=2) + "\n")
+    found = measure(arguments.repeats, arguments.count, threads)
+    arguments.json.write_text(json.dumps({"cores": cores, "cases": found}, indent=2) + "\n", encoding="ascii")
     print_table(found, threads)
     return 0
 
