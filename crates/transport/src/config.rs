@@ -6,6 +6,7 @@ use shallows_core::{Bytes, Duration};
 use crate::congestion::{self, Avoidance, EcnMode, LossBase, Start};
 use crate::receive_window::Control;
 use crate::recovery::interface::Method;
+use crate::recovery::rack::interface::Config as RackConfig;
 use crate::rtt::RtoConfig;
 
 /// The parameters of every connection of a run. [`Config::new`] is what the RFCs prescribe.
@@ -38,6 +39,12 @@ pub struct Config {
     pub rto: RtoConfig,
     /// How losses are repaired.
     pub recovery: Method,
+    /// Details of RACK-TLP; of no meaning with other methods.
+    pub rack: RackConfig,
+    /// Whether a timeout that turns out to be spurious is undone (F-RTO, RFC 5682); of no meaning but with SACK and RACK.
+    pub frto: bool,
+    /// Whether a window grows that the application does not use.
+    pub app_limited: AppLimited,
     /// What becomes of cwnd when NewReno has repaired everything; of no meaning with other methods.
     pub full_ack: FullAck,
     /// How many duplicate acknowledgements, or segments above a hole, mean a loss (RFC 6675 DupThresh).
@@ -70,12 +77,24 @@ pub struct Config {
 /// When a receiver acknowledges data that arrives in order (RFC 5681 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
+    /// Of a connection, so many segments are acknowledged at once before any delay (Linux, `tcp_enter_quickack_mode`).
+    pub quick: u32,
     /// At the latest with this many segments (DCTCP's *m*); 1 acknowledges every segment at once.
     pub segments: u32,
     /// What counts as a segment.
     pub counts: AckCounts,
     /// At the latest after this time.
     pub timeout: Duration,
+}
+
+/// Whether a window grows that the application does not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AppLimited {
+    /// It does (RFC 5681, ns-2).
+    #[default]
+    Grows,
+    /// Only if it was what limited the sender, or in slow start up to twice what was outstanding (Linux, `tcp_is_cwnd_limited`).
+    Linux,
 }
 
 /// What counts as a segment before a receiver acknowledges.
@@ -170,6 +189,9 @@ impl Config {
             loss_base: LossBase::default(),
             rto: RtoConfig::default(),
             recovery: Method::Sack(None),
+            rack: RackConfig { max_ack_delay: Duration::from_millis(40), timer_slack: Duration::ZERO },
+            frto: false,
+            app_limited: AppLimited::default(),
             full_ack: FullAck::default(),
             duplicate_threshold: 3,
             limited_transmit: true,
@@ -181,6 +203,7 @@ impl Config {
             timestamps: true,
             // RFC 5681 §4.2 demands less than 500 ms; 40 ms is Linux's least.
             delayed_ack: DelayedAck {
+                quick: 0,
                 segments: 2,
                 counts: AckCounts::default(),
                 timeout: Duration::from_millis(40),

@@ -6,8 +6,13 @@
 //! and the timers. Not modelled: the FIN of the receiving side, urgent data, Nagle's algorithm, and a receiving
 //! application that is slower than the network.
 
+mod bursts;
 mod config;
 pub mod congestion;
+#[cfg(test)]
+mod driven;
+mod pacer;
+mod pacing_rate;
 mod reassembly;
 pub mod receive_window;
 mod receiver;
@@ -17,12 +22,14 @@ mod scoreboard;
 mod sender;
 mod small_queue;
 
+pub use bursts::Tso;
 pub use config::{
-    AckCounts, Config, DelayedAck, EceReaction, EctPolicy, FullAck, RestartAfterIdle, SackAfterTimeout,
-    header_bytes,
+    AckCounts, AppLimited, Config, DelayedAck, EceReaction, EctPolicy, FullAck, RestartAfterIdle,
+    SackAfterTimeout, header_bytes,
 };
+pub use pacer::Pacer;
 pub use receiver::{Acks, Marks, Receiver};
-pub use recovery::{Bound, Method};
+pub use recovery::{Bound, Method, rack};
 pub use rtt::RtoConfig;
 pub use sender::{Phase, Sender, Stats, Transmit};
 pub use small_queue::SmallQueue;

@@ -61,6 +61,8 @@ pub struct Receiver {
     window: ReceiveWindow,
     /// Segments in order that no acknowledgement covers yet.
     pending: u32,
+    /// So many segments are acknowledged at once that could wait.
+    quick: u32,
     /// What acknowledgements echo: DCTCP.CE (RFC 8257 §3.2), or ECE until CWR (RFC 3168 §6.1.3), and incast as DCTCP.CE.
     echo: u8,
     /// What may be echoed, as far as both sides know it.
@@ -82,6 +84,7 @@ impl Receiver {
             deadline: Instant::MAX,
             window: ReceiveWindow::new(config.receive_window),
             pending: 0,
+            quick: config.delayed_ack.quick,
             echo: 0,
             echoes: if config.handshake { 0 } else { config.congestion.echoes().0 },
             latches: config.congestion.ecn_mode() == EcnMode::Classic,
@@ -110,6 +113,28 @@ impl Receiver {
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 
+    /// Several segments in a row arrived, which the host has merged into one (GRO): they count as many, and share an
+    /// acknowledgement.
+    #[inline(never)]
+    pub fn on_merged(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        merged: &Segment,
+        marks: Marks,
+        segments: u32,
+    ) -> Acks {
+        let mut acks = self.on_data(config, now, merged, marks);
+        if self.pending > 0 {
+            self.pending += segments - 1;
+            if !self.has_few(config) {
+                let ack = Some(self.acknowledge(config, now));
+                *(if acks.first.is_none() { &mut acks.first } else { &mut acks.second }) = ack;
+            }
+        }
+        acks
+    }
+
     /// Whether too little came since the last acknowledgement for another one (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
@@ -123,7 +148,9 @@ impl Receiver {
     /// The acknowledgement to send now; none if it `waits` for the timer.
     #[inline]
     fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<Segment> {
-        if waits {
+        if waits && self.quick > 0 {
+            self.quick -= 1;
+        } else if waits {
             // RFC 5681 §4.2: the oldest segment decides how long.
             self.deadline = self.deadline.min(now + config.delayed_ack.timeout);
             return None;
@@ -245,5 +272,71 @@ impl Receiver {
             (ack.sack, ack.sack_count) = self.reassembly.sack(self.next);
         }
         ack.with_value(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::Duration;
+
+    use super::*;
+    use crate::config::DelayedAck;
+    use crate::congestion::{self, dctcp};
+
+    const MSS: u64 = 1_460;
+    const NOW: Instant = Instant(1_000_000);
+
+    /// A receiver that acknowledges every second segment.
+    fn delaying() -> (Config, Receiver) {
+        let config = Config::new(Bytes(MSS), congestion::Config::Dctcp(dctcp::Config::default()));
+        let delayed_ack = DelayedAck { segments: 2, timeout: Duration::from_millis(1), ..config.delayed_ack };
+        let config = Config { delayed_ack, ..config };
+        let receiver = Receiver::new(&config);
+        (config, receiver)
+    }
+
+    /// So many segments from this one on, as one, marked or not: what is acknowledged, and whether with ECE.
+    fn merged(
+        (config, receiver): &mut (Config, Receiver),
+        first: u64,
+        segments: u32,
+        ce: bool,
+    ) -> Vec<(u64, bool)> {
+        let len = (u64::from(segments) * MSS) as u16;
+        let segment = Segment { seq: first * MSS, len, flags: Flags::ACK, ..Segment::default() };
+        let acks = receiver.on_merged(config, NOW, &segment, Marks { ce, incast: false }, segments);
+        acks.map(|ack| (ack.ack / MSS, ack.flags.contains(Flags::ECE))).collect()
+    }
+
+    #[test]
+    fn merged_segments_share_one_acknowledgement_and_a_single_one_waits() {
+        let mut receiving = delaying();
+        assert_eq!(merged(&mut receiving, 0, 44, false), [(44, false)]);
+        assert_eq!(merged(&mut receiving, 44, 1, false), []);
+        // One that waits and two more, in one.
+        assert_eq!(merged(&mut receiving, 45, 2, false), [(47, false)]);
+        assert_eq!(receiving.1.deadline(), None);
+        // What comes after a gap tells of it at once, once.
+        assert_eq!(merged(&mut receiving, 50, 5, false), [(47, false)]);
+    }
+
+    #[test]
+    fn a_change_of_marks_is_acknowledged_as_for_single_segments() {
+        let mut receiving = delaying();
+        assert_eq!(merged(&mut receiving, 0, 1, false), []);
+        // RFC 8257 §3.2: what waited, unmarked; then all that is marked.
+        assert_eq!(merged(&mut receiving, 1, 10, true), [(1, false), (11, true)]);
+        assert_eq!(merged(&mut receiving, 11, 10, true), [(21, true)]);
+        assert_eq!(merged(&mut receiving, 21, 3, false), [(24, false)]);
+    }
+
+    #[test]
+    fn counting_bytes_a_change_of_marks_waits_for_no_acknowledgement_of_its_own() {
+        let (config, receiver) = delaying();
+        let counts = AckCounts::Bytes;
+        let config = Config { delayed_ack: DelayedAck { counts, ..config.delayed_ack }, ..config };
+        let mut receiving = (config, receiver);
+        assert_eq!(merged(&mut receiving, 0, 1, true), []);
+        assert_eq!(merged(&mut receiving, 1, 2, false), [(1, true), (3, false)]);
     }
 }

@@ -5,6 +5,10 @@
 //! data (no Nagle).
 
 pub(crate) mod interface;
+mod offering;
+mod opening;
+mod recovering;
+mod reducing;
 mod reduction;
 
 use interface::{Fin, Growth, State};
@@ -13,9 +17,9 @@ use reduction::Reduction;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::config::{Config, EceReaction, EctPolicy, RestartAfterIdle};
+use crate::config::{AppLimited, Config, EceReaction, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
-use crate::recovery::{Allowance, Arrival, Method, Outstanding, Recovery};
+use crate::recovery::{Allowance, Arrival, Method, Outstanding, Prior, Recovery};
 use crate::rtt::RttEstimator;
 
 const _: () = assert!(size_of::<Sender>() <= 256, "four cache lines");
@@ -47,7 +51,7 @@ pub struct Sender {
     /// In [`State::Reducing`], how cwnd comes down.
     reduction: Option<Box<Reduction>>,
     stats: Stats,
-    /// Something is missing, or being repaired: `recovery` is in charge.
+    /// Something is missing, or being repaired, or times of segments are kept: `recovery` is in charge.
     disordered: bool,
     /// The window was reduced and the receiver does not know yet.
     cwr_due: bool,
@@ -81,10 +85,10 @@ impl Sender {
             congestion: config.congestion.build(),
             reduce_from: 0,
             last_cut: None,
-            recovery: None,
+            recovery: config.recovery.keeps_times().then(|| Box::new(Recovery::new(config))),
             reduction: None,
             stats: Stats::default(),
-            disordered: false,
+            disordered: config.recovery.keeps_times(),
             cwr_due: false,
             state: if config.handshake { State::SynDue } else { State::Open },
             ecn: if config.handshake { EcnMode::Off } else { config.congestion.ecn_mode() },
@@ -161,7 +165,9 @@ impl Sender {
             let len = self.unsent(config);
             len > 0 && self.next + len - self.una <= self.cwnd().0
         };
-        self.held = held && (self.disordered || could_send());
+        // RACK is told of every segment, in order or not.
+        let repairs = self.disordered && !(config.recovery.keeps_times() && self.phase() == Phase::Open);
+        self.held = held && (repairs || could_send());
     }
 
     /// Whether it would send now if its host let it.
@@ -191,14 +197,16 @@ impl Sender {
         self.una = number;
         self.recent = segment.value();
         self.limit = self.limit.max(number + u64::from(segment.window));
+        let mut rtt = Duration::MAX;
         if acked > 0 {
-            self.sample_rtt(config, now, segment);
+            rtt = self.sample_rtt(config, now, segment);
         }
         let mut growth = acked;
         let mut lost = false;
         let mut keeps_timer = false;
         if self.disordered || segment.sack_count > 0 || acked == 0 {
             (lost, keeps_timer) = self.on_ack_in_disorder(config, now, segment, &mut growth);
+            rtt = rtt.min(self.measured());
         }
         self.advertised = segment.window;
         if acked > 0 && !keeps_timer {
@@ -208,7 +216,11 @@ impl Sender {
         let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
         let reduce = ece && config.recovery.heeds_ece(number >= self.reduce_from, acked > 0, self.last_cut);
-        if reduce || lost || allowed == Growth::Frozen || (self.held && !self.may_grow_held(acked)) {
+        if reduce
+            || lost
+            || allowed == Growth::Frozen
+            || (self.is_unused(config, acked) && !self.may_grow_unused(acked))
+        {
             growth = 0;
         }
         let ack = Ack {
@@ -220,6 +232,7 @@ impl Sender {
             growth: Bytes(growth),
             now,
             srtt: self.rtt.raw_srtt(),
+            rtt,
         };
         self.congestion.on_ack(&mut self.window, &ack);
         if lost {
@@ -241,6 +254,8 @@ impl Sender {
                 self.deadline = Instant::MAX;
                 return;
             }
+        } else if self.disordered && self.on_timer_of_recovery(config, now) {
+            return;
         }
         self.stats.timeouts += 1;
         self.end_reduction();
@@ -253,14 +268,21 @@ impl Sender {
         let data = self.outstanding();
         let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));
         let flight_size = Bytes(recovery.flight_size(data));
-        let repeated = recovery.on_timeout(config, data);
+        let repeated = recovery.on_timeout(config, data, now);
         self.disordered = true;
         self.timed_end = 0;
+        let prior = Prior { cwnd: self.cwnd().0, ssthresh: self.window.ssthresh().0 };
+        if let Some(recovery) = self.recovery.as_mut().filter(|_| config.frto) {
+            recovery.remember(prior);
+        }
         let congestion = if repeated { Congestion::RepeatedTimeout } else { Congestion::Timeout };
         self.reduce(congestion, flight_size);
         // RFC 6298 §5.5 and §5.6.
         self.rtt.back_off(&config.rto);
         self.deadline = now + self.rtt.rto();
+        if let Some(recovery) = &mut self.recovery {
+            recovery.restart_timer(self.deadline);
+        }
     }
 
     /// When [`Self::on_timer`] is to be called; it moves with every call, mostly to later.
@@ -370,10 +392,17 @@ impl Sender {
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
-    /// Whether cwnd grows although its host holds the sender back: in slow start up to twice what was outstanding (Linux,
+    /// Whether something else than cwnd limited the sender when it last sent, `acked` bytes ago: its host, or the application.
+    #[inline]
+    fn is_unused(&self, config: &Config, acked: u64) -> bool {
+        let app_limited = || self.next - self.una + acked + config.mss.0 <= self.cwnd().0;
+        self.held || (config.app_limited == AppLimited::Linux && app_limited())
+    }
+
+    /// Whether cwnd grows although it is not used: in slow start up to twice what was outstanding (Linux,
     /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 has the reason).
     #[cold]
-    fn may_grow_held(&self, acked: u64) -> bool {
+    fn may_grow_unused(&self, acked: u64) -> bool {
         self.window.in_slow_start() && self.cwnd().0 < 2 * (self.next - self.una + acked)
     }
 
@@ -385,13 +414,17 @@ impl Sender {
         }
         let cwr_due = self.cwr_due;
         let mut transmit = self.transmit(config, now, self.next, len);
+        self.as_window_probe(config, &mut transmit, cwr_due);
+        Some(transmit)
+    }
+
+    /// RFC 3168 §6.1.6: a window probe carries neither ECT nor CWR, which was due or not before it.
+    fn as_window_probe(&mut self, config: &Config, transmit: &mut Transmit, cwr_due: bool) {
         if config.ect == EctPolicy::Rfc3168 {
-            // RFC 3168 §6.1.6: a window probe carries neither ECT nor CWR.
             transmit.ecn = Ecn::NotEct;
             transmit.segment.flags.0 &= !Flags::CWR.0;
             self.cwr_due = cwr_due;
         }
-        Some(transmit)
     }
 
     #[cold]
@@ -408,29 +441,19 @@ impl Sender {
     fn poll_disordered(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         let held = self.state == State::Held;
         let allowance = Allowance { cwnd: self.cwnd().0, unsent: if held { 0 } else { self.unsent(config) } };
-        let data = self.outstanding();
-        let range =
-            self.recovery.as_mut().filter(|_| self.disordered)?.next_segment(config, data, allowance)?;
-        Some(self.transmit(config, now, range.start, range.len()))
-    }
-
-    fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        if self.state != State::SynDue || self.written == 0 {
-            return None;
+        let (data, clock) = (self.outstanding(), self.clock(now));
+        let recovery = self.recovery.as_mut().filter(|_| self.disordered)?;
+        let range = recovery.next_segment(config, data, allowance, clock)?;
+        let cwr_due = self.cwr_due;
+        let mut transmit = self.transmit(config, now, range.start, range.len());
+        if range.end > self.limit && range.start == data.next {
+            self.as_window_probe(config, &mut transmit, cwr_due);
         }
-        self.state = State::SynSent;
-        if self.deadline == Instant::MAX {
-            self.deadline = now + self.rtt.rto();
+        if let Some(recovery) = self.recovery.as_mut().filter(|_| range.start == data.next) {
+            recovery.extend(self.next);
         }
-        self.timed_at = now;
-        self.stats.segments_sent += 1;
-        // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver knows ECN; §6.1.1.1 lets a SYN that is sent again ask again.
-        let asks = config.congestion.ecn_mode() != EcnMode::Off;
-        let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
-        let segment = Segment { timestamp: now, flags, ..Segment::default() };
-        // RFC 3168 §6.1.1: no ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP: ECT.
-        let retransmission = self.stats.timeouts > 0;
-        Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
+        self.adopt_deadline();
+        Some(transmit)
     }
 
     #[cold]
@@ -450,28 +473,6 @@ impl Sender {
         if self.state == State::Open {
             self.state = State::Held;
             self.deadline = deadline;
-        }
-    }
-
-    fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
-        if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
-            return;
-        }
-        self.state = State::Open;
-        // RFC 3168 §6.1.1: ECE without CWR says that the receiver knows ECN.
-        if segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR) {
-            self.ecn = config.congestion.ecn_mode();
-        }
-        self.deadline = Instant::MAX;
-        self.limit = self.limit.max(u64::from(segment.window));
-        self.advertised = segment.window;
-        self.recent = segment.value();
-        if self.stats.timeouts > 0 {
-            // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
-            self.congestion.on_restart(&mut self.window, config.mss);
-            self.rtt.fall_back(&config.rto);
-        } else {
-            self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
         }
     }
 
@@ -539,14 +540,20 @@ impl Sender {
     }
 
     #[inline]
-    fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &Segment) -> Duration {
         if config.timestamps {
             // RFC 7323 §4.1: from acknowledgements of new data only.
-            self.rtt.on_sample(&config.rto, now.saturating_since(segment.timestamp));
-        } else if self.timed_end != 0 && segment.ack >= self.timed_end {
-            self.timed_end = 0;
-            self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
+            let rtt = now.saturating_since(segment.timestamp);
+            self.rtt.on_sample(&config.rto, rtt);
+            return rtt;
         }
+        if self.timed_end != 0 && segment.ack >= self.timed_end {
+            self.timed_end = 0;
+            let rtt = now.saturating_since(self.timed_at);
+            self.rtt.on_sample(&config.rto, rtt);
+            return rtt;
+        }
+        Duration::MAX
     }
 
     /// What is rare about an acknowledgement. Says whether it reveals a loss, and whether the timer goes on as it is; takes
@@ -560,18 +567,27 @@ impl Sender {
         growth: &mut u64,
     ) -> (bool, bool) {
         let (data, acked, slow_start) = (self.outstanding(), *growth, self.window.in_slow_start());
+        let clock = self.clock(now);
         // RFC 5681 §2: it acknowledges nothing new while something is outstanding, and leaves the window as it was.
         let duplicate = acked == 0 && data.next > data.una && segment.window == self.advertised;
         let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));
         *growth = recovery.growth(config, data, acked, slow_start);
-        let outcome = recovery.on_ack(config, data, Arrival { segment, acked, duplicate });
+        let outcome = recovery.on_ack(config, data, Arrival { segment, acked, duplicate }, clock);
         self.disordered = !recovery.is_idle();
         if let Some(limit) = outcome.burst_limit {
             // RFC 6582 §3.2 step 3: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS); cwnd is ssthresh before.
             self.window.set_cwnd(self.window.cwnd().0.min(limit));
         }
+        if outcome.spurious {
+            self.undo_timeout();
+        }
         if acked > 0 && config.recovery.is_ns2() {
             return (outcome.begins, self.end_back_off(config, now));
+        }
+        self.adopt_deadline();
+        if outcome.repaired && !outcome.begins {
+            *growth = 0;
+            self.respond_to_loss(config);
         }
         (outcome.begins, outcome.keeps_timer)
     }
@@ -593,6 +609,10 @@ impl Sender {
             self.deadline = now + self.rtt.rto();
             self.timed_end = 0;
         }
+        self.respond_to_loss(config);
+    }
+
+    fn respond_to_loss(&mut self, config: &Config) {
         self.end_reduction();
         // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
         // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
@@ -634,67 +654,6 @@ impl Sender {
         self.reduce_from = self.next + 1;
         if congestion != Congestion::RepeatedTimeout {
             self.last_cut = Some(congestion);
-        }
-    }
-
-    /// cwnd was `prior` until an echo, which acknowledged `acked` bytes, sent it elsewhere: let it go there slowly. Where
-    /// something else is in charge, it is there at once.
-    #[cold]
-    fn begin_reduction(&mut self, config: &Config, prior: u64, acked: u64) {
-        if self.state != State::Open || self.phase() != Phase::Open {
-            return;
-        }
-        self.reduction = Some(Box::new(Reduction::new(prior, self.cwnd().0)));
-        self.state = State::Reducing;
-        self.window.set_cwnd(prior);
-        self.reduce_further(config, acked);
-    }
-
-    fn poll_reducing(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        let transmit = if self.disordered {
-            self.poll_disordered(config, now)
-        } else {
-            self.poll_in_order(config, now)
-        }?;
-        if let Some(reduction) = &mut self.reduction {
-            reduction.on_send(u64::from(transmit.segment.len));
-        }
-        Some(transmit)
-    }
-
-    fn on_ack_reducing(&mut self, config: &Config, now: Instant, segment: &Segment) {
-        // Linux, `tcp_fastretrans_alert`: CWR ends with an acknowledgement of what was sent since it began. That one may grow
-        // cwnd, or begin the next.
-        if (self.reduce_from..=self.next).contains(&segment.ack) {
-            self.end_reduction();
-            return self.take_ack(config, now, segment, Growth::Allowed);
-        }
-        let una = self.una;
-        self.state = State::Open;
-        self.take_ack(config, now, segment, Growth::Frozen);
-        if self.congestion.is_braking() {
-            // It holds cwnd where it wants it.
-            self.reduction = None;
-        }
-        if self.reduction.is_some() {
-            self.state = State::Reducing;
-            self.reduce_further(config, self.una - una);
-        }
-    }
-
-    /// An acknowledgement of `delivered` bytes lets cwnd come down. One that delivers nothing changes nothing, as in Linux.
-    fn reduce_further(&mut self, config: &Config, delivered: u64) {
-        let flight = self.next - self.una;
-        if let Some(reduction) = self.reduction.as_mut().filter(|_| delivered > 0) {
-            self.window.set_cwnd(reduction.on_ack(delivered, flight, config.mss.0));
-        }
-    }
-
-    /// cwnd is where it was to go, be it that it came down there, or that something else happened.
-    fn end_reduction(&mut self) {
-        if let Some(reduction) = self.reduction.take() {
-            self.state = State::Open;
-            self.window.set_cwnd(reduction.target());
         }
     }
 }

@@ -1,11 +1,12 @@
 //! TCP Small Queues: how much of a connection may wait in its own host.
 //!
 //! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket have in its host's queues what it sends in about a
-//! millisecond, and wakes it when one of its buffers has left. Not modelled: the doubled limit of retransmissions, buffers of
-//! several segments, and the memory that a buffer takes beside its data.
+//! millisecond, and wakes it when one of its buffers has left. Not modelled: the doubled limit of retransmissions, and the memory
+//! that a buffer takes beside its data.
 
-use shallows_core::{Bytes, Duration};
+use shallows_core::Bytes;
 
+use crate::pacing_rate::PacingRate;
 use crate::sender::Sender;
 
 /// The rule that holds a connection back.
@@ -17,79 +18,40 @@ pub struct SmallQueue {
     pub packet: Bytes,
 }
 
-/// `sk_pacing_shift`: a pacing rate for 2⁻¹⁰ s, about a millisecond.
-const PACING_SHIFT: u32 = 10;
-
 impl SmallQueue {
     /// Whether a connection with `queued` bytes in its host waits until some have left.
     #[inline]
     pub fn is_full(&self, sender: &Sender, queued: Bytes) -> bool {
-        queued > self.packet * 2 && (queued > self.limit_output || exceeds_pacing(sender, queued))
+        self.is_full_of(self.packet, sender, queued)
+    }
+
+    /// Likewise of one that hands over up to `unit` bytes at once, of which two may always wait.
+    #[inline]
+    pub fn is_full_of(&self, unit: Bytes, sender: &Sender, queued: Bytes) -> bool {
+        queued > unit * 2 && (queued > self.limit_output || exceeds_pacing(sender, queued))
     }
 }
 
-/// Whether `queued` is more than the pacing rate sends in 2⁻¹⁰ s: `queued > percent % · window / srtt · 2⁻¹⁰ s`. Before the first
-/// sample there is no rate, and nothing exceeds it.
+/// Before the first sample there is no rate, and nothing exceeds it.
+#[inline]
 fn exceeds_pacing(sender: &Sender, queued: Bytes) -> bool {
-    let Some(srtt) = sender.srtt() else { return false };
-    // Linux, `tcp_update_pacing_rate`: the larger of cwnd and what is outstanding, in every SRTT, and more than that, so that the
-    // window can grow: twice as much early in slow start, else 1.2 times.
-    let cwnd = sender.cwnd();
-    let percent = if cwnd.0 < sender.ssthresh().0 / 2 { 200 } else { 120 };
-    let window = cwnd.0.max(sender.sent() - sender.acked());
-    let per_second = u128::from(window) * percent * u128::from(Duration::from_secs(1).0);
-    (u128::from(queued.0) * u128::from(srtt.0) * 100) << PACING_SHIFT > per_second
+    PacingRate::of(sender).is_some_and(|rate| rate.is_exceeded(queued))
 }
 
 #[cfg(test)]
 mod tests {
-    use shallows_core::Instant;
-    use shallows_core::packet::{Flags, Segment};
+    use shallows_core::Duration;
+    use shallows_core::packet::Flags;
 
     use super::*;
-    use crate::Config;
-    use crate::congestion::{self, reno};
+    use crate::driven::{Driven, MSS};
 
-    const MSS: u64 = 1_460;
-    const RTT: Duration = Duration::from_micros(100);
     const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500) };
 
-    /// A sender of much data whose round trips all take 100 us.
-    struct Driven {
-        config: Config,
-        sender: Sender,
-        now: Instant,
-    }
-
-    impl Driven {
-        /// It has sent its ten segments.
-        fn new() -> Self {
-            let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config { ecn: true }));
-            let now = Instant::ZERO + Duration::from_millis(1);
-            let mut driven = Self { sender: Sender::new(&config), config, now };
-            driven.sender.write(&driven.config, now, 1_000_000_000);
-            while driven.send() {}
-            driven
-        }
-
-        fn send(&mut self) -> bool {
-            self.sender.poll_transmit(&self.config, self.now).is_some()
-        }
-
-        /// The receiver has so many segments.
-        fn ack(&mut self, segments: u64, flags: Flags) {
-            let timestamp = self.now;
-            self.now = self.now + RTT;
-            let ack = segments * MSS;
-            let segment = Segment { ack, timestamp, flags, window: 1 << 30, ..Segment::default() };
-            self.sender.on_ack(&self.config, self.now, &segment);
-        }
-
-        /// The largest number of bytes of it that may wait.
-        fn most(&self) -> u64 {
-            let full = |queued: &u64| RULE.is_full(&self.sender, Bytes(*queued));
-            (0..=1 << 20).find(full).map_or(1 << 20, |queued| queued - 1)
-        }
+    /// The largest number of bytes of it that may wait.
+    fn most(driven: &Driven) -> u64 {
+        let full = |queued: &u64| RULE.is_full(&driven.sender, Bytes(*queued));
+        (0..=1 << 20).find(full).map_or(1 << 20, |queued| queued - 1)
     }
 
     #[test]
@@ -99,6 +61,9 @@ mod tests {
         assert!(!narrow.is_full(&sender, Bytes(3_000)) && narrow.is_full(&sender, Bytes(3_001)));
         // Without a round-trip time there is no rate, and the limit is all there is.
         assert!(!RULE.is_full(&sender, Bytes(1 << 20)) && RULE.is_full(&sender, Bytes((1 << 20) + 1)));
+        // What is handed over at once takes the place of packets.
+        let of = |unit, queued| narrow.is_full_of(Bytes(unit), &sender, Bytes(queued));
+        assert!(!of(60_000, 120_000) && of(60_000, 120_001));
     }
 
     #[test]
@@ -107,17 +72,17 @@ mod tests {
         driven.ack(1, Flags::ACK);
         // Slow start: cwnd is 11 segments. Twice 11 · 1460 bytes in 100 us are 321.2 MB/s, 313,671.9 bytes in 2^-10 s.
         assert_eq!(driven.sender.cwnd(), Bytes(11 * MSS));
-        assert_eq!(driven.most(), 313_671);
+        assert_eq!(most(&driven), 313_671);
         // The timer fires with nine segments outstanding: ssthresh is 4.5 of them, cwnd one. Twice what is outstanding, 13,140
         // bytes, in 100 us: 256,640.6.
         driven.sender.on_timer(&driven.config, driven.now + Duration::from_secs(60));
         assert_eq!((driven.sender.cwnd(), driven.sender.ssthresh()), (Bytes(MSS), Bytes(9 * MSS / 2)));
-        assert_eq!(driven.most(), 256_640);
+        assert_eq!(most(&driven), 256_640);
         // Slow start again, three segments: no longer below half of ssthresh. 1.2 times the seven that are outstanding: 119,765.6.
         driven.ack(2, Flags::ACK);
         driven.ack(3, Flags::ACK);
         assert_eq!(driven.sender.cwnd(), Bytes(3 * MSS));
-        assert_eq!(driven.most(), 119_765);
+        assert_eq!(most(&driven), 119_765);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! CUBIC: the window follows a cubic function of the time since it was last reduced (RFC 9438).
 //!
-//! Formulas count in segments and seconds, as the RFC does. HyStart++ (§4.10 recommends it for slow start) is not here.
+//! Formulas count in segments and seconds, as the RFC does. `hystart.rs` ends slow start (§4.10).
 
 use shallows_core::{Bytes, Duration, Instant};
 
+use super::hystart::{self, HyStart};
 use super::interface::{Ack, Congestion, CongestionControl};
 use super::window::Window;
 
@@ -18,12 +19,14 @@ pub struct Config {
     pub beta: f64,
     /// Whether a flow that was reduced before it regained its old window leaves room to new ones (§4.7).
     pub fast_convergence: bool,
+    /// What ends slow start early.
+    pub hystart: hystart::Config,
 }
 
 impl Default for Config {
     fn default() -> Self {
         // RFC 9438 §5 (C), §4.6 (beta), §4.7.
-        Self { ecn: false, c: 0.4, beta: 0.7, fast_convergence: true }
+        Self { ecn: false, c: 0.4, beta: 0.7, fast_convergence: true, hystart: hystart::Config::Off }
     }
 }
 
@@ -39,6 +42,7 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Part of a byte that cwnd does not show yet.
     credit: f64,
+    hystart: HyStart,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +72,8 @@ impl Epoch {
 impl Cubic {
     /// A new connection.
     pub fn new(config: &Config) -> Self {
-        Self { config: *config, w_max: 0.0, cwnd_prior: 0.0, epoch: None, credit: 0.0 }
+        let hystart = HyStart::new(config.hystart);
+        Self { config: *config, w_max: 0.0, cwnd_prior: 0.0, epoch: None, credit: 0.0, hystart }
     }
 
     /// Grow in congestion avoidance.
@@ -115,8 +120,10 @@ impl CongestionControl for Cubic {
         if ack.growth.0 == 0 || ack.ece {
             return;
         }
+        let growth = if window.in_slow_start() { self.hystart.growth(window, ack) } else { ack.growth };
+        // HyStart may just have ended it.
         if window.in_slow_start() {
-            window.grow(ack.growth);
+            window.grow(growth);
         } else {
             self.avoid(window, ack);
         }
@@ -125,6 +132,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
         let beta = self.config.beta;
         let base = Bytes(window.loss_base(flight_size));
+        self.hystart.on_congestion(matches!(congestion, Congestion::Timeout | Congestion::RepeatedTimeout));
         match congestion {
             Congestion::Ecn => {
                 self.note(window);

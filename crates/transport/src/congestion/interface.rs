@@ -36,6 +36,8 @@ pub struct Ack {
     pub now: Instant,
     /// The smoothed round-trip time; `Duration::MAX` before the first sample.
     pub srtt: Duration,
+    /// The round-trip time that it measures; `Duration::MAX` if it measures none.
+    pub rtt: Duration,
 }
 
 /// A signal of congestion; the sender passes on at most one per window of data.

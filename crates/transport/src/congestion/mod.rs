@@ -6,6 +6,7 @@
 
 pub mod cubic;
 pub mod dctcp;
+pub mod hystart;
 mod interface;
 pub mod pulser;
 pub mod reno;

@@ -118,6 +118,11 @@ impl Window {
         self.cwnd = self.cwnd.min(self.maximum);
     }
 
+    /// What slow start grows by for an acknowledgement of `acked` new bytes.
+    pub(crate) fn slow_start_growth(&self, acked: Bytes) -> Bytes {
+        acked.min(Bytes(u64::from(self.slow_start_limit)))
+    }
+
     /// ns-2's tcp.cc, `opencwnd` with `windowOption_ 0`.
     fn count(&mut self) {
         let mss = u64::from(self.mss);
@@ -179,6 +184,12 @@ impl Window {
         if self.avoidance == Avoidance::Counted {
             self.counted = 0;
         }
+    }
+
+    /// Go back to what a timeout has changed, unless this is more.
+    pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.set_ssthresh(self.ssthresh.max(ssthresh));
     }
 
     /// Of what a loss leaves a part.

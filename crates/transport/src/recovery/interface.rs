@@ -1,7 +1,7 @@
 //! What a sender tells the repair of losses, and what follows from it.
 
-use shallows_core::Bytes;
 use shallows_core::packet::Segment;
+use shallows_core::{Bytes, Duration, Instant};
 
 use super::prr::Bound;
 use crate::congestion::Congestion;
@@ -12,6 +12,8 @@ use crate::scoreboard::Range;
 pub enum Method {
     /// With selective acknowledgements (RFC 6675), under proportional rate reduction (RFC 6937) if a bound is named.
     Sack(Option<Bound>),
+    /// With them and by time, with tail loss probes (RACK-TLP, RFC 8985), likewise.
+    Rack(Option<Bound>),
     /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`.
     FullTcp,
     /// With them, as ns-2's `Agent/TCP/Sack1`.
@@ -28,9 +30,15 @@ impl Method {
         !matches!(self, Self::NewReno | Self::Reno)
     }
 
+    /// Whether it knows when each segment was sent, and so has its state from the start.
+    pub(crate) fn keeps_times(self) -> bool {
+        matches!(self, Self::Rack(_))
+    }
+
     /// Whether it is one of ns-2's agents with selective acknowledgements. Their timer starts anew with a fast retransmit, and
     /// any acknowledgement of new data ends its back-off; holes that are filled leave the timed segment as it is; a timeout
-    /// leaves ssthresh after a cut for ECN, and never for being repeated; the first ECE after a timeout cuts.
+    /// leaves ssthresh after a cut for ECN, and never for being repeated; the first ECE after a timeout cuts. A lost SYN costs
+    /// the wait alone.
     pub(crate) fn is_ns2(self) -> bool {
         matches!(self, Self::FullTcp | Self::Sack1)
     }
@@ -89,10 +97,41 @@ pub(crate) struct Arrival<'a> {
 pub(crate) struct Outcome {
     /// Fast recovery begins.
     pub(crate) begins: bool,
+    /// A probe has repaired a loss (RFC 8985 §7.4).
+    pub(crate) repaired: bool,
+    /// The last timeout was spurious (RFC 5682).
+    pub(crate) spurious: bool,
     /// It ends, and nothing beyond this may be sent at once.
     pub(crate) burst_limit: Option<u64>,
     /// The retransmission timer goes on as it is.
     pub(crate) keeps_timer: bool,
+}
+
+/// What the sender's clock says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) now: Instant,
+    /// The smoothed round-trip time; `Duration::MAX` before the first sample.
+    pub(crate) srtt: Duration,
+    pub(crate) rto: Duration,
+}
+
+/// The window before a timeout, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prior {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+}
+
+/// What the sender's timer was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// The retransmission timeout.
+    Timeout,
+    /// A loss that is found by time: fast recovery begins.
+    Found,
+    /// Something that recovery does by itself.
+    Nothing,
 }
 
 /// How much may be sent.

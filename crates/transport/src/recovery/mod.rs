@@ -3,30 +3,35 @@
 //! A connection has this state only once something was missing. Sequence numbers are of the byte *after*: what the RFCs
 //! call HighData, recover or RecoveryPoint is one less.
 
+mod frto;
 mod fulltcp;
 pub(crate) mod interface;
 mod newreno;
 mod prr;
+pub mod rack;
 mod sack;
 mod sack1;
 
 use fulltcp::FullTcp;
 pub use interface::Method;
 use interface::Phase;
-pub(crate) use interface::{Allowance, Arrival, Outcome, Outstanding};
+pub(crate) use interface::{Allowance, Arrival, Clock, Expiry, Outcome, Outstanding, Prior};
 use newreno::NewReno;
 pub use prr::Bound;
-pub(crate) use prr::Prr;
+pub(crate) use prr::{Delivery, Prr};
+use rack::Rack;
 use sack::Sack;
 use sack1::Sack1;
 
 use crate::config::Config;
 use crate::scoreboard::Range;
+use shallows_core::{Duration, Instant};
 
 /// The state of one connection.
 #[derive(Debug)]
 pub(crate) enum Recovery {
     Sack(Sack),
+    Rack(Box<Rack>),
     FullTcp(FullTcp),
     Sack1(Sack1),
     NewReno(NewReno),
@@ -36,6 +41,7 @@ impl Recovery {
     pub(crate) fn new(config: &Config) -> Self {
         match config.recovery {
             Method::Sack(bound) => Self::Sack(Sack::new(bound)),
+            Method::Rack(bound) => Self::Rack(Box::new(Rack::new(bound))),
             Method::FullTcp => Self::FullTcp(FullTcp::default()),
             Method::Sack1 => Self::Sack1(Sack1::default()),
             Method::NewReno | Method::Reno => Self::NewReno(NewReno::default()),
@@ -46,6 +52,8 @@ impl Recovery {
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Self::Sack(sack) => sack.is_idle(),
+            // It is told of every segment.
+            Self::Rack(_) => false,
             Self::FullTcp(fulltcp) => fulltcp.is_idle(),
             Self::Sack1(sack1) => sack1.is_idle(),
             Self::NewReno(newreno) => newreno.is_idle(),
@@ -82,6 +90,7 @@ impl Recovery {
     pub(crate) fn pipe(&self, data: Outstanding) -> u64 {
         match self {
             Self::Sack(sack) => sack.pipe(),
+            Self::Rack(rack) => rack.pipe(data),
             Self::FullTcp(fulltcp) => fulltcp.pipe(data),
             Self::Sack1(sack1) => sack1.pipe(data),
             Self::NewReno(newreno) => newreno.pipe(data),
@@ -93,6 +102,7 @@ impl Recovery {
     pub(crate) fn flight_size(&self, data: Outstanding) -> u64 {
         let left = match self {
             Self::Sack(sack) => sack.sacked(data),
+            Self::Rack(rack) => rack.sacked(),
             Self::FullTcp(fulltcp) => fulltcp.sacked(data),
             Self::Sack1(sack1) => sack1.sacked(data),
             Self::NewReno(newreno) => newreno.inflation(),
@@ -104,6 +114,7 @@ impl Recovery {
     pub(crate) fn limited(&self) -> u64 {
         match self {
             Self::Sack(sack) => sack.limited(),
+            Self::Rack(rack) => rack.limited(),
             Self::FullTcp(_) | Self::Sack1(_) => 0,
             Self::NewReno(newreno) => newreno.limited(),
         }
@@ -112,18 +123,22 @@ impl Recovery {
     /// `cwnd` as fast recovery has inflated it.
     pub(crate) fn inflated(&self, config: &Config, cwnd: u64) -> u64 {
         match self {
-            Self::Sack(_) | Self::FullTcp(_) | Self::Sack1(_) => cwnd,
+            Self::Sack(_) | Self::Rack(_) | Self::FullTcp(_) | Self::Sack1(_) => cwnd,
             Self::NewReno(newreno) => newreno.inflated(config, cwnd),
         }
     }
 
     /// Take in an acknowledgement.
-    pub(crate) fn on_ack(&mut self, config: &Config, data: Outstanding, arrival: Arrival<'_>) -> Outcome {
+    pub(crate) fn on_ack(
+        &mut self,
+        config: &Config,
+        data: Outstanding,
+        arrival: Arrival<'_>,
+        clock: Clock,
+    ) -> Outcome {
         match self {
-            Self::Sack(sack) => {
-                let begins = sack.on_ack(config, data, arrival.segment, arrival.acked);
-                Outcome { begins, ..Outcome::default() }
-            }
+            Self::Rack(rack) => rack.on_ack(config, data, arrival, clock),
+            Self::Sack(sack) => sack.on_ack(config, data, arrival.segment, arrival.acked),
             Self::FullTcp(fulltcp) => fulltcp.on_ack(config, data, arrival),
             Self::Sack1(sack1) => sack1.on_ack(config, data, arrival),
             Self::NewReno(newreno) => newreno.on_ack(config, data, arrival),
@@ -131,8 +146,9 @@ impl Recovery {
     }
 
     /// The retransmission timer fired. Says whether ssthresh stays: where it did so before for the same segment.
-    pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
+    pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding, now: Instant) -> bool {
         match self {
+            Self::Rack(rack) => rack.on_timeout(config, data, now),
             Self::Sack(sack) => sack.on_timeout(config, data),
             Self::FullTcp(fulltcp) => fulltcp.on_timeout(data),
             Self::Sack1(sack1) => sack1.on_timeout(data),
@@ -146,8 +162,10 @@ impl Recovery {
         config: &Config,
         data: Outstanding,
         allowance: Allowance,
+        clock: Clock,
     ) -> Option<Range> {
         match self {
+            Self::Rack(rack) => rack.next_segment(config, data, allowance, clock),
             Self::Sack(sack) => sack.next_segment(config, data, allowance),
             Self::FullTcp(fulltcp) => fulltcp.next_segment(config, data, allowance),
             Self::Sack1(sack1) => sack1.next_segment(config, data, allowance),
@@ -155,8 +173,64 @@ impl Recovery {
         }
     }
 
+    /// The retransmission timer is to fire at `at`.
+    pub(crate) fn restart_timer(&mut self, at: Instant) {
+        if let Self::Rack(rack) = self {
+            rack.restart_timer(at);
+        }
+    }
+
+    /// The window before a timeout that may be spurious.
+    pub(crate) fn remember(&mut self, prior: Prior) {
+        match self {
+            Self::Sack(sack) => sack.prior = Some(prior),
+            Self::Rack(rack) => rack.prior = Some(prior),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn prior(&self) -> Option<Prior> {
+        match self {
+            Self::Sack(sack) => sack.prior,
+            Self::Rack(rack) => rack.prior,
+            _ => None,
+        }
+    }
+
+    /// The round-trip time that the last acknowledgement has measured, where segments are timed; `Duration::MAX` for none.
+    pub(crate) fn measured(&self) -> Duration {
+        match self {
+            Self::Rack(rack) => rack.measured(),
+            _ => Duration::MAX,
+        }
+    }
+
+    /// When the sender's timer is to fire, if it is recovery that decides on it.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Rack(rack) => Some(rack.deadline()),
+            _ => None,
+        }
+    }
+
+    /// The sender's timer fires.
+    pub(crate) fn on_timer(&mut self, config: &Config, data: Outstanding, clock: Clock) -> Expiry {
+        match self {
+            Self::Rack(rack) => rack.on_timer(config, data, clock),
+            _ => Expiry::Timeout,
+        }
+    }
+
+    /// New data that was sent last ends at `next`, where a FIN went with it.
+    pub(crate) fn extend(&mut self, next: u64) {
+        if let Self::Rack(rack) = self {
+            rack.extend(next);
+        }
+    }
+
     fn phase(&self, data: Outstanding) -> Phase {
         match self {
+            Self::Rack(rack) => rack.phase(),
             Self::Sack(sack) => sack.phase(),
             Self::FullTcp(fulltcp) => fulltcp.phase(data),
             Self::Sack1(sack1) => sack1.phase(data),

@@ -9,6 +9,17 @@ pub enum Bound {
     SlowStart,
     /// As much as was delivered (PRR-CRB).
     Conservative,
+    /// That, and a segment more after an acknowledgement of new data that tells of no further loss (RFC 9937 *SafeACK*, Linux).
+    SafeAck,
+}
+
+/// What an acknowledgement during recovery delivers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// What is newly acknowledged, selectively or not.
+    pub(crate) bytes: u64,
+    /// Whether it acknowledges new data and tells of no further loss (RFC 9937 *SafeACK*).
+    pub(crate) safe: bool,
 }
 
 /// The variables of RFC 6937 §3 for one fast recovery, or one reduction after an ECN echo.
@@ -28,8 +39,9 @@ impl Prr {
         Self { bound, delivered: 0, out: 0, recover_fs: flight_size.max(1), allowed: 0 }
     }
 
-    /// An acknowledgement during recovery: `delivered` bytes are newly acknowledged, selectively or not.
-    pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) {
+    /// An acknowledgement during recovery.
+    pub(crate) fn on_ack(&mut self, delivery: Delivery, pipe: u64, ssthresh: u64, mss: u64) {
+        let Delivery { bytes: delivered, safe } = delivery;
         self.delivered += delivered;
         self.allowed = if delivered == 0 {
             0
@@ -43,6 +55,8 @@ impl Prr {
             let limit = match self.bound {
                 Bound::SlowStart => unsent.max(delivered) + mss,
                 Bound::Conservative => unsent,
+                // RFC 9937 §6.2; Linux, `tcp_cwnd_reduction`.
+                Bound::SafeAck => unsent.max(delivered) + if safe { mss } else { 0 },
             };
             (ssthresh - pipe).min(limit)
         };

@@ -2,8 +2,9 @@
 
 use shallows_core::packet::Segment;
 
-use super::interface::{Allowance, Outstanding, Phase, non_empty};
-use super::prr::{Bound, Prr};
+use super::frto::{Evidence, Frto};
+use super::interface::{Allowance, Outcome, Outstanding, Phase, Prior, non_empty};
+use super::prr::{Bound, Delivery, Prr};
 use crate::config::{Config, SackAfterTimeout};
 use crate::scoreboard::{Range, Scoreboard};
 
@@ -15,8 +16,8 @@ pub(crate) struct Sack {
     /// Proportional rate reduction, where it is wanted.
     bound: Option<Bound>,
     prr: Option<Prr>,
-    /// Bytes that an acknowledgement during recovery delivered, selectively or not, of which `prr` does not know yet.
-    delivered: Option<u64>,
+    /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
+    delivered: Option<Delivery>,
     /// The first retransmission of a recovery, which neither cwnd nor pipe holds back, is due.
     first_due: bool,
     dup_acks: u32,
@@ -30,6 +31,9 @@ pub(crate) struct Sack {
     limited: u64,
     /// Where the retransmission timer last fired.
     timed_out_at: Option<u64>,
+    frto: Frto,
+    /// The window before the last timeout, where it may be undone.
+    pub(super) prior: Option<Prior>,
 }
 
 impl Sack {
@@ -61,23 +65,25 @@ impl Sack {
         self.limited
     }
 
-    /// Take in an acknowledgement that newly covers `acked` bytes. Says whether fast recovery begins.
+    /// Take in an acknowledgement that newly covers `acked` bytes.
     pub(super) fn on_ack(
         &mut self,
         config: &Config,
         data: Outstanding,
         segment: &Segment,
         acked: u64,
-    ) -> bool {
+    ) -> Outcome {
         let sacked = self.scoreboard.total();
+        let below = self.scoreboard.sacked_between(0, self.recovery_point);
         // RFC 6675 §2: a duplicate selectively acknowledges something new.
         let news = self.scoreboard.update(data.una, data.next, segment);
         if acked > 0 {
             self.dup_acks = 0;
             self.limited = 0;
         }
+        let spurious = self.frto != Frto::Off && self.is_spurious(data, acked, below);
         // RFC 6675 §5 step A and §5.1: until then no other recovery begins.
-        if self.phase != Phase::Open && data.una >= self.recovery_point {
+        if self.phase != Phase::Open && (data.una >= self.recovery_point || spurious) {
             self.phase = Phase::Open;
             self.first_due = false;
         }
@@ -96,19 +102,32 @@ impl Sack {
             self.delivered = None;
         }
         self.high_rxt = self.high_rxt.max(data.una);
+        let lost_below = self.lost_below.max(data.una);
         self.set_pipe(config, data);
         if self.phase == Phase::Recovery && self.bound.is_some() {
             // RFC 6937 §2 DeliveredData: what was SACKed before counted then.
             let delivered = acked + self.scoreboard.total() - sacked;
-            *self.delivered.get_or_insert_default() += delivered;
+            let bytes = self.delivered.map_or(0, |before| before.bytes) + delivered;
+            self.delivered = Some(Delivery { bytes, safe: acked > 0 && self.lost_below <= lost_below });
         }
-        begins
+        Outcome { begins, spurious, ..Outcome::default() }
+    }
+
+    /// RFC 5682 §3.1, of an acknowledgement of `acked` new bytes, before which `sacked` were selectively acknowledged of what the
+    /// timeout found outstanding. Beyond the first segment none of that was sent again.
+    fn is_spurious(&mut self, data: Outstanding, acked: u64, sacked: u64) -> bool {
+        let recover = self.recovery_point;
+        let original = acked > 0 || self.scoreboard.sacked_between(0, recover) > sacked;
+        self.frto.on_ack(Evidence { una: data.una, advances: acked > 0, recover, original })
     }
 
     /// The retransmission timer fired (RFC 6675 §5.1). Says whether it did so before for the same segment.
     pub(super) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
         self.timed_out_at = Some(data.una);
+        let first = data.next.min(data.una + config.mss.0);
+        let applies = config.frto && self.phase == Phase::Open && !repeated;
+        self.frto = if applies { Frto::Sent { end: first } } else { Frto::Off };
         // RFC 2018 §8: a receiver may throw away what it selectively acknowledged.
         if config.sack_after_timeout == SackAfterTimeout::Forgotten || self.scoreboard.reneged(data.una) {
             self.scoreboard.clear();
@@ -129,8 +148,8 @@ impl Sack {
         data: Outstanding,
         allowance: Allowance,
     ) -> Option<Range> {
-        if let (Some(prr), Some(delivered)) = (&mut self.prr, self.delivered.take()) {
-            prr.on_ack(delivered, self.pipe, allowance.cwnd, config.mss.0);
+        if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
+            prr.on_ack(delivery, self.pipe, allowance.cwnd, config.mss.0);
         }
         let range = self.choose(config, data, allowance)?;
         if let Some(prr) = &mut self.prr {
@@ -155,6 +174,9 @@ impl Sack {
             _ if room < config.mss.0 => return None,
             Phase::Recovery => self.next_seg(config, data, unsent)?,
             Phase::Timeout => {
+                if let Some(goes) = self.frto.asks(allowance.unsent > 0) {
+                    return non_empty(unsent).filter(|_| goes).inspect(|range| self.pipe += range.len());
+                }
                 // RFC 6675 §5.1: fill the holes in order, then go on.
                 let hole = self.hole(self.recovery_point, config);
                 hole.inspect(|hole| self.high_rxt = hole.end).or_else(|| non_empty(unsent))?

@@ -3,7 +3,7 @@
 //! The congestion control says where the window goes; here is how it gets there: by proportional rate reduction, as in
 //! Linux's `tcp_cwnd_reduction`, whose formulas are those of RFC 6937. Nothing grows meanwhile.
 
-use crate::recovery::{Bound, Prr};
+use crate::recovery::{Bound, Delivery, Prr};
 
 /// The way down from one window to a smaller one.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Reduction {
 
     /// cwnd after an acknowledgement of `delivered` bytes that leaves `flight` outstanding.
     pub(super) fn on_ack(&mut self, delivered: u64, flight: u64, mss: u64) -> u64 {
-        self.prr.on_ack(delivered, flight, self.target, mss);
+        self.prr.on_ack(Delivery { bytes: delivered, safe: false }, flight, self.target, mss);
         // Linux: one segment goes at once. It is there for fast retransmit, but CWR has it, too.
         flight + self.prr.allowed().max(if self.sent { 0 } else { mss })
     }

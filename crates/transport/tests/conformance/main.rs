@@ -1,6 +1,7 @@
 //! The rules of TCP by plain calls: one file per RFC, and for ns-2, the section at each test. docs/conformance.md lists them.
 
 mod cwr;
+mod linux;
 mod ns2;
 mod ns2_sack;
 mod pulser;
@@ -8,12 +9,15 @@ mod rfc2018;
 mod rfc3042;
 mod rfc3168;
 mod rfc5681;
+mod rfc5682;
 mod rfc6298;
 mod rfc6582;
 mod rfc6675;
 mod rfc6937;
 mod rfc8257;
+mod rfc8985;
 mod rfc9293;
+mod rfc9406;
 mod rfc9438;
 mod script;
 mod table;

@@ -206,6 +206,21 @@ fn any_new_data_ends_the_back_off() {
 }
 
 #[test]
+fn a_lost_syn_costs_the_wait_alone() {
+    // Seen of ns-2.35 with a first timer of 100 ms, `windowInit_` 10 and the SYN lost: 100 ms later another one, with the answer ten
+    // segments, and when these were lost the next timeout again after 100 ms. RFC 6298 §5.7 would have three seconds.
+    let config = Config { handshake: true, ..reno() };
+    let mut script = Scripted::new(with(Method::FullTcp, config));
+    script.sender.write(&script.config, script.now, 100 * MSS);
+    let (window, rto) = (script.cwnd(), script.sender.rto());
+    script.transmits();
+    script.time_out();
+    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
+    script.sender.on_ack(&script.config, script.now, &answer);
+    assert_eq!((script.cwnd(), script.sender.rto()), (window, rto));
+}
+
+#[test]
 fn the_timer_starts_anew_with_a_fast_retransmit() {
     for recovery in BOTH {
         let mut script = started(recovery);

@@ -149,3 +149,16 @@ fn recover_fs_is_what_is_outstanding_and_not_all_that_was_sent() {
     assert_eq!(ack(&mut script, 1, &[(2, 5)]), [1]);
     assert_eq!(ack(&mut script, 1, &[(2, 6)]), [22]);
 }
+
+#[test]
+fn a_safe_acknowledgement_sends_a_segment_more_than_was_delivered_and_no_other() {
+    // RFC 9937 §6.2.
+    let mut script = sent(Some(Bound::SafeAck));
+    ack(&mut script, 0, &[(15, 16)]);
+    ack(&mut script, 0, &[(15, 17)]);
+    // 0 to 14 are lost, 18 and 19 in the network: max(1 − 0, 1), for SND.UNA stands still.
+    assert_eq!(ack(&mut script, 0, &[(15, 18)]), [0]);
+    assert_eq!(ack(&mut script, 0, &[(15, 19)]), [1]);
+    // It moves, and nothing more is lost: max(3 − 2, 1) + 1.
+    assert_eq!(ack(&mut script, 1, &[(15, 19)]), [2, 3]);
+}

@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::congestion::{self, Avoidance, LossBase, cubic, dctcp, pulser, reno};
+use shallows_transport::congestion::{self, Avoidance, LossBase, cubic, dctcp, hystart, pulser, reno};
 use shallows_transport::{
-    AckCounts, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Marks, Method, Receiver,
-    RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender,
+    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Marks, Method,
+    Receiver, RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender, rack,
 };
 
 const MSS: u64 = 1_000;
@@ -40,8 +40,15 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn cubic_config()(ecn: bool, fast_convergence: bool, c in 0.1f64..10.0, beta in 0.3f64..0.9) -> cubic::Config {
-        cubic::Config { ecn, c, beta, fast_convergence }
+    fn cubic_config()(
+        ecn: bool,
+        fast_convergence: bool,
+        c in 0.1f64..10.0,
+        beta in 0.3f64..0.9,
+        kind in 0usize..3,
+    ) -> cubic::Config {
+        use hystart::Config::{Linux, Off, PlusPlus};
+        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, Linux][kind] }
     }
 }
 
@@ -66,14 +73,24 @@ fn congestion_config() -> impl Strategy<Value = congestion::Config> {
 }
 
 fn recovery() -> impl Strategy<Value = Method> {
-    let bounds = [None, Some(Bound::SlowStart), Some(Bound::Conservative)];
+    let bounds = vec![None, Some(Bound::SlowStart), Some(Bound::Conservative), Some(Bound::SafeAck)];
     prop_oneof![
-        prop::sample::select(bounds.to_vec()).prop_map(Method::Sack),
+        prop::sample::select(bounds.clone()).prop_map(Method::Sack),
+        prop::sample::select(bounds).prop_map(Method::Rack),
         Just(Method::FullTcp),
         Just(Method::Sack1),
         Just(Method::NewReno),
         Just(Method::Reno),
     ]
+}
+
+prop_compose! {
+    fn rack()(delay in 0u64..400, slack in 0u64..100) -> rack::Config {
+        rack::Config {
+            max_ack_delay: Duration::from_micros(delay),
+            timer_slack: Duration::from_micros(slack),
+        }
+    }
 }
 
 fn avoidance() -> impl Strategy<Value = Avoidance> {
@@ -95,13 +112,14 @@ fn ack_counts() -> impl Strategy<Value = AckCounts> {
 prop_compose! {
     /// Any configuration that a scenario may hold, at segments of 1,000 bytes and round trips of about 100 µs.
     fn config()(
-        (congestion, recovery) in (congestion_config(), recovery()),
+        (congestion, recovery, rack) in (congestion_config(), recovery(), rack()),
         (initial, more) in (1u64..20, 0u64..60),
         receive_window in 1u64..100,
         (slow_start_limit, duplicate_threshold, segments) in (1u32..4, 1u32..6, 1u32..4),
         (avoidance, counts, full_ack, limited_transmit_repairs, reaction) in
             (avoidance(), ack_counts(), full_ack(), any::<bool>(), ece_reaction()),
         switches in prop::array::uniform8(any::<bool>()),
+        (frto, linux, quick) in (any::<bool>(), any::<bool>(), 0u32..20),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
         let [limited_transmit, reset, handshake, timestamps, forgotten, of_cwnd, fin, all] = switches;
@@ -111,6 +129,7 @@ prop_compose! {
             receive_window: Bytes(receive_window * MSS),
             slow_start_limit,
             recovery,
+            rack,
             full_ack,
             duplicate_threshold,
             limited_transmit,
@@ -124,7 +143,9 @@ prop_compose! {
             ece_reaction: reaction,
             loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
             sack_after_timeout: if forgotten { SackAfterTimeout::Forgotten } else { SackAfterTimeout::Kept },
-            delayed_ack: DelayedAck { segments, counts, timeout: Duration::from_micros(50) },
+            frto,
+            app_limited: if linux { AppLimited::Linux } else { AppLimited::Grows },
+            delayed_ack: DelayedAck { quick, segments, counts, timeout: Duration::from_micros(50) },
             rto: RtoConfig {
                 initial: Duration::from_micros(minimum),
                 minimum: Duration::from_micros(minimum),
@@ -187,6 +208,25 @@ fn every_byte_arrives_and_every_flow_ends_whatever_the_network_does() {
     }
 }
 
+#[test]
+fn reordering_within_a_quarter_of_a_round_trip_begins_no_recovery() {
+    // Round trips of 100 to 120 µs: what is late is so by at most 20 µs, less than min_RTT / 4.
+    let late = Impairments { jitter: Duration::from_micros(10), ..Impairments::default() };
+    let stats = |recovery| {
+        let reno = congestion::Config::Reno(reno::Config::default());
+        let delayed_ack = DelayedAck { segments: 1, ..Config::new(Bytes(MSS), reno).delayed_ack };
+        let config = Config { recovery, delayed_ack, ..Config::new(Bytes(MSS), reno) };
+        let mut pair = Pair::new(config, 1, late);
+        pair.write(3_000_000);
+        pair.finish();
+        pair.sender.stats()
+    };
+    let (sack, rack) = (stats(Method::Sack(None)), stats(Method::Rack(None)));
+    assert!(sack.fast_recoveries > 10, "{sack:?}");
+    // RFC 8985 §6.2 step 4: before it has seen reordering it may take three selective acknowledgements for a loss.
+    assert!(rack.fast_recoveries <= 1 && rack.retransmits <= 10 && rack.timeouts == 0, "{rack:?}");
+}
+
 /// The seed that the environment names, or any.
 fn first_seed() -> u64 {
     match ProptestConfig::default().rng_seed {
@@ -212,9 +252,12 @@ proptest! {
         pair.write_and_close(bytes);
         pair.finish();
         let stats = pair.sender.stats();
-        prop_assert_eq!((stats.timeouts, stats.retransmits, stats.fast_recoveries), (0, 0, 0));
+        prop_assert_eq!((stats.timeouts, stats.fast_recoveries), (0, 0));
+        // A probe for which a delayed acknowledgement has let itself be waited too long is no repair (RFC 8985 §7.3).
+        let probes = u64::from(stats.retransmits);
+        prop_assert!(probes == 0 || matches!(config.recovery, Method::Rack(_)));
         // A FIN for which the receiver's window has no room goes alone.
-        let least = bytes.div_ceil(MSS) + syns;
+        let least = bytes.div_ceil(MSS) + syns + probes;
         prop_assert!((least..=least + u64::from(pair.config.fin)).contains(&stats.segments_sent));
     }
 
@@ -240,10 +283,15 @@ proptest! {
         while sender.poll_transmit(&config, now).is_some() {}
         // Whatever was said, a timeout sends the first segment that is not acknowledged.
         if !sender.is_idle() {
-            now = sender.deadline().expect("something is outstanding");
-            sender.on_timer(&config, now);
-            let transmit = sender.poll_transmit(&config, now).expect("a retransmission");
-            prop_assert_eq!(transmit.segment.seq, sender.acked());
+            let before = sender.stats().timeouts;
+            let mut transmit = None;
+            while sender.stats().timeouts == before {
+                prop_assert!(sender.deadline().is_some_and(|deadline| deadline >= now));
+                now = sender.deadline().expect("something is outstanding");
+                sender.on_timer(&config, now);
+                transmit = sender.poll_transmit(&config, now);
+            }
+            prop_assert_eq!(transmit.expect("a retransmission").segment.seq, sender.acked());
         }
     }
 

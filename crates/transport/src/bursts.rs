@@ -1,0 +1,149 @@
+//! Segmentation offload: how many segments a connection hands over at once, and when it waits to make them more.
+//!
+//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments, which the card cuts (TSO) or the host right before it (GSO);
+//! their segments leave back to back. `tcp_tso_autosize` says how large a buffer is, `tcp_tso_should_defer` whether a connection
+//! waits until acknowledgements let it fill more of one. Of the latter the shares and limits are here. Not modelled: what it
+//! decides by clocks (a connection goes when its last buffer left a millisecond ago, or when the next acknowledgement is half an
+//! SRTT away), and `tcp_tso_rtt_log`, by which buffers grow where round trips are short (Linux 5.18).
+
+use shallows_core::Bytes;
+
+use crate::config::Config;
+use crate::pacing_rate::PacingRate;
+use crate::sender::Sender;
+
+/// How large bursts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tso {
+    /// Data of a burst, at most: `gso_max_size`, 65,536 in Linux.
+    pub largest: Bytes,
+    /// Whether the pacing rate says how large they are: as much as it sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise all are as
+    /// large as they may be.
+    pub autosized: bool,
+}
+
+/// `tcp_min_tso_segs`: at least so many segments in a burst, whatever the rate.
+const MIN_SEGMENTS: u64 = 2;
+/// `tcp_tso_win_divisor`: as soon as a third of the window may leave, it does.
+const WIN_DIVISOR: u64 = 3;
+
+impl Tso {
+    /// Data of a full burst of this connection: whole segments, two at least.
+    pub fn size(&self, config: &Config, sender: &Sender) -> Bytes {
+        let rate = if self.autosized { PacingRate::of(sender) } else { None };
+        let bytes = rate.map_or(self.largest, |rate| rate.at_once().min(self.largest));
+        config.mss * (bytes.0 / config.mss.0).max(MIN_SEGMENTS)
+    }
+
+    /// How many segments leave as the next burst; none if the connection waits for acknowledgements. To be asked when nothing
+    /// is left of the one before.
+    ///
+    /// A connection that opens or repairs a loss hands over what it may send one by one.
+    pub fn next(&self, config: &Config, sender: &Sender) -> u32 {
+        let Some(sendable) = sender.sendable() else { return 1 };
+        let (mss, window) = (config.mss.0, sender.usable_window().0);
+        let size = self.size(config, sender).0;
+        let in_flight = sender.sent() - sender.acked();
+        let last = sender.sent() + sendable.0 == sender.written();
+        // Nothing waits that nobody would wake, or that cannot become more; a window probe is the sender's.
+        let goes = in_flight == 0 || last || sendable.0 >= size || sendable.0 >= window / WIN_DIVISOR;
+        if !goes {
+            return 0;
+        }
+        // `tcp_cwnd_test`: half of cwnd at most, so that a window is two buffers at least.
+        let most = (size / mss).min((sender.cwnd().0 / mss / 2).max(1));
+        u32::try_from(sendable.0.div_ceil(mss).clamp(1, most)).expect("a burst has few segments")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::Duration;
+    use shallows_core::packet::Flags;
+
+    use super::*;
+    use crate::driven::{Driven, MSS};
+
+    const AUTOSIZED: Tso = Tso { largest: Bytes(65_536), autosized: true };
+    const FULL: Tso = Tso { autosized: false, ..AUTOSIZED };
+
+    fn next(tso: Tso, driven: &Driven) -> u32 {
+        tso.next(&driven.config, &driven.sender)
+    }
+
+    fn segments(tso: Tso, driven: &Driven) -> u64 {
+        tso.size(&driven.config, &driven.sender).0 / MSS
+    }
+
+    #[test]
+    fn a_burst_is_what_the_pacing_rate_sends_in_a_millisecond_between_two_segments_and_64_kb() {
+        let mut driven = Driven::new();
+        // 65,536 / 1,460 = 44.9. Before a sample there is no rate.
+        assert_eq!((segments(FULL, &driven), segments(AUTOSIZED, &driven)), (44, 44));
+        // 11 segments and twice as much in 100 us are 313,671 bytes in 2^-10 s: more than 64 KB.
+        driven.ack(1, Flags::ACK);
+        assert_eq!(segments(AUTOSIZED, &driven), 44);
+        // One more acknowledgement, after 71.3 ms: SRTT = 7/8 · 100 us + 1/8 · 71.3 ms = 9 ms. Twice 12 segments in that time
+        // are 3,802.1 bytes in 2^-10 s: 2.6 segments.
+        let sent = driven.now;
+        driven.now = sent + Duration::from_micros(71_300);
+        driven.ack_of(sent, 2, Flags::ACK);
+        assert_eq!(driven.sender.srtt(), Some(Duration::from_millis(9)));
+        assert_eq!((segments(AUTOSIZED, &driven), segments(FULL, &driven)), (2, 44));
+        // The smallest that Linux fills has two, however slow the connection.
+        let narrow = Tso { largest: Bytes(MSS), autosized: true };
+        assert_eq!(segments(narrow, &driven), 2);
+    }
+
+    #[test]
+    fn a_burst_waits_until_a_third_of_the_window_may_leave() {
+        let mut driven = Driven::new();
+        assert_eq!(next(AUTOSIZED, &driven), 0, "nothing may leave");
+        // Slow start: cwnd is 11 segments, nine are outstanding. Two may leave, and 2 < 11/3.
+        driven.ack(1, Flags::ACK);
+        assert_eq!(next(AUTOSIZED, &driven), 0);
+        // 12, eight are outstanding: four may leave, a third.
+        driven.ack(2, Flags::ACK);
+        assert_eq!(next(AUTOSIZED, &driven), 4);
+        // What is left of it is asked about when it is over: three of them would not begin one.
+        driven.send();
+        assert_eq!(next(AUTOSIZED, &driven), 0);
+        // A full burst goes, however large the window: bursts of two segments.
+        driven.ack(3, Flags::ACK);
+        assert_eq!(next(Tso { largest: Bytes(2 * MSS), autosized: false }, &driven), 2);
+    }
+
+    #[test]
+    fn with_nothing_outstanding_half_of_the_window_goes_at_once() {
+        let mut driven = Driven::new();
+        driven.ack(10, Flags::ACK);
+        // One acknowledgement of ten segments adds one: cwnd is 11, and 11 / 2 = 5.
+        assert_eq!(next(AUTOSIZED, &driven), 5);
+        for _ in 0..5 {
+            driven.send();
+        }
+        assert_eq!(next(AUTOSIZED, &driven), 5);
+        for _ in 0..5 {
+            driven.send();
+        }
+        // The eleventh may leave, but would be a burst of its own.
+        assert_eq!(next(AUTOSIZED, &driven), 0);
+    }
+
+    #[test]
+    fn the_end_of_the_data_waits_for_nothing() {
+        let mut driven = Driven::of(10 * MSS + 1);
+        driven.ack(1, Flags::ACK);
+        assert_eq!(next(AUTOSIZED, &driven), 1);
+        driven.send();
+        assert!(!driven.send(), "nothing is left");
+    }
+
+    #[test]
+    fn a_loss_is_repaired_segment_by_segment() {
+        let mut driven = Driven::new();
+        driven.ack(1, Flags::ACK);
+        driven.sender.on_timer(&driven.config, driven.now + Duration::from_secs(60));
+        assert_eq!(next(AUTOSIZED, &driven), 1);
+    }
+}

@@ -1,0 +1,53 @@
+//! A sender for tests of what its host asks of it.
+
+use shallows_core::packet::{Flags, Segment};
+use shallows_core::{Bytes, Duration, Instant};
+
+use crate::congestion::{self, reno};
+use crate::{Config, Sender};
+
+pub(crate) const MSS: u64 = 1_460;
+pub(crate) const RTT: Duration = Duration::from_micros(100);
+
+/// A sender of much data whose round trips all take 100 us.
+pub(crate) struct Driven {
+    pub(crate) config: Config,
+    pub(crate) sender: Sender,
+    pub(crate) now: Instant,
+}
+
+impl Driven {
+    /// It has sent its ten segments.
+    pub(crate) fn new() -> Self {
+        Self::of(1_000_000_000)
+    }
+
+    /// Likewise, but so much is all it has.
+    pub(crate) fn of(bytes: u64) -> Self {
+        let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config { ecn: true }));
+        let now = Instant::ZERO + Duration::from_millis(1);
+        let mut driven = Self { sender: Sender::new(&config), config, now };
+        driven.sender.write(&driven.config, now, bytes);
+        while driven.send() {}
+        driven
+    }
+
+    /// Send a segment; says whether there was one to send.
+    pub(crate) fn send(&mut self) -> bool {
+        self.sender.poll_transmit(&self.config, self.now).is_some()
+    }
+
+    /// The receiver has so many segments.
+    pub(crate) fn ack(&mut self, segments: u64, flags: Flags) {
+        let sent = self.now;
+        self.now = self.now + RTT;
+        self.ack_of(sent, segments, flags);
+    }
+
+    /// Likewise, in answer to a segment of that time.
+    pub(crate) fn ack_of(&mut self, timestamp: Instant, segments: u64, flags: Flags) {
+        let ack = segments * MSS;
+        let segment = Segment { ack, timestamp, flags, window: 1 << 30, ..Segment::default() };
+        self.sender.on_ack(&self.config, self.now, &segment);
+    }
+}

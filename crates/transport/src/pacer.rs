@@ -1,0 +1,116 @@
+//! Pacing: a connection spreads its bursts over the round trip instead of sending a window at once.
+//!
+//! Linux' `sch_fq` lets a buffer go at the time that TCP has written on it: `tcp_update_skb_after_send` (net/ipv4/tcp_output.c)
+//! puts the next one as much later as the pacing rate takes for this one, but not for the first ten segments. Not modelled: the
+//! rounds of `sch_fq`, by which connections share a card.
+
+use shallows_core::{Bytes, Duration, Instant};
+
+use crate::pacing_rate::PacingRate;
+use crate::sender::Sender;
+
+/// When the next burst of a connection may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacer {
+    next: Instant,
+    /// How late the burst began that is being sent: up to half of its time is forgiven.
+    late: Duration,
+    /// Segments that go before anything is paced.
+    free: u8,
+}
+
+/// As many packets as `sch_fq` gives a new flow for its `initial_quantum`.
+const FREE_SEGMENTS: u8 = 10;
+
+impl Default for Pacer {
+    fn default() -> Self {
+        Self { next: Instant::ZERO, late: Duration::ZERO, free: FREE_SEGMENTS }
+    }
+}
+
+impl Pacer {
+    /// When the next burst may go; it has passed if that is now.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// A burst begins now, which is not before its time.
+    pub fn begin(&mut self, now: Instant) {
+        self.late = now.saturating_since(self.next);
+        self.next = self.next.max(now);
+    }
+
+    /// A segment of the burst leaves, with `len` bytes of data.
+    pub fn on_send(&mut self, sender: &Sender, len: Bytes) {
+        if self.free > 0 {
+            self.free -= 1;
+            return;
+        }
+        let Some(rate) = PacingRate::of(sender) else { return };
+        let time = rate.time(len);
+        let forgiven = self.late.min(time / 2);
+        self.late = self.late - forgiven;
+        self.next = self.next + (time - forgiven);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::Flags;
+
+    use super::*;
+    use crate::driven::{Driven, MSS};
+
+    /// A burst of so many segments that begins now.
+    fn burst(pacer: &mut Pacer, driven: &Driven, now: Instant, segments: u64) {
+        pacer.begin(now);
+        for _ in 0..segments {
+            pacer.on_send(&driven.sender, Bytes(MSS));
+        }
+    }
+
+    #[test]
+    fn ten_segments_are_free_and_then_each_takes_its_time_at_the_pacing_rate() {
+        let mut driven = Driven::new();
+        driven.ack(1, Flags::ACK);
+        let (mut pacer, start) = (Pacer::default(), driven.now);
+        burst(&mut pacer, &driven, start, 10);
+        assert_eq!(pacer.next(), start);
+        // Slow start, cwnd of 11 segments: 22 of them in 100 us, 4,545.45 ns for each.
+        burst(&mut pacer, &driven, start, 4);
+        assert_eq!(pacer.next(), start + Duration(4 * 4_545_454));
+        // Whoever comes at that time has no credit, and two more wait for each other.
+        let then = pacer.next();
+        burst(&mut pacer, &driven, then, 2);
+        assert_eq!(pacer.next(), then + Duration(2 * 4_545_454));
+    }
+
+    #[test]
+    fn up_to_half_of_a_gap_is_forgiven_to_a_burst_that_comes_late() {
+        let mut driven = Driven::new();
+        driven.ack(1, Flags::ACK);
+        let (mut pacer, start) = (Pacer::default(), driven.now);
+        burst(&mut pacer, &driven, start, 10);
+        burst(&mut pacer, &driven, start, 1);
+        // 3 us late: the next gap of 2 · 4,545.454 ns is shorter by that. Half of the first segment's and the rest.
+        let late = pacer.next() + Duration::from_micros(3);
+        burst(&mut pacer, &driven, late, 2);
+        assert_eq!(pacer.next(), late + Duration(2 * 4_545_454 - 3_000_000));
+        // A millisecond late: shorter by half.
+        let late = pacer.next() + Duration::from_millis(1);
+        burst(&mut pacer, &driven, late, 2);
+        assert_eq!(pacer.next(), late + Duration(2 * (4_545_454 - 2_272_727)));
+    }
+
+    #[test]
+    fn in_congestion_avoidance_the_rate_is_a_fifth_above_the_windows() {
+        let mut driven = Driven::new();
+        // RFC 3168: ECE halves ten segments; cwnd = ssthresh = 5, and nine are outstanding.
+        driven.ack(1, Flags::ACK.with(Flags::ECE));
+        let (mut pacer, now) = (Pacer::default(), driven.now);
+        burst(&mut pacer, &driven, now, 10);
+        burst(&mut pacer, &driven, now, 1);
+        // 1.2 · 9 segments in 100 us.
+        assert_eq!(pacer.next(), now + Duration(100_000_000 * 10 / 108));
+    }
+}

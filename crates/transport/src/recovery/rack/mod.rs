@@ -1,0 +1,376 @@
+//! Loss detection by time, with tail loss probes (RACK-TLP, RFC 8985).
+//!
+//! A segment is lost if one that was sent sufficiently later has been delivered. Receivers here send no DSACK, so that the
+//! reordering window does not grow beyond a quarter of the least round-trip time (§6.2 step 4 without *RACK.reo_wnd_mult*).
+
+pub(crate) mod interface;
+mod segments;
+mod tlp;
+
+pub use interface::Config;
+use segments::{Delivered, Segments, Transmission};
+use shallows_core::{Duration, Instant};
+use tlp::Tlp;
+
+use super::frto::{Evidence, Frto};
+use super::interface::{Allowance, Arrival, Clock, Expiry, Outcome, Outstanding, Phase, Prior, non_empty};
+use super::prr::{Bound, Delivery, Prr};
+use crate::config;
+use crate::scoreboard::Range;
+
+/// What has been delivered (RFC 8985 §5.3).
+#[derive(Debug)]
+struct Latest {
+    /// *RACK.xmit_ts* and *RACK.end_seq*: the last transmission of all that are known to be delivered.
+    transmission: Transmission,
+    /// *RACK.rtt*.
+    rtt: Duration,
+    /// *RACK.min_RTT*, of the whole connection; `Duration::MAX` before the first.
+    min_rtt: Duration,
+    /// *RACK.fack*.
+    highest: u64,
+    reordering_seen: bool,
+    /// The least round-trip time of what the last acknowledgement delivered; `Duration::MAX` for none.
+    measured: Duration,
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(crate) struct Rack {
+    segments: Segments,
+    latest: Latest,
+    tlp: Tlp,
+    /// *RACK.reo_wnd*.
+    window: Duration,
+    phase: Phase,
+    recovery_point: u64,
+    /// The first retransmission of a recovery, which no window holds back, is due.
+    first_due: bool,
+    bound: Option<Bound>,
+    prr: Option<Prr>,
+    /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
+    delivered: Option<Delivery>,
+    /// New data sent beyond cwnd by limited transmit.
+    limited: u64,
+    /// Where the retransmission timer last fired.
+    timed_out_at: Option<u64>,
+    /// When the reordering timer fires, and the retransmission timer; `Instant::MAX` while off. The first of them, and of the
+    /// probe timer, is the sender's (RFC 8985 §8).
+    reorder_at: Instant,
+    rto_at: Instant,
+    frto: Frto,
+    /// The window before the last timeout, where it may be undone.
+    pub(super) prior: Option<Prior>,
+}
+
+impl Rack {
+    pub(super) fn new(bound: Option<Bound>) -> Self {
+        Self {
+            segments: Segments::default(),
+            latest: Latest {
+                transmission: (Instant::ZERO, 0),
+                rtt: Duration::ZERO,
+                min_rtt: Duration::MAX,
+                highest: 0,
+                reordering_seen: false,
+                measured: Duration::MAX,
+            },
+            tlp: Tlp::new(),
+            window: Duration::ZERO,
+            phase: Phase::Open,
+            recovery_point: 0,
+            first_due: false,
+            bound,
+            prr: None,
+            delivered: None,
+            limited: 0,
+            timed_out_at: None,
+            reorder_at: Instant::MAX,
+            rto_at: Instant::MAX,
+            frto: Frto::Off,
+            prior: None,
+        }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The bytes in the network: neither selectively acknowledged nor lost.
+    pub(super) fn pipe(&self, data: Outstanding) -> u64 {
+        data.next - data.una - self.segments.sacked() - self.segments.lost()
+    }
+
+    pub(super) fn sacked(&self) -> u64 {
+        self.segments.sacked()
+    }
+
+    pub(super) fn limited(&self) -> u64 {
+        self.limited
+    }
+
+    pub(super) fn measured(&self) -> Duration {
+        self.latest.measured
+    }
+
+    /// When the sender's timer is to fire; `Instant::MAX` for never.
+    pub(super) fn deadline(&self) -> Instant {
+        self.reorder_at.min(self.tlp.at).min(self.rto_at)
+    }
+
+    /// The retransmission timer starts anew.
+    pub(super) fn restart_timer(&mut self, at: Instant) {
+        self.rto_at = at;
+    }
+
+    /// Take in an acknowledgement (RFC 8985 §6.2).
+    pub(super) fn on_ack(
+        &mut self,
+        config: &config::Config,
+        data: Outstanding,
+        arrival: Arrival<'_>,
+        clock: Clock,
+    ) -> Outcome {
+        let sacked = self.segments.sacked();
+        let original = self.take_in(config, data, arrival, clock.now);
+        if arrival.acked > 0 {
+            self.limited = 0;
+            self.tlp.on_new_data();
+            // RFC 6298 §5.2 and §5.3.
+            self.rto_at = if data.una == data.next { Instant::MAX } else { clock.now + clock.rto };
+        }
+        let evidence =
+            Evidence { una: data.una, advances: arrival.acked > 0, recover: self.recovery_point, original };
+        let spurious = self.frto.on_ack(evidence);
+        if spurious {
+            self.segments.restore();
+        }
+        if self.phase != Phase::Open && (data.una >= self.recovery_point || spurious) {
+            self.phase = Phase::Open;
+            self.first_due = false;
+        }
+        let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
+        let repaired = self.tlp.on_ack(data.una, bare);
+        let (found, begins) = self.detect(config, data, clock);
+        if self.phase == Phase::Recovery {
+            // RFC 6937 §2 DeliveredData: what was SACKed before counted then.
+            let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
+            let bytes = self.delivered.map_or(0, |before| before.bytes) + delivered;
+            self.delivered = Some(Delivery { bytes, safe: arrival.acked > 0 && !found });
+        }
+        if self.phase != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {
+            // RFC 8985 §7.2: others look after these.
+            self.tlp.at = Instant::MAX;
+        } else if arrival.acked > 0 {
+            self.tlp.schedule(&config.rack, clock, self.segments.len());
+        }
+        Outcome { begins, repaired, spurious, keeps_timer: true, ..Outcome::default() }
+    }
+
+    /// RFC 8985 §6.2 steps 1 to 3, segment by segment. Says whether one of them was sent once, before the last recovery began.
+    fn take_in(
+        &mut self,
+        config: &config::Config,
+        data: Outstanding,
+        arrival: Arrival<'_>,
+        now: Instant,
+    ) -> bool {
+        let recover = self.recovery_point;
+        let Self { segments, latest, .. } = self;
+        latest.measured = Duration::MAX;
+        let mut original = false;
+        let echo = config.timestamps.then_some(arrival.segment.timestamp);
+        let mut deliver = |delivered: Delivered| {
+            original |= !delivered.retransmitted && delivered.end <= recover;
+            latest.deliver(delivered, echo, now);
+        };
+        segments.acknowledge(data.una, &mut deliver);
+        let mut blocks = [Range { start: 0, end: 0 }; shallows_core::packet::MAX_SACK_BLOCKS];
+        for (block, (start, end)) in blocks.iter_mut().zip(arrival.segment.sack_ranges()) {
+            *block = Range { start, end };
+        }
+        // In ascending order, or a loss of acknowledgements would look like reordering.
+        blocks.sort_unstable_by_key(|block| block.start);
+        for block in blocks {
+            // Anything else is old, or was never sent.
+            if data.una < block.start && block.start < block.end && block.end <= data.next {
+                segments.sack(block, &mut deliver);
+            }
+        }
+        original
+    }
+
+    /// RFC 8985 §6.2 steps 4 and 5. Says whether anything newly is lost, and whether fast recovery begins.
+    fn detect(&mut self, config: &config::Config, data: Outstanding, clock: Clock) -> (bool, bool) {
+        self.window = self.reordering_window(config, clock.srtt);
+        let patience = self.latest.rtt + self.window;
+        let (found, wait) = self.segments.detect(self.latest.transmission, patience, clock.now);
+        self.reorder_at = wait.map_or(Instant::MAX, |at| at + config.rack.timer_slack);
+        let begins = self.phase == Phase::Open && self.segments.lost() > 0;
+        if begins {
+            self.phase = Phase::Recovery;
+            self.recovery_point = data.next;
+            self.first_due = true;
+            self.prr = self.bound.map(|bound| Prr::new(bound, data.next - data.una));
+            self.delivered = None;
+            self.tlp.reset();
+        }
+        (found, begins)
+    }
+
+    /// RFC 8985 §6.2 step 4, without DSACK.
+    fn reordering_window(&self, config: &config::Config, srtt: Duration) -> Duration {
+        let in_order = !self.latest.reordering_seen;
+        let enough = self.segments.sacked_segments() >= config.duplicate_threshold;
+        if in_order && (self.phase != Phase::Open || enough) || self.latest.min_rtt == Duration::MAX {
+            return Duration::ZERO;
+        }
+        (self.latest.min_rtt / 4).min(srtt)
+    }
+
+    /// The sender's timer fires.
+    pub(super) fn on_timer(&mut self, config: &config::Config, data: Outstanding, clock: Clock) -> Expiry {
+        if self.reorder_at <= clock.now {
+            let (found, begins) = self.detect(config, data, clock);
+            if self.rto_at > clock.now {
+                return if begins { Expiry::Found } else { Expiry::Nothing };
+            }
+            if found {
+                self.rto_at = clock.now + clock.rto;
+                return if begins { Expiry::Found } else { Expiry::Nothing };
+            }
+        }
+        if self.tlp.at != Instant::MAX {
+            // RFC 8985 §7.2: a probe that would be later than the retransmission timer goes in its place.
+            self.tlp.at = Instant::MAX;
+            self.tlp.due = true;
+            self.rto_at = clock.now + clock.rto;
+            return Expiry::Nothing;
+        }
+        Expiry::Timeout
+    }
+
+    /// The retransmission timer fired (RFC 8985 §6.3). Says whether it did so before for the same segment.
+    pub(super) fn on_timeout(&mut self, config: &config::Config, data: Outstanding, now: Instant) -> bool {
+        let repeated = self.timed_out_at == Some(data.una);
+        let applies = config.frto && self.phase == Phase::Open && !repeated;
+        self.frto = match self.segments.first().filter(|_| applies) {
+            Some(first) => Frto::Sent { end: first.end },
+            None => Frto::Off,
+        };
+        self.timed_out_at = Some(data.una);
+        self.segments.lose_on_timeout(self.latest.rtt + self.window, now);
+        self.phase = Phase::Timeout;
+        self.recovery_point = data.next;
+        self.first_due = true;
+        self.limited = 0;
+        self.tlp.reset();
+        self.reorder_at = Instant::MAX;
+        repeated
+    }
+
+    /// The bytes to send next, if any may go, and count them as sent.
+    pub(super) fn next_segment(
+        &mut self,
+        config: &config::Config,
+        data: Outstanding,
+        allowance: Allowance,
+        clock: Clock,
+    ) -> Option<Range> {
+        let pipe = self.pipe(data);
+        if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
+            prr.on_ack(delivery, pipe, allowance.cwnd, config.mss.0);
+        }
+        let unsent = non_empty(Range { start: data.next, end: data.next + allowance.unsent });
+        let range = if std::mem::take(&mut self.tlp.due) {
+            self.probe(unsent, data, clock.now)?
+        } else if self.phase == Phase::Open {
+            self.open(config, data, allowance.cwnd, unsent, clock)?
+        } else {
+            let room = match &self.prr {
+                Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
+                _ => allowance.cwnd.saturating_sub(pipe),
+            };
+            // RFC 6675 §5 steps 4.3 and C.
+            let has_room = room >= config.mss.0;
+            let first = std::mem::take(&mut self.first_due);
+            if !first && let Some(goes) = self.frto.asks(unsent.is_some()) {
+                return self.send(unsent.filter(|_| goes), clock.now);
+            }
+            let lost = if has_room || first { self.segments.resend_lost(clock.now) } else { None };
+            lost.or_else(|| self.send(unsent.filter(|_| has_room), clock.now))?
+        };
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(range.len());
+        }
+        if self.rto_at == Instant::MAX || (range.start == data.una && data.next > data.una) {
+            // RFC 6298 §5.1; and as in Linux (`tcp_xmit_retransmit_queue`) once more with the first segment.
+            self.rto_at = clock.now + clock.rto;
+        }
+        Some(range)
+    }
+
+    /// RFC 8985 §7.3: new data if there is some, else the last segment; cwnd is not asked.
+    fn probe(&mut self, unsent: Option<Range>, data: Outstanding, now: Instant) -> Option<Range> {
+        let fresh = self.send(unsent, now);
+        let is_retransmission = fresh.is_none();
+        let range = fresh.or_else(|| self.segments.resend_last(now))?;
+        self.tlp.on_probe(data.next.max(range.end), is_retransmission);
+        Some(range)
+    }
+
+    /// Unsent data while no loss is being repaired.
+    fn open(
+        &mut self,
+        config: &config::Config,
+        data: Outstanding,
+        cwnd: u64,
+        unsent: Option<Range>,
+        clock: Clock,
+    ) -> Option<Range> {
+        let range = unsent?;
+        if range.end - data.una > cwnd {
+            // RFC 6675 §5 step 3.3: what was selectively acknowledged has left the network.
+            let limited_transmit = config.limited_transmit && self.segments.sacked() > 0;
+            if !limited_transmit || self.pipe(data) + range.len() > cwnd {
+                return None;
+            }
+            self.limited += range.len();
+        }
+        self.send(unsent, clock.now);
+        if self.segments.sacked() == 0 && self.reorder_at == Instant::MAX {
+            self.tlp.schedule(&config.rack, clock, self.segments.len());
+        }
+        Some(range)
+    }
+
+    /// What was sent last ends at `next`: a FIN went with it.
+    pub(super) fn extend(&mut self, next: u64) {
+        self.segments.extend(next);
+    }
+
+    fn send(&mut self, unsent: Option<Range>, now: Instant) -> Option<Range> {
+        unsent.inspect(|range| self.segments.push(range.end, now))
+    }
+}
+
+impl Latest {
+    /// RFC 8985 §6.2: a segment is newly known to be delivered.
+    fn deliver(&mut self, segment: Delivered, echo: Option<Instant>, now: Instant) {
+        let reordered = segment.end < self.highest && !segment.retransmitted;
+        self.reordering_seen |= reordered;
+        self.highest = self.highest.max(segment.end);
+        let rtt = now.saturating_since(segment.sent_at);
+        if !segment.retransmitted {
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.measured = self.measured.min(rtt);
+        } else if echo.is_some_and(|echo| echo < segment.sent_at)
+            || (self.min_rtt != Duration::MAX && rtt < self.min_rtt)
+        {
+            // It was the original that arrived, not what was sent again.
+            return;
+        }
+        self.rtt = rtt;
+        self.transmission = self.transmission.max((segment.sent_at, segment.end));
+    }
+}

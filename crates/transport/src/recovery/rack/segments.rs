@@ -1,0 +1,273 @@
+//! What is outstanding, segment by segment: when each was sent, and what became of it (RFC 8985 §5.2).
+
+use std::collections::VecDeque;
+
+use shallows_core::{Duration, Instant};
+
+use crate::scoreboard::{Range, Scoreboard};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In the network, as far as the sender knows.
+    Flying,
+    Sacked,
+    /// Lost, and not sent again yet.
+    Lost,
+}
+
+/// A segment that is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    /// Sequence number after its last byte. It begins where the one before it ends.
+    end: u64,
+    /// When it was sent last (*Segment.xmit_ts*).
+    sent_at: Instant,
+    state: State,
+    retransmitted: bool,
+}
+
+/// A segment that an acknowledgement newly covers, selectively or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivered {
+    pub(super) end: u64,
+    pub(super) sent_at: Instant,
+    pub(super) retransmitted: bool,
+}
+
+/// A transmission: when, and where its segment ends. In the order of RFC 8985's `RACK_sent_after`.
+pub(super) type Transmission = (Instant, u64);
+
+/// The segments from SND.UNA to SND.NXT.
+#[derive(Debug, Default)]
+pub(super) struct Segments {
+    una: u64,
+    list: VecDeque<Segment>,
+    /// Transmissions by time; those that no longer say where their segment is are passed over.
+    order: VecDeque<Transmission>,
+    scoreboard: Scoreboard,
+    /// Bytes in segments that are selectively acknowledged, and how many these are (*RACK.segs_sacked*).
+    sacked: u64,
+    sacked_segments: u32,
+    /// Bytes in lost segments.
+    lost: u64,
+    /// None that begins below is lost.
+    lost_from: u64,
+}
+
+impl Segments {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    pub(super) fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// New data up to `end` is sent.
+    pub(super) fn push(&mut self, end: u64, now: Instant) {
+        self.list.push_back(Segment { end, sent_at: now, state: State::Flying, retransmitted: false });
+        self.order.push_back((now, end));
+    }
+
+    /// The newest transmission is of new data, and a FIN makes it end at `end`.
+    pub(super) fn extend(&mut self, end: u64) {
+        if let (Some(segment), Some(transmission)) = (self.list.back_mut(), self.order.back_mut()) {
+            debug_assert!(segment.end == transmission.1 && segment.end <= end);
+            segment.end = end;
+            transmission.1 = end;
+        }
+    }
+
+    /// The bytes of the first one.
+    pub(super) fn first(&self) -> Option<Range> {
+        (!self.list.is_empty()).then(|| self.range(0))
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn restore(&mut self) {
+        for index in 0..self.list.len() {
+            let segment = &mut self.list[index];
+            if segment.state == State::Lost {
+                segment.state = State::Flying;
+                // Where its transmission was taken for lost, it was forgotten.
+                let transmission = (segment.sent_at, segment.end);
+                let place = self.order.partition_point(|&before| before < transmission);
+                if self.order.get(place) != Some(&transmission) {
+                    self.order.insert(place, transmission);
+                }
+            }
+        }
+        self.lost = 0;
+    }
+
+    /// The first lost segment is sent again. Returns its bytes.
+    pub(super) fn resend_lost(&mut self, now: Instant) -> Option<Range> {
+        if self.lost == 0 {
+            return None;
+        }
+        let first = self.list.partition_point(|segment| segment.end <= self.lost_from);
+        let index = (first..self.list.len()).find(|&index| self.list[index].state == State::Lost)?;
+        let range = self.resend(index, now);
+        self.lost -= range.len();
+        self.lost_from = range.end;
+        Some(range)
+    }
+
+    /// The last segment is sent again, though it may not be lost. Returns its bytes.
+    pub(super) fn resend_last(&mut self, now: Instant) -> Option<Range> {
+        let index = self.list.len().checked_sub(1)?;
+        (self.list[index].state == State::Flying).then(|| self.resend(index, now))
+    }
+
+    fn resend(&mut self, index: usize, now: Instant) -> Range {
+        let range = self.range(index);
+        let segment = &mut self.list[index];
+        segment.state = State::Flying;
+        segment.sent_at = now;
+        segment.retransmitted = true;
+        self.order.push_back((now, range.end));
+        range
+    }
+
+    /// Everything below `una` is acknowledged: hand on what was not known to be delivered, in ascending order.
+    pub(super) fn acknowledge(&mut self, una: u64, mut deliver: impl FnMut(Delivered)) {
+        while let Some(&segment) = self.list.front()
+            && self.una < una
+        {
+            let gone = segment.end.min(una) - self.una;
+            match segment.state {
+                State::Flying => {}
+                State::Sacked => self.sacked -= gone,
+                State::Lost => self.lost -= gone,
+            }
+            self.una += gone;
+            if segment.end > una {
+                break;
+            }
+            if segment.state == State::Sacked {
+                self.sacked_segments -= 1;
+            } else {
+                deliver(segment.delivered());
+            }
+            self.list.pop_front();
+        }
+        self.una = una;
+        self.scoreboard.forget_below(una);
+    }
+
+    /// `range`, which lies between SND.UNA and SND.NXT, is selectively acknowledged: likewise.
+    pub(super) fn sack(&mut self, range: Range, mut deliver: impl FnMut(Delivered)) {
+        if !self.scoreboard.insert(range) {
+            return;
+        }
+        let mut index = self.list.partition_point(|segment| segment.end <= range.start);
+        while index < self.list.len() {
+            let bytes = self.range(index);
+            if bytes.start >= range.end {
+                break;
+            }
+            let state = self.list[index].state;
+            let whole = self.scoreboard.sacked_between(bytes.start, bytes.end) == bytes.len();
+            if whole && state != State::Sacked {
+                if state == State::Lost {
+                    self.lost -= bytes.len();
+                }
+                self.sacked += bytes.len();
+                self.sacked_segments += 1;
+                self.list[index].state = State::Sacked;
+                deliver(self.list[index].delivered());
+            }
+            index += 1;
+        }
+    }
+
+    /// RFC 8985 §6.2 step 5: of what was sent before `latest`, all is lost that was sent `patience` ago or earlier. Returns
+    /// whether anything newly is, and when the last of the others will be.
+    pub(super) fn detect(
+        &mut self,
+        latest: Transmission,
+        patience: Duration,
+        now: Instant,
+    ) -> (bool, Option<Instant>) {
+        let (mut found, mut wait) = (false, None);
+        let mut at = 0;
+        while let Some(&transmission) = self.order.get(at)
+            && transmission.0 <= latest.0
+        {
+            let flying = self.flying(transmission);
+            if let Some(index) = flying
+                && transmission < latest
+            {
+                let due = transmission.0 + patience;
+                if due <= now {
+                    self.lose(index);
+                    found = true;
+                } else {
+                    wait = wait.max(Some(due));
+                }
+            }
+            if at == 0 && flying.is_none() {
+                self.order.pop_front();
+            } else {
+                at += 1;
+            }
+        }
+        (found, wait)
+    }
+
+    /// RFC 8985 §6.3: the retransmission timer fired. Lost is the first segment, and what was sent `patience` ago or
+    /// earlier. A receiver that reneged (RFC 2018 §8) has nothing above a gap, and everything is lost.
+    pub(super) fn lose_on_timeout(&mut self, patience: Duration, now: Instant) {
+        let reneged = self.scoreboard.reneged(self.una);
+        if reneged {
+            self.scoreboard.clear();
+            (self.sacked, self.sacked_segments) = (0, 0);
+        }
+        for index in 0..self.list.len() {
+            let segment = &mut self.list[index];
+            if reneged && segment.state == State::Sacked {
+                segment.state = State::Flying;
+            }
+            let late = index == 0 || reneged || segment.sent_at + patience <= now;
+            if segment.state == State::Flying && late {
+                self.lose(index);
+            }
+        }
+    }
+
+    fn lose(&mut self, index: usize) {
+        let range = self.range(index);
+        self.list[index].state = State::Lost;
+        self.lost += range.len();
+        self.lost_from = self.lost_from.min(range.start);
+    }
+
+    /// The segment that this transmission has sent last and that is not known to have arrived or to be lost.
+    fn flying(&self, (sent_at, end): Transmission) -> Option<usize> {
+        if end <= self.una {
+            return None;
+        }
+        let index = self.list.partition_point(|segment| segment.end < end);
+        let is_it = |segment: &&Segment| segment.state == State::Flying && segment.sent_at == sent_at;
+        self.list.get(index).filter(is_it).map(|_| index)
+    }
+
+    fn range(&self, index: usize) -> Range {
+        let start = index.checked_sub(1).map_or(self.una, |before| self.list[before].end);
+        Range { start, end: self.list[index].end }
+    }
+}
+
+impl Segment {
+    fn delivered(&self) -> Delivered {
+        Delivered { end: self.end, sent_at: self.sent_at, retransmitted: self.retransmitted }
+    }
+}

@@ -1,0 +1,56 @@
+//! How a connection opens: the SYN, and what its answer says.
+
+use shallows_core::Instant;
+use shallows_core::packet::{Flags, Segment};
+
+use super::Sender;
+use super::interface::{State, Transmit};
+use crate::config::Config;
+use crate::congestion::{CongestionControl, EcnMode};
+
+impl Sender {
+    /// The SYN, if it is to go.
+    pub(super) fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        if self.state != State::SynDue || self.written == 0 {
+            return None;
+        }
+        self.state = State::SynSent;
+        if self.deadline == Instant::MAX {
+            self.deadline = now + self.rtt.rto();
+        }
+        self.timed_at = now;
+        self.stats.segments_sent += 1;
+        // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver knows ECN; §6.1.1.1 lets a SYN that is sent again ask again.
+        let asks = config.congestion.ecn_mode() != EcnMode::Off;
+        let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
+        let segment = Segment { timestamp: now, flags, ..Segment::default() };
+        // RFC 3168 §6.1.1: no ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP: ECT.
+        let retransmission = self.stats.timeouts > 0;
+        Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
+    }
+
+    /// Its answer came: data may go.
+    pub(super) fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+        if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.state = State::Open;
+        // RFC 3168 §6.1.1: ECE without CWR says that the receiver knows ECN.
+        if segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR) {
+            self.ecn = config.congestion.ecn_mode();
+        }
+        self.deadline = Instant::MAX;
+        self.limit = self.limit.max(u64::from(segment.window));
+        self.advertised = segment.window;
+        self.recent = segment.value();
+        if self.stats.timeouts == 0 {
+            self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
+        } else if config.recovery.is_ns2() {
+            self.rtt.end_back_off(&config.rto);
+        } else {
+            // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
+            self.congestion.on_restart(&mut self.window, config.mss);
+            self.rtt.fall_back(&config.rto);
+        }
+    }
+}

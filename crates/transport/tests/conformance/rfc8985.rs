@@ -1,0 +1,339 @@
+//! RACK-TLP (RFC 8985), in segments of 1,000 bytes and round trips of 100 µs.
+
+use crate::script::{MSS, RTT, Scripted, reno};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_transport::{Bound, Config, Method, Phase, RtoConfig, rack};
+
+/// Delayed acknowledgements are expected within 40 µs; timers have no ticks.
+fn config() -> Config {
+    let rack = rack::Config { max_ack_delay: Duration::from_micros(40), timer_slack: Duration::ZERO };
+    Config { recovery: Method::Rack(None), rack, ..reno() }
+}
+
+/// A sender of these segments, ten of which are on their way; the first `acked` of them are acknowledged a round trip later.
+fn sent(config: Config, segments: u64, acked: u64) -> Scripted {
+    let mut script = Scripted::started(config, segments * MSS);
+    script.wait(RTT);
+    if acked > 0 {
+        ack(&mut script, acked, &[]);
+    }
+    script
+}
+
+/// Acknowledge all segments below `una` and the `sacked` ones, and return which segments are sent.
+fn ack(script: &mut Scripted, una: u64, sacked: &[(u64, u64)]) -> Vec<u64> {
+    let ranges: Vec<_> = sacked.iter().map(|&(start, end)| (start * MSS, end * MSS)).collect();
+    numbers(&script.ack(una * MSS, &ranges))
+}
+
+fn numbers(sent: &[u64]) -> Vec<u64> {
+    sent.iter().map(|seq| seq / MSS).collect()
+}
+
+fn deadline(script: &Scripted) -> Instant {
+    script.sender.deadline().expect("a timer runs")
+}
+
+fn until_deadline(script: &Scripted) -> Duration {
+    deadline(script) - script.now
+}
+
+fn expire(script: &mut Scripted) -> Vec<u64> {
+    let sent = script.time_out();
+    numbers(&sent)
+}
+
+#[test]
+fn a_lost_tail_is_repaired_without_a_timeout() {
+    // §3.2's example of a lost tail: 7, 8 and 9 of ten segments are lost.
+    let mut script = sent(config(), 10, 7);
+    // §7.2: PTO = 2 · SRTT with three segments outstanding.
+    assert_eq!(until_deadline(&script), RTT * 2);
+    assert_eq!(expire(&mut script), [9], "the highest segment is the probe");
+    script.wait(RTT);
+    // Delivered is what was sent 300 µs after 7 and 8: they are lost, and cwnd is half of three segments, two at least.
+    assert_eq!(ack(&mut script, 7, &[(9, 10)]), [7, 8]);
+    assert_eq!((script.sender.stats().timeouts, script.sender.stats().fast_recoveries), (0, 1));
+    script.wait(RTT);
+    ack(&mut script, 10, &[]);
+    assert!(script.sender.is_idle());
+
+    // RFC 6675 waits for the retransmission timer.
+    let mut script = sent(Config { recovery: Method::Sack(None), ..config() }, 10, 7);
+    assert_eq!(until_deadline(&script), Duration::from_secs(1));
+    assert_eq!(expire(&mut script), [7]);
+    assert_eq!(script.sender.stats().timeouts, 1);
+}
+
+#[test]
+fn a_lone_segment_gets_the_time_of_a_delayed_acknowledgement() {
+    let script = sent(config(), 10, 9);
+    assert_eq!(until_deadline(&script), RTT * 2 + Duration::from_micros(40));
+}
+
+#[test]
+fn ticks_of_a_timer_come_on_top() {
+    let timer_slack = Duration::from_micros(30);
+    let rack = rack::Config { timer_slack, ..config().rack };
+    let mut script = sent(Config { rack, ..config() }, 10, 7);
+    assert_eq!(until_deadline(&script), RTT * 2 + timer_slack);
+    ack(&mut script, 7, &[(8, 9)]);
+    assert_eq!(until_deadline(&script), RTT / 4 + timer_slack, "the reordering timer likewise");
+}
+
+#[test]
+fn a_probe_goes_no_later_than_the_retransmission_timer() {
+    let rto = RtoConfig { minimum: Duration::from_micros(150), granularity: Duration(1), ..config().rto };
+    // SRTT 100 µs + 4 · 50 µs = 300 µs is later, but one more sample of 100 µs makes it 250, and so on down to 150.
+    let mut script = sent(Config { rto, ..config() }, 10, 0);
+    for una in 1..=8 {
+        ack(&mut script, una, &[]);
+    }
+    assert!(script.sender.rto() < RTT * 2);
+    assert_eq!(until_deadline(&script), script.sender.rto());
+    assert_eq!(expire(&mut script), [9]);
+    assert_eq!(script.sender.stats().timeouts, 0, "in its place");
+    assert_eq!(until_deadline(&script), script.sender.rto(), "which starts anew");
+}
+
+#[test]
+fn without_a_round_trip_time_no_probe_goes() {
+    let mut script = sent(config(), 10, 0);
+    assert_eq!(until_deadline(&script), Duration::from_secs(1) - RTT);
+    assert_eq!(expire(&mut script), [0]);
+    assert_eq!(script.sender.stats().timeouts, 1);
+}
+
+#[test]
+fn one_probe_is_under_way_at_a_time() {
+    let mut script = sent(config(), 10, 7);
+    assert_eq!(expire(&mut script), [9]);
+    // §7.3: then the retransmission timer, from the probe on.
+    assert_eq!(until_deadline(&script), Duration::from_secs(1));
+    assert_eq!(expire(&mut script), [7]);
+    assert_eq!(script.sender.stats().timeouts, 1);
+}
+
+#[test]
+fn new_data_is_the_better_probe_and_cwnd_does_not_hold_it_back() {
+    let mut script = sent(config(), 1_000, 2);
+    // Slow start by bytes: one segment for the acknowledgement of two, so that eleven are outstanding.
+    assert_eq!((script.cwnd(), script.sender.sent()), (11 * MSS, 13 * MSS));
+    assert_eq!(expire(&mut script), [13]);
+    assert_eq!(script.cwnd(), 11 * MSS);
+    // §7.4.2: when it is acknowledged, nothing is concluded.
+    script.wait(RTT);
+    ack(&mut script, 14, &[]);
+    assert_eq!(script.cwnd(), 12 * MSS);
+}
+
+#[test]
+fn a_probe_respects_the_receivers_window() {
+    let mut script = sent(Config { receive_window: Bytes(10 * MSS), ..config() }, 1_000, 0);
+    script.receive(shallows_core::packet::Segment { window: 8_000, ..crate::script::ack(2 * MSS, &[]) });
+    assert_eq!(expire(&mut script), [9]);
+}
+
+#[test]
+fn a_loss_that_the_probe_itself_repairs_reduces_the_window() {
+    let mut script = sent(config(), 10, 9);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(RTT);
+    // The acknowledgement of the probe may be of the original: the episode goes on.
+    ack(&mut script, 10, &[]);
+    assert_eq!(script.cwnd(), 12 * MSS);
+    // §7.4.2: one of more, and no duplicate for the original: that was lost.
+    script.write(6 * MSS);
+    script.wait(RTT);
+    ack(&mut script, 11, &[]);
+    assert_eq!((script.cwnd(), script.ssthresh()), (2_500, 2_500), "half of the five that are in flight");
+    assert_eq!(script.sender.phase(), Phase::Open);
+}
+
+#[test]
+fn a_needless_probe_reduces_nothing() {
+    let mut script = sent(config(), 10, 9);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(RTT);
+    ack(&mut script, 10, &[]);
+    script.write(6 * MSS);
+    // §7.4.2, case 2: a duplicate without SACK, for both arrived.
+    ack(&mut script, 10, &[]);
+    script.wait(RTT);
+    ack(&mut script, 11, &[]);
+    assert_eq!(script.cwnd(), 13 * MSS);
+}
+
+#[test]
+fn a_late_segment_is_given_a_quarter_of_the_round_trip() {
+    let mut script = sent(config(), 10, 1);
+    // 2 was sent with 1 and has arrived; reo_wnd = min_RTT / 4.
+    assert_eq!(ack(&mut script, 1, &[(2, 3)]), []);
+    assert_eq!(until_deadline(&script), RTT / 4);
+    script.wait(RTT / 5);
+    ack(&mut script, 3, &[]);
+    assert_eq!(script.sender.stats().fast_recoveries, 0, "it was only late");
+
+    let mut script = sent(config(), 10, 1);
+    ack(&mut script, 1, &[(2, 3)]);
+    assert_eq!(expire(&mut script), [1], "it was lost");
+    assert_eq!((script.sender.stats().timeouts, script.sender.stats().fast_recoveries), (0, 1));
+}
+
+#[test]
+fn without_reordering_three_selective_acknowledgements_are_enough() {
+    // §6.2 step 4: then reo_wnd is zero.
+    let mut script = sent(config(), 10, 1);
+    assert_eq!(ack(&mut script, 1, &[(2, 4)]), []);
+    assert_eq!(ack(&mut script, 1, &[(2, 5)]), [1]);
+}
+
+#[test]
+fn once_reordering_was_seen_they_are_not() {
+    let mut script = sent(config(), 20, 1);
+    ack(&mut script, 1, &[(2, 3)]);
+    // Step 3: 1 is below 2, which came before.
+    ack(&mut script, 3, &[]);
+    for above in 5..=9 {
+        assert_eq!(ack(&mut script, 3, &[(4, above)]).iter().find(|&&seq| seq == 3), None);
+    }
+    assert_eq!(script.sender.stats().fast_recoveries, 0);
+    script.wait(RTT / 5);
+    ack(&mut script, 10, &[]);
+    assert_eq!(script.sender.stats().retransmits, 0);
+}
+
+#[test]
+fn a_lost_acknowledgement_is_no_reordering() {
+    // The blocks of one acknowledgement are news together, the most recent first.
+    let mut script = sent(config(), 10, 1);
+    ack(&mut script, 1, &[(5, 6), (3, 4)]);
+    // Reordering would need 25 µs more.
+    assert_eq!(ack(&mut script, 1, &[(7, 8), (5, 6), (3, 4)]), [1, 2]);
+}
+
+#[test]
+fn a_lost_retransmission_is_found_without_a_timeout() {
+    // §3.2: 0 is lost, and so is what is sent in its place; new data, sent later, is delivered.
+    let mut script = sent(config(), 1_000, 0);
+    let mut later = ack(&mut script, 0, &[(1, 4)]);
+    assert_eq!(later.remove(0), 0);
+    for above in 5..=10 {
+        later.extend(ack(&mut script, 0, &[(1, above)]));
+    }
+    // cwnd is five; limited transmit and the room of the last SACKed ones sent these.
+    let last = *later.last().expect("new data was sent");
+    assert!(last >= 10);
+    script.wait(RTT);
+    assert_eq!(ack(&mut script, 0, &[(1, last + 1)])[0], 0);
+    assert_eq!(script.sender.stats().timeouts, 0);
+    script.wait(RTT);
+    assert!(!ack(&mut script, last + 1, &[]).contains(&0));
+}
+
+#[test]
+fn a_segment_that_may_be_the_original_says_nothing_about_what_was_sent_again() {
+    // §6.2 step 2: 9 is sent again, and acknowledged 10 µs later, which is less than min_RTT.
+    let mut script = sent(config(), 10, 8);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(Duration::from_micros(10));
+    assert_eq!(ack(&mut script, 8, &[(9, 10)]), [], "8 was sent with the original");
+    assert_eq!(script.sender.stats().fast_recoveries, 0);
+    // After a round trip it is the retransmission that is acknowledged, and 8 was sent before it.
+    let mut script = sent(config(), 10, 8);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(RTT);
+    assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
+}
+
+#[test]
+fn the_timestamp_that_is_echoed_tells_an_original_from_what_was_sent_again() {
+    let mut script = sent(config(), 10, 8);
+    assert_eq!(expire(&mut script), [9]);
+    // 120 µs are more than min_RTT, but what is echoed is older than the retransmission.
+    script.wait(Duration::from_micros(120));
+    let segment = crate::script::ack(8 * MSS, &[(9 * MSS, 10 * MSS)]);
+    let timestamp = Instant(script.now.0 - Duration::from_micros(130).0);
+    script.sender.on_ack(
+        &script.config,
+        script.now,
+        &shallows_core::packet::Segment { timestamp, ..segment },
+    );
+    assert!(script.transmits().is_empty());
+    assert_eq!(script.sender.stats().fast_recoveries, 0);
+}
+
+#[test]
+fn a_timeout_takes_for_lost_the_first_segment_and_what_is_old() {
+    // §6.3: 0 to 9 were sent long ago, 10 and 11 just before the timer fired.
+    let rto = RtoConfig { initial: RTT * 3, minimum: RTT * 3, ..config().rto };
+    let mut script = sent(Config { rto, ..config() }, 10, 1);
+    script.wait(RTT * 2);
+    script.write(2 * MSS);
+    assert_eq!(script.sender.sent(), 12 * MSS);
+    // The probe timer, started anew by 11, goes off first in the place of the retransmission timer.
+    assert_eq!(expire(&mut script), [11]);
+    assert_eq!(expire(&mut script), [1]);
+    assert_eq!((script.sender.stats().timeouts, script.cwnd()), (1, MSS));
+    // Everything was sent 300 µs ago or earlier: nothing but 1 is in the network.
+    assert_eq!(script.pipe(), MSS);
+}
+
+#[test]
+fn a_timeout_leaves_what_was_just_sent() {
+    // The probe has gone, and no second one goes: the retransmission timer fires 300 µs after it.
+    let rto = RtoConfig { minimum: RTT * 3, granularity: Duration(1), ..config().rto };
+    let mut script = sent(Config { rto, ..config() }, 10, 7);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(until_deadline(&script) - Duration::from_micros(1));
+    script.write(2 * MSS);
+    assert_eq!(expire(&mut script), [7]);
+    // RACK.rtt is 100 µs: 10 and 11, sent a microsecond ago, are in the network, and so is 7 again; 8 and 9 are lost.
+    assert_eq!(script.pipe(), 3 * MSS);
+}
+
+#[test]
+fn a_timeout_ends_fast_recovery_and_no_recovery_begins_before_its_end() {
+    let mut script = sent(config(), 20, 0);
+    assert_eq!(ack(&mut script, 0, &[(1, 4)])[0], 0);
+    assert_eq!(script.sender.phase(), Phase::Recovery);
+    while script.sender.stats().timeouts == 0 {
+        expire(&mut script);
+    }
+    assert_eq!(script.sender.phase(), Phase::Timeout);
+    script.wait(RTT);
+    ack(&mut script, 1, &[(1, 4)]);
+    ack(&mut script, 5, &[(6, 9)]);
+    assert_eq!(script.sender.stats().fast_recoveries, 1);
+}
+
+#[test]
+fn a_receiver_that_reneges_gets_everything_again() {
+    let mut script = sent(config(), 10, 0);
+    ack(&mut script, 0, &[(1, 10)]);
+    script.wait(RTT);
+    // What was SACKed is not acknowledged with the first segment: it is gone (RFC 2018 §8).
+    ack(&mut script, 1, &[]);
+    while script.sender.stats().timeouts == 0 {
+        expire(&mut script);
+    }
+    let mut again = 1;
+    for una in 2..=10 {
+        script.wait(RTT);
+        again += ack(&mut script, una, &[]).len();
+    }
+    assert_eq!(again, 9);
+    assert!(script.sender.is_idle());
+}
+
+#[test]
+fn recovery_sends_in_proportion_under_prr() {
+    let recovery = Method::Rack(Some(Bound::SafeAck));
+    let mut script = sent(Config { recovery, limited_transmit: false, ..config() }, 1_000, 0);
+    ack(&mut script, 0, &[(1, 3)]);
+    // ssthresh 5 of RecoverFS 10: ⌈1 · 5/10⌉ = 1 for the retransmission; six are in the network, then five …
+    assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
+    // … ⌈2 · 5/10⌉ − 1 = 0; ssthresh are in the network; and from then on it is kept full.
+    let sent: Vec<_> = (5..=8).map(|above| ack(&mut script, 0, &[(1, above)])).collect();
+    assert_eq!(sent, [vec![], vec![], vec![10], vec![11]]);
+}
