@@ -12,9 +12,9 @@ use shallows_scenario::Experiment;
 use shallows_sim::{Division, Simulation, Sink, footprint};
 
 use crate::defect::{ScenarioError, guard};
-use crate::files::read_text;
 use crate::interrupt::interruptible;
 use crate::simulation::{PySimulation, describe_needs};
+use shallows_files::read_text;
 
 /// What can run: a checked scenario with every default filled in.
 #[pyclass(name = "Experiment", module = "shallows._core", frozen)]
@@ -105,11 +105,12 @@ impl PyExperiment {
         guard(|| self.0.warnings())
     }
 
-    /// How the run is divided among up to so many threads, as JSON: `parts`, `cell_us` and `evenness`; or why it is not, as
+    /// How the run is divided among up to so many threads, as JSON: `threads`, `parts`, `cell_us` and `evenness`; or why it is not, as
     /// `undivided`.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {
             Ok(division) => json!({
+                "threads": division.threads(),
                 "parts": division.parts(),
                 "cell_us": division.cell().as_micros_f64(),
                 "evenness": division.evenness(),

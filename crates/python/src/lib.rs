@@ -5,7 +5,6 @@
 
 mod defect;
 mod experiment;
-mod files;
 mod interrupt;
 mod report;
 mod simulation;

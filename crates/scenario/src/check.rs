@@ -1,8 +1,9 @@
 //! Gathers the problems of a scenario, so that its author sees all of them at once.
 
-use crate::document::{Document, parse_path};
+use serde::Serialize;
+
+use crate::document::{Document, Path, parse_path};
 use crate::error::Problem;
-use crate::experiment::InputFile;
 
 /// What gives the text of a file that a scenario names, or says why it cannot.
 pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -13,17 +14,43 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
+    /// What stands in place of a table: its name, and the key of what is there instead.
+    instead: Option<(&'static str, String)>,
 }
 
 impl<'a> Checker<'a> {
     /// No problems yet.
     pub(crate) fn new(document: &'a Document<'a>, reader: &'a Reader<'a>) -> Self {
-        Self { document, reader, problems: Vec::new(), inputs: Vec::new() }
+        Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
+    }
+
+    /// Check by `check` what the table at `key` says in place of that called `table`, whose keys the check names.
+    pub(crate) fn instead<T>(
+        &mut self,
+        table: &'static str,
+        key: &str,
+        check: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = self.instead.replace((table, key.to_owned()));
+        let checked = check(self);
+        self.instead = before;
+        checked
+    }
+
+    /// The place of the value that a check calls `key`.
+    fn place(&self, key: &str) -> Option<Path> {
+        let Some((table, instead)) = &self.instead else { return parse_path(key) };
+        match key.strip_prefix(table) {
+            Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => {
+                parse_path(&format!("{instead}{rest}"))
+            }
+            _ => parse_path(key),
+        }
     }
 
     /// Note a problem with the value at `key`, written as `section[0].key`.
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
-        let path = parse_path(key).unwrap_or_default();
+        let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
         // What is wrong at every port is said once.
         if !self.problems.contains(&problem) {
@@ -41,7 +68,7 @@ impl<'a> Checker<'a> {
 
     /// Of two keys that do not go together, the one to complain about: `key`, unless only `other` was given.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
-        let given = |key| parse_path(key).is_some_and(|path| self.document.gives(&path));
+        let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)
     }
 
@@ -58,6 +85,15 @@ impl<'a> Checker<'a> {
         self.inputs.push(InputFile { path: path.to_owned(), content_hash: content_hash(text.as_bytes()) });
         Some(text)
     }
+}
+
+/// A file that a scenario names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputFile {
+    /// As the scenario gives it.
+    pub path: String,
+    /// FNV-1a hash of its contents, 64 bits in hexadecimal.
+    pub content_hash: String,
 }
 
 /// FNV-1a, 64 bit.

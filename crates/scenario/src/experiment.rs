@@ -2,10 +2,12 @@
 //!
 //! Both ways to run a scenario read these types; only [`crate::parse`] makes them. Nothing here decides anything.
 
-use serde::Serialize;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
+use crate::agreement::Agreement;
+use crate::check::InputFile;
+use crate::groups::Group;
 use crate::spec::Spec;
 use crate::topology::Network;
 use crate::workload::{Arrivals, Classed, Classes, Generator, Workload};
@@ -19,10 +21,10 @@ pub struct Experiment {
     pub seed: u64,
     /// Hosts, switches and links.
     pub network: Network,
-    /// How each TCP connection behaves.
+    /// What `[tcp]` says: how connections behave between hosts that are in no group.
     pub tcp: shallows_transport::Config,
-    /// The class of service of acknowledgements, if it is not that of their data.
-    pub ack_class: Option<u8>,
+    /// What hosts are, and how they talk to each other.
+    pub hosts: Hosts,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
     /// The classes of service of each workload; same order.
@@ -52,16 +54,50 @@ pub struct Experiment {
     pub captures: Vec<Capture>,
     /// What was computed for the scenario, with formulas and inputs.
     pub notes: Vec<String>,
-    /// Each packet leaves its host up to this much later, in order; zero is off.
-    pub jitter: Duration,
-    /// What a connection may have waiting in its host, if that is bounded.
-    pub backpressure: Option<shallows_transport::SmallQueue>,
     pub(crate) spec: Spec,
     pub(crate) inputs: Vec<InputFile>,
     pub(crate) generators: Vec<Generator>,
 }
 
+/// What hosts are, by group, and how they talk to each other.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// By group, the hosts in no other first.
+    pub groups: Vec<Group>,
+    /// By groups of the sender and the receiver.
+    pub(crate) agreements: Vec<Agreement>,
+}
+
+impl Hosts {
+    /// How connections behave from hosts of one group to those of another.
+    pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
+        &self.agreements[from * self.groups.len() + to]
+    }
+}
+
 impl Experiment {
+    /// What a host is.
+    pub fn group(&self, host: HostId) -> &Group {
+        &self.hosts.groups[self.network.groups.of(host)]
+    }
+
+    /// How connections behave from one host to another.
+    pub fn agreement(&self, from: HostId, to: HostId) -> &Agreement {
+        let groups = &self.network.groups;
+        self.hosts.agreement(groups.of(from), groups.of(to))
+    }
+
+    /// How connections behave between hosts that there are, each way once.
+    pub(crate) fn agreements(&self) -> impl Iterator<Item = &Agreement> {
+        let groups = &self.network.groups;
+        let count = self.hosts.groups.len();
+        let there = |group| groups.has_members(group);
+        let pairs = (0..count).flat_map(move |from| (0..count).map(move |to| (from, to)));
+        pairs
+            .filter(move |&(from, to)| there(from) && there(to))
+            .map(|(from, to)| self.hosts.agreement(from, to))
+    }
+
     /// The workloads that send flows, fresh from the seed, in the order of the scenario.
     pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
@@ -301,13 +337,4 @@ pub enum DatagramPattern {
         /// Length of the silence after it.
         off: Duration,
     },
-}
-
-/// A file that a scenario names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InputFile {
-    /// As the scenario gives it.
-    pub path: String,
-    /// FNV-1a hash of its contents, 64 bits in hexadecimal.
-    pub content_hash: String,
 }

@@ -1,4 +1,5 @@
-//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"`, `"0..8 step 2"`, `[0, 1, 5]`, or by name: `"s1-*, r1"`.
+//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"`, `"0..8 step 2"`, `[0, 1, 5]`, by name: `"s1-*, r1"`, or
+//! by group: `"group:old"`. Sets of racks likewise, which have no groups.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use shallows_core::packet::HostId;
 
+use crate::membership::Groups;
 use crate::pattern;
 use crate::topology::Network;
 
@@ -30,17 +32,48 @@ pub(crate) enum Part {
     Steps(u32, u32, u32),
     /// Those of this name, in which `*` stands for anything.
     Name(String),
+    /// Those of the groups of this name, likewise.
+    Group(String),
+}
+
+/// Racks, before it is known which there are: as hosts are named, by the number of their switch among those with hosts, or its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct RackSet(HostSet);
+
+/// What a set is taken from.
+struct Whole<'a, Name> {
+    /// What one of them is.
+    noun: &'static str,
+    count: u32,
+    /// What each is called.
+    name: Name,
+    /// The hosts' groups; none of what is not in groups.
+    groups: Option<&'a Groups>,
 }
 
 impl HostSet {
     /// The hosts in ascending order, each once, or what is wrong with the set in this network.
     pub(crate) fn resolve(&self, network: &Network) -> Result<Vec<HostId>, String> {
-        self.among(network.hosts, |host| network.host_name(host))
+        let groups = Some(&network.groups);
+        let name = |host| network.host_name(host);
+        let found = self.among(&Whole { noun: "host", count: network.hosts, name, groups })?;
+        Ok(found.into_iter().map(HostId).collect())
     }
 
-    fn among<'a>(&self, hosts: u32, name: impl Fn(u32) -> &'a str) -> Result<Vec<HostId>, String> {
+    /// The numbers of hosts among so many, before they are in groups.
+    pub(crate) fn members<S: AsRef<str>>(
+        &self,
+        count: u32,
+        name: impl Fn(u32) -> S,
+    ) -> Result<Vec<u32>, String> {
+        self.among(&Whole { noun: "host", count, name, groups: None })
+    }
+
+    fn among<S: AsRef<str>>(&self, whole: &Whole<'_, impl Fn(u32) -> S>) -> Result<Vec<u32>, String> {
+        let &Whole { noun, count: hosts, ref name, groups } = whole;
         let Self::Parts(parts) = self else {
-            return Ok((0..hosts).map(HostId).collect());
+            return Ok((0..hosts).collect());
         };
         // Ranges are sorted first, so that overlapping ones cost nothing however often they repeat.
         let mut sorted: Vec<(u32, u32)> = Vec::new();
@@ -48,11 +81,11 @@ impl HostSet {
             match part {
                 &(Part::Range(first, end) | Part::Steps(first, end, _)) if end > hosts => {
                     let found = if end == first + 1 {
-                        format!("host {first}")
+                        format!("{noun} {first}")
                     } else {
-                        format!("hosts {first}..{end}")
+                        format!("{noun}s {first}..{end}")
                     };
-                    return Err(format!("{found} not in the network, whose hosts are 0..{hosts}"));
+                    return Err(format!("{found} not in the network, whose {noun}s are 0..{hosts}"));
                 }
                 &Part::Range(first, end) => sorted.push((first, end)),
                 &Part::Steps(first, end, step) => {
@@ -60,11 +93,17 @@ impl HostSet {
                 }
                 Part::Name(wanted) => {
                     let before = sorted.len();
-                    let named = (0..hosts).filter(|&host| pattern::matches(wanted, name(host)));
+                    let named = (0..hosts).filter(|&host| pattern::matches(wanted, name(host).as_ref()));
                     sorted.extend(named.map(|host| (host, host + 1)));
                     if sorted.len() == before {
-                        return Err(format!("no host is called \"{wanted}\"; one is \"{}\"", name(0)));
+                        let one = name(0);
+                        return Err(format!("no {noun} is called \"{wanted}\"; one is \"{}\"", one.as_ref()));
                     }
+                }
+                Part::Group(wanted) => {
+                    let groups = groups.ok_or("a group is made of hosts, not of groups")?;
+                    let found = groups.members(wanted)?;
+                    sorted.extend(found.map(|host| (host, host + 1)));
                 }
             }
         }
@@ -75,13 +114,46 @@ impl HostSet {
             members.extend(first.max(next)..end);
         }
         if members.is_empty() {
-            return Err("no host at all; name at least one".to_owned());
+            return Err(format!("no {noun} at all; name at least one"));
         }
-        Ok(members.into_iter().map(HostId).collect())
+        Ok(members)
     }
 }
 
-const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], or names such as \"host3\" and \"s1-*\"";
+impl RackSet {
+    /// The numbers of the racks in ascending order, each once, of `count` that are called so.
+    pub(crate) fn resolve<'a>(&self, count: u32, name: impl Fn(u32) -> &'a str) -> Result<Vec<u32>, String> {
+        self.0.among(&Whole { noun: "rack", count, name, groups: None })
+    }
+}
+
+impl<'de> Deserialize<'de> for RackSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let set = HostSet::deserialize(deserializer)?;
+        let grouped =
+            matches!(&set, HostSet::Parts(parts) if parts.iter().any(|part| matches!(part, Part::Group(_))));
+        if grouped {
+            return Err(de::Error::custom(
+                "racks are in no groups; numbers such as \"0..2\", or names of switches",
+            ));
+        }
+        Ok(Self(set))
+    }
+}
+
+impl JsonSchema for RackSet {
+    fn schema_name() -> Cow<'static, str> {
+        "RackSet".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        set_schema(
+            "a set of racks: \"all\", \"0..2\" (0 and 1), \"0..8 step 2\", [0, 1, 5], or names of switches such as \"leaf3\"",
+        )
+    }
+}
+
+const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], names such as \"host3\" and \"s1-*\", or groups such as \"group:old\"";
 /// More parts than any real set has; bounds the memory of a hostile one.
 const MAX_PARTS: usize = 100_000;
 /// Likewise, names, each of which is compared with every host, and ranges with steps.
@@ -107,8 +179,14 @@ impl HostSet {
     }
 }
 
-/// A number, a range of numbers, perhaps with a step, or a name.
+/// A number, a range of numbers, perhaps with a step, a name, or a group.
 fn part(text: &str) -> Option<Part> {
+    let sound = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(sound);
+    if let Some(group) = text.strip_prefix("group:") {
+        let group = group.trim();
+        return is_name(group).then(|| Part::Group(group.to_owned()));
+    }
     let number = |text: &str| text.trim().parse::<u32>().ok();
     if let Some((first, end)) = text.split_once("..") {
         let (end, step) = end.split_once("step").map_or((end, Some(1)), |(end, step)| (end, number(step)));
@@ -121,8 +199,7 @@ fn part(text: &str) -> Option<Part> {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.parse::<i64>().is_ok() {
         return one(text.parse().ok()?);
     }
-    let sound = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
-    (!text.is_empty() && text.chars().all(sound)).then(|| Part::Name(text.to_owned()))
+    is_name(text).then(|| Part::Name(text.to_owned()))
 }
 
 impl fmt::Display for HostSet {
@@ -137,6 +214,7 @@ impl fmt::Display for HostSet {
                 Part::Range(first, end) => write!(f, "{comma}{first}..{end}")?,
                 Part::Steps(first, end, step) => write!(f, "{comma}{first}..{end} step {step}")?,
                 Part::Name(name) => write!(f, "{comma}{name}")?,
+                Part::Group(name) => write!(f, "{comma}group:{name}")?,
             }
         }
         Ok(())
@@ -214,15 +292,19 @@ impl JsonSchema for HostSet {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": EXPECTED,
-            "anyOf": [
-                { "type": "string" },
-                { "type": "integer", "minimum": 0 },
-                { "type": "array", "items": { "type": ["integer", "string"], "minimum": 0 } }
-            ]
-        })
+        set_schema(EXPECTED)
     }
+}
+
+fn set_schema(description: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "anyOf": [
+            { "type": "string" },
+            { "type": "integer", "minimum": 0 },
+            { "type": "array", "items": { "type": ["integer", "string"], "minimum": 0 } }
+        ]
+    })
 }
 
 #[cfg(test)]
@@ -232,7 +314,7 @@ mod tests {
     fn resolved(text: &str, hosts: u32) -> Result<Vec<u32>, String> {
         let set: HostSet = text.parse()?;
         let names: Vec<String> = (0..hosts).map(|host| format!("host{host}")).collect();
-        Ok(set.among(hosts, |host| &names[host as usize])?.into_iter().map(|host| host.0).collect())
+        set.members(hosts, |host| &names[host as usize])
     }
 
     #[test]

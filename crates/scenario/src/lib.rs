@@ -5,6 +5,7 @@
 //! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
 //! on the way; whoever holds an `Experiment` need check nothing.
 
+mod agreement;
 mod bcc;
 mod captures;
 mod check;
@@ -12,9 +13,12 @@ mod document;
 mod error;
 mod experiment;
 mod flow_traces;
+mod groups;
 mod hosts;
 mod marking;
+mod membership;
 mod memory;
+mod offloads;
 mod parse;
 mod pattern;
 mod ports;
@@ -27,13 +31,17 @@ mod topology;
 mod warnings;
 mod workload;
 
-pub use check::Reader;
+pub use agreement::Agreement;
+pub use check::{InputFile, Reader};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace,
-    InputFile, Pairs, PortTrace, Probe, Stop, WarmUp, WhenBusy,
+    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace, Hosts,
+    Pairs, PortTrace, Probe, Stop, WarmUp, WhenBusy,
 };
+pub use groups::Group;
 pub use marking::{BusyLimit, MarkingCurve};
+pub use membership::Groups;
+pub use offloads::{Coalescing, Offloads, Wait};
 pub use parse::{parse, schema};
 pub use spec::MAX_SEED;
 pub use topology::describe::describe;

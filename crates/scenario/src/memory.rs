@@ -1,18 +1,21 @@
 //! Packet memory and pools of hosts and switches, from what the scenario says of them.
 
 use shallows_core::Bytes;
+use shallows_core::packet::HostId;
 use shallows_switch::buffer::{
     self, AbmConfig, Config, Congested, DrainRate, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule,
 };
 
 use crate::check::Checker;
+use crate::membership::Groups;
 use crate::quantity::{Amount, Backpressure};
-use crate::spec::{self, Buffer, Spec};
+use crate::spec::{self, Buffer, Nic, Spec};
 use crate::topology::Link;
 
 /// The memory of hosts and switches.
 pub(crate) struct Memory {
-    nic: Config,
+    /// Of a host, by group.
+    nics: Vec<Config>,
     switch: Config,
     /// How many pools each switch has.
     pools: Vec<usize>,
@@ -25,17 +28,20 @@ impl Memory {
         let ports = place(&spec.switch.buffer, links, hosts, switches);
         let per_pool = ports_per_pool(&spec.switch.buffer);
         Self {
-            nic: partition(spec.host.nic.limit(), packet),
+            nics: (0..=spec.host.group.len())
+                .map(|group| partition(spec.host.nic_of(group).0.limit(), packet))
+                .collect(),
             switch: switch_config(&spec.switch.buffer, packet),
             pools: ports.iter().map(|count| count.div_ceil(per_pool.min(*count).max(1))).collect(),
         }
     }
 
     /// That of every node: of so many hosts, then of the switches.
-    pub(crate) fn of_nodes(&self, hosts: u32) -> Vec<Config> {
+    pub(crate) fn of_nodes(&self, groups: &Groups, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
         let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };
-        (0..hosts).map(|_| self.nic.clone()).chain(self.pools.iter().map(switch)).collect()
+        let nic = |host| self.nics[groups.of(HostId(host))].clone();
+        (0..hosts).map(nic).chain(self.pools.iter().map(switch)).collect()
     }
 }
 
@@ -44,14 +50,21 @@ pub(crate) fn check(spec: &Spec, checker: &mut Checker<'_>) -> bool {
     let packet = full_packet(spec);
     let before = checker.problems.len();
     check_buffer(&spec.switch.buffer, packet, checker);
-    check_limit("host.nic.limit", spec.host.nic.limit(), packet, checker);
-    if let Backpressure::Upto(most) = spec.host.nic.backpressure {
+    for group in 0..=spec.host.group.len() {
+        let (nic, key) = spec.host.nic_of(group);
+        check_nic(nic, &key, packet, checker);
+    }
+    checker.problems.len() == before
+}
+
+fn check_nic(nic: &Nic, key: &str, packet: Bytes, checker: &mut Checker<'_>) {
+    check_limit(&format!("{key}.limit"), nic.limit(), packet, checker);
+    if let Backpressure::Upto(most) = nic.backpressure {
         // Linux: at least two, so that one can wait while the other is sent.
-        checker.require(most >= packet * 2, "host.nic.backpressure", || {
+        checker.require(most >= packet * 2, &format!("{key}.backpressure"), || {
             format!("{most} does not hold two packets of {packet}; a larger one, or \"off\"")
         });
     }
-    checker.problems.len() == before
 }
 
 /// Size of a full packet on a link.

@@ -3,17 +3,15 @@
 use std::path::Path;
 
 use shallows_core::{Duration, Instant};
-use shallows_transport::SmallQueue;
 use toml::Value;
 
 use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::experiment::{Experiment, FctEnd, Stop};
-use crate::quantity::{Backpressure, Jitter};
+use crate::experiment::{Experiment, FctEnd, Hosts, Stop};
 use crate::spec::{self, Spec};
-use crate::workload::{Generator, Segments};
-use crate::{captures, flow_traces, memory, ports, tagged, tcp, timing, topology, workload};
+use crate::workload::Generator;
+use crate::{agreement, captures, flow_traces, groups, ports, tagged, tcp, timing, topology, workload};
 
 /// Workloads are numbered with 16 bits; nobody writes as many.
 const MAX_WORKLOADS: usize = 1_000;
@@ -35,6 +33,8 @@ pub fn parse(
 ) -> Result<Experiment, ScenarioError> {
     let document = Document::parse(text, file, overrides).map_err(|problems| ScenarioError { problems })?;
     let mut spec: Spec = tagged::read(Value::Table(document.table.clone()))
+        .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
+    groups::inherit(&mut spec, &document.table)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     if let Some(seed) = seed.filter(|&seed| seed > spec::MAX_SEED) {
         let message = format!("seed {seed} is above {}, the largest", spec::MAX_SEED);
@@ -65,19 +65,9 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     spec.topology.resolve();
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);
-    let packet = memory::full_packet(&spec);
-    let jitter = match spec.host.jitter {
-        Jitter::Off => Duration::ZERO,
-        Jitter::Auto => spec.topology.common().rate.transmission_time(packet),
-        Jitter::Upto(time) => time,
-    };
-    spec.host.jitter = if jitter == Duration::ZERO { Jitter::Off } else { Jitter::Upto(jitter) };
-    spec.host.nic.limit = Some(spec.host.nic.limit());
-    let backpressure = match spec.host.nic.backpressure {
-        Backpressure::Off => None,
-        Backpressure::Upto(limit_output) => Some(SmallQueue { limit_output, packet }),
-    };
-    let tcp = tcp::build(&mut spec, checker);
+    let groups = groups::build(&mut spec, checker);
+    let tcp = tcp::build(&mut spec, checker).filter(|_| groups::check_mtu(&spec, checker));
+    let agreements = tcp.as_ref().map(|_| agreement::agreements(&spec, &groups, checker));
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
         "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"".to_owned()
@@ -87,22 +77,23 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     });
     let network = topology::build::build(&spec, spec.seed, checker);
     let (tcp, mut network) = tcp.zip(network).filter(|_| some && few)?;
-    let overhead = shallows_transport::header_bytes(tcp.timestamps) + network.framing;
-    let segments = Segments { mss: tcp.mss, overhead };
+    let hosts = Hosts { groups, agreements: agreements.unwrap_or_default() };
     let seed = spec.seed;
-    let traffic = workload::build::build(&mut spec, &network, segments, seed, checker);
+    let traffic = workload::build::build(&mut spec, &network, &hosts, seed, checker);
     let port_traces = ports::traces(&spec.measure.traces, &network, checker);
     timing::check(&spec, &traffic, checker);
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
     let flow_traces = flow_traces::build(&spec, flows, checker);
     let captures = captures::build(&spec.measure.captures, &network, checker);
-    let notes = std::mem::take(&mut network.notes);
+    let mut notes = std::mem::take(&mut network.notes);
+    notes.extend(spec.tcp.preset_note.take());
+    notes.extend(groups::take_preset_notes(&mut spec.host.group));
     Some(Experiment {
         name: spec.name.clone().unwrap_or_default(),
         seed,
         network,
         tcp,
-        ack_class: spec.tcp.ack_class,
+        hosts,
         connections: traffic.connections,
         classes: traffic.classes,
         pairs: traffic.pairs,
@@ -120,8 +111,6 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
         captures,
         notes,
         sample_queues: spec.measure.sample_queues.map(|interval| interval.0),
-        jitter,
-        backpressure,
         inputs: std::mem::take(&mut checker.inputs),
         generators: traffic.generators,
         spec,

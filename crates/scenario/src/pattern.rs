@@ -39,7 +39,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Refuse names that sets of hosts or names of ports could not tell from something else.
-fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let of_letters = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let is_number = name.chars().all(|c| c.is_ascii_digit());
     if of_letters && !is_number && name != "all" && !name.contains("..") {

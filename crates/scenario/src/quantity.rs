@@ -77,6 +77,15 @@ pub(crate) enum Backpressure {
     Upto(Bytes),
 }
 
+/// `"off"`, `"linux"`, or the largest burst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tso {
+    #[default]
+    Off,
+    Linux,
+    Upto(Bytes),
+}
+
 /// `"event"`, at every change, or an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Every {
@@ -222,6 +231,19 @@ impl FromStr for Backpressure {
     }
 }
 
+impl FromStr for Tso {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "linux" => Ok(Self::Linux),
+            _ => Size::from_str(text)
+                .map(|size| Self::Upto(size.0))
+                .map_err(|error| format!("{error}, or \"off\", or \"linux\"")),
+        }
+    }
+}
+
 impl FromStr for Every {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -294,6 +316,16 @@ impl fmt::Display for Backpressure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("off"),
+            Self::Upto(size) => size.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Tso {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Linux => f.write_str("linux"),
             Self::Upto(size) => size.fmt(f),
         }
     }
@@ -385,6 +417,13 @@ as_text!(
     "Jitter",
     "\"off\", \"auto\" or a duration such as \"720ns\"",
     r"^(off|auto|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*)$"
+);
+
+as_text!(
+    Tso,
+    "Tso",
+    "\"off\", \"linux\" or a size such as \"64KB\"",
+    r"^(off|linux|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
 );
 
 as_text!(

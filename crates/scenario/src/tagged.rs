@@ -74,6 +74,17 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
     Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
 
+/// That `found`, at `path`, is none of the `known` names of a `what`.
+pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known: &[&str]) -> E {
+    let message = match found.as_str() {
+        Some(name) => {
+            format!("unknown {what} \"{name}\"{}; expected one of {}", hint(name, known), quoted(known))
+        }
+        None => format!("found {}; expected one of {}", found.type_str(), quoted(known)),
+    };
+    fenced(path, &message)
+}
+
 /// Read the rest of the table, keeping the place of an error.
 pub(crate) fn contents<T: DeserializeOwned, E: Error>(table: Table) -> Result<T, E> {
     read(Value::Table(table)).map_err(|(path, message)| fenced(&path, &message))

@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use shallows_core::Bytes;
-use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
+use shallows_transport::congestion::{self, cubic, dctcp, hystart, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    AckCounts, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Method, RestartAfterIdle,
-    RtoConfig, SackAfterTimeout, header_bytes,
+    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Method,
+    RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes, rack,
 };
 
 use crate::check::Checker;
@@ -19,17 +19,11 @@ const SACK: Bytes = Bytes(28);
 /// A receive window is 32 bits wide (RFC 7323 §2.3 allows a quarter of it).
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
 
-/// What `[tcp]` says; fills in the defaults that depend on the MTU.
+/// What `[tcp]` says; fills in the defaults, but where groups of hosts have MTUs of their own those that depend on it.
 pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config> {
     let common = spec.topology.common();
     let (mtu, framing) = (common.mtu, common.framing);
-    let headers = header_bytes(spec.tcp.timestamps);
-    let least = headers + SACK + Bytes(1);
-    let fits = checker.require(mtu >= least, "topology.mtu", || {
-        format!(
-            "{mtu} is too small; at least {least}: {headers} of headers, {SACK} of SACK blocks, one of data"
-        )
-    });
+    let fits = check_mtu(mtu, &spec.tcp, "topology.mtu", checker);
     let size = if checker.blames_other("topology.mtu", "topology.framing") { "framing" } else { "mtu" };
     let short = checker.require((mtu + framing).0 <= MAX_PACKET, &format!("topology.{size}"), || {
         format!("{mtu} and {framing} of framing are more than {MAX_PACKET} bytes")
@@ -37,29 +31,73 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config
     if !fits || !short {
         return None;
     }
-    let mss = mtu - headers;
     let before = checker.problems.len();
-    let config = convert(&mut spec.tcp, mss);
+    let config = convert(&spec.tcp, mtu - header_bytes(spec.tcp.timestamps));
     check(&spec.tcp, &config, checker);
+    let alike = spec.host.group.is_empty();
+    let all = spec.host.group.iter_mut().filter_map(|group| group.tcp.as_mut());
+    for tcp in all.chain([&mut spec.tcp]) {
+        spell_out(tcp, mtu, alike);
+    }
     (checker.problems.len() == before).then_some(config)
 }
 
-fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
-    let prescribed = Config::new(mss, congestion(&tcp.congestion, mss));
-    let window = |stated: &mut Option<Window>, default: Bytes| {
-        bytes(*stated.get_or_insert(Window::Bytes(default)), mss)
+/// Refuse packets that hold no data.
+pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<'_>) -> bool {
+    let headers = header_bytes(tcp.timestamps);
+    let least = headers + SACK + Bytes(1);
+    checker.require(mtu >= least, key, || {
+        format!(
+            "{mtu} is too small; at least {least}: {headers} of headers, {SACK} of SACK blocks, one of data"
+        )
+    })
+}
+
+/// Write down the defaults that depend on other keys, those that depend on the size of segments only where all have one.
+fn spell_out(tcp: &mut Tcp, mtu: Bytes, alike: bool) {
+    let config = convert(tcp, mtu - header_bytes(tcp.timestamps));
+    let default = |window: &mut Option<Window>, bytes| {
+        window.get_or_insert(Window::Bytes(bytes));
     };
-    let ect = *tcp.ect.get_or_insert(match (&tcp.congestion, prescribed.ect) {
+    default(&mut tcp.max_window, config.max_window);
+    default(&mut tcp.receive_window, largest_window(&config));
+    if alike {
+        default(&mut tcp.initial_window, config.initial_window);
+        default(&mut tcp.minimum_window, config.minimum_window);
+    }
+    tcp.ect.get_or_insert(match config.ect {
+        EctPolicy::All => spec::Ect::All,
+        EctPolicy::Rfc3168 => spec::Ect::Rfc3168,
+    });
+    if tcp.recovery == spec::Recovery::Rack {
+        let delay = tcp.delayed_ack.timeout;
+        tcp.rack.get_or_insert_default().max_ack_delay.get_or_insert(delay);
+    }
+}
+
+/// The window that a receiver advertises at most.
+fn largest_window(config: &Config) -> Bytes {
+    match config.receive_control {
+        Control::Fixed => config.receive_window,
+        Control::Ictcp(ictcp) => ictcp.maximum,
+    }
+}
+
+/// The same in bytes, for segments of so much data.
+pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
+    let prescribed = Config::new(mss, congestion(&tcp.congestion, mss));
+    let window = |stated: Option<Window>, default: Bytes| stated.map_or(default, |stated| bytes(stated, mss));
+    let ect = tcp.ect.unwrap_or(match (&tcp.congestion, prescribed.ect) {
         // The papers' ns-2 sets ECT on every packet.
         (Congestion::EcnStar(_), _) | (_, EctPolicy::All) => spec::Ect::All,
         (_, EctPolicy::Rfc3168) => spec::Ect::Rfc3168,
     });
-    let largest = window(&mut tcp.receive_window, prescribed.receive_window);
+    let largest = window(tcp.receive_window, prescribed.receive_window);
     let receive_control = receive_control(&tcp.receiver, largest, mss);
     Config {
-        initial_window: window(&mut tcp.initial_window, prescribed.initial_window),
-        max_window: window(&mut tcp.max_window, prescribed.max_window),
-        minimum_window: window(&mut tcp.minimum_window, prescribed.minimum_window),
+        initial_window: window(tcp.initial_window, prescribed.initial_window),
+        max_window: window(tcp.max_window, prescribed.max_window),
+        minimum_window: window(tcp.minimum_window, prescribed.minimum_window),
         receive_window: match receive_control {
             Control::Fixed => largest,
             Control::Ictcp(ictcp) => ictcp.minimum,
@@ -86,6 +124,12 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
             granularity: tcp.rto.granularity.0,
         },
         recovery: recovery(tcp),
+        rack: rack(tcp),
+        frto: tcp.frto,
+        app_limited: match tcp.app_limited {
+            spec::AppLimited::Grows => AppLimited::Grows,
+            spec::AppLimited::Linux => AppLimited::Linux,
+        },
         full_ack: match tcp.full_ack {
             spec::FullAck::Limited => FullAck::Limited,
             spec::FullAck::Ssthresh => FullAck::Ssthresh,
@@ -115,19 +159,31 @@ fn convert(tcp: &mut Tcp, mss: Bytes) -> Config {
 }
 
 fn recovery(tcp: &Tcp) -> Method {
-    match (tcp.recovery, tcp.prr) {
-        (spec::Recovery::Sack, spec::Prr::Off) => Method::Sack(None),
-        (spec::Recovery::Sack, spec::Prr::Ssrb) => Method::Sack(Some(Bound::SlowStart)),
-        (spec::Recovery::Sack, spec::Prr::Crb) => Method::Sack(Some(Bound::Conservative)),
-        (spec::Recovery::FullTcp, _) => Method::FullTcp,
-        (spec::Recovery::Sack1, _) => Method::Sack1,
-        (spec::Recovery::NewReno, _) => Method::NewReno,
-        (spec::Recovery::Reno, _) => Method::Reno,
+    let bound = match tcp.prr {
+        spec::Prr::Off => None,
+        spec::Prr::Ssrb => Some(Bound::SlowStart),
+        spec::Prr::Crb => Some(Bound::Conservative),
+        spec::Prr::SafeAck => Some(Bound::SafeAck),
+    };
+    match tcp.recovery {
+        spec::Recovery::Sack => Method::Sack(bound),
+        spec::Recovery::Rack => Method::Rack(bound),
+        spec::Recovery::FullTcp => Method::FullTcp,
+        spec::Recovery::Sack1 => Method::Sack1,
+        spec::Recovery::NewReno => Method::NewReno,
+        spec::Recovery::Reno => Method::Reno,
     }
+}
+
+fn rack(tcp: &Tcp) -> rack::Config {
+    let given = tcp.rack.clone().unwrap_or_default();
+    let max_ack_delay = given.max_ack_delay.unwrap_or(tcp.delayed_ack.timeout);
+    rack::Config { max_ack_delay: max_ack_delay.0, timer_slack: given.timer_slack.0 }
 }
 
 fn delayed_ack(delayed: &spec::DelayedAck) -> DelayedAck {
     DelayedAck {
+        quick: delayed.quick,
         segments: delayed.segments,
         counts: match delayed.counts {
             spec::AckCounts::Arrivals => AckCounts::Arrivals,
@@ -171,6 +227,11 @@ fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
             c: c.c,
             beta: c.beta,
             fast_convergence: c.fast_convergence,
+            hystart: match c.hystart {
+                spec::HyStart::Off => hystart::Config::Off,
+                spec::HyStart::PlusPlus => hystart::Config::PlusPlus,
+                spec::HyStart::Linux => hystart::Config::Linux,
+            },
         }),
         Congestion::Pulser(c) => congestion::Config::Pulser(pulser::Config {
             dctcp: dctcp(&c.dctcp),
@@ -277,8 +338,25 @@ fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
 /// Refuse settings that would change nothing.
 fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
-    checker.require(sack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
-        "it is a part of RFC 6675's recovery: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+    let rack = tcp.recovery == spec::Recovery::Rack;
+    checker.require(sack || rack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
+        "it is a part of recovery by \"sack\" or \"rack\": set tcp.prr = \"off\", or tcp.recovery = \"sack\"".to_owned()
+    });
+    checker.require(sack || rack || !tcp.frto, "tcp.frto", || {
+        "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\""
+            .to_owned()
+    });
+    let early = matches!(&tcp.congestion, Congestion::Cubic(cubic) if cubic.hystart != spec::HyStart::Off);
+    checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
+        "it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or tcp.recovery = \"rack\""
+            .to_owned()
+    });
+    let quick = tcp.delayed_ack.quick == 0 || tcp.delayed_ack.segments > 1;
+    checker.require(quick, "tcp.delayed_ack.quick", || {
+        "every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2".to_owned()
+    });
+    checker.require(rack || tcp.rack.is_none(), "tcp.rack", || {
+        "only RACK-TLP asks: leave it out, or set tcp.recovery = \"rack\"".to_owned()
     });
     let without = matches!(tcp.recovery, spec::Recovery::NewReno | spec::Recovery::Reno);
     let repairs = !tcp.limited_transmit_repairs || (tcp.limited_transmit && without);
@@ -312,14 +390,11 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
 }
 
 /// Refuse what [`Config`] demands not to be.
-fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
+pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     check_congestion(tcp, config, checker);
     check_idle(tcp, checker);
     check_receiver(tcp, config, checker);
-    let largest = match config.receive_control {
-        Control::Fixed => config.receive_window,
-        Control::Ictcp(ictcp) => ictcp.maximum,
-    };
+    let largest = largest_window(config);
     let mss = config.mss;
     for (key, window) in [
         ("initial_window", config.initial_window),

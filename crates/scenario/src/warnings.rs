@@ -8,6 +8,7 @@ use shallows_switch::port;
 use shallows_transport::congestion::EcnMode;
 use shallows_transport::congestion::pulser::Signal;
 
+use crate::agreement::Agreement;
 use crate::experiment::Experiment;
 use crate::marking::MarkingCurve;
 use crate::spec::{self, Buffer};
@@ -110,13 +111,22 @@ impl Experiment {
         let anywhere = self.markers().any(|at| marking(&at));
         let at_switches =
             self.markers().filter(|(link, _)| link.kind != PortKind::Nic).any(|at| marking(&at));
-        let ecn = self.tcp.congestion.ecn_mode() != EcnMode::Off;
+        let uses = |agreement: &Agreement| {
+            let sides = [&agreement.sender, &agreement.receiver];
+            sides.iter().all(|side| side.congestion.ecn_mode() != EcnMode::Off)
+        };
+        let ecn = self.agreements().any(uses);
+        let deaf_acks =
+            |agreement: &Agreement| uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct;
         let warning = match (ecn, anywhere) {
             (true, _) if !at_switches => {
                 "connections use ECN, but no switch marks: only drops will slow them down"
             }
             (false, true) => "connections do not use ECN: markers drop their packets instead of marking them",
-            (true, true) if self.tcp.ack_ecn() == Ecn::NotEct => {
+            (true, true) if !self.agreements().all(uses) => {
+                "connections between some groups of hosts do not use ECN: markers drop their packets instead of marking them"
+            }
+            (true, true) if self.agreements().any(deaf_acks) => {
                 "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)"
             }
             _ => return None,
@@ -130,7 +140,9 @@ impl Experiment {
         let notifies = |(link, marker): (&Link, &aqm::Config)| {
             link.kind != PortKind::Nic && matches!(marker, aqm::Config::Ein(_))
         };
-        let hears = matches!(&self.tcp.congestion, Pulser(pulser) if pulser.signal == Signal::Incast);
+        let hears = self.agreements().any(|agreement| {
+            matches!(&agreement.sender.congestion, Pulser(pulser) if pulser.signal == Signal::Incast)
+        });
         match (self.markers().any(notifies), hears) {
             (false, true) => Some(
                 "pulser brakes on explicit incast notifications, but no switch has an ein marker: it is DCTCP here"
@@ -189,8 +201,9 @@ impl Experiment {
 
     /// A delayed acknowledgement that the sender's timer does not wait for.
     fn late_acknowledgements(&self) -> Option<String> {
-        let (ack, rto) = (self.tcp.delayed_ack, self.tcp.rto.minimum);
-        (ack.segments > 1 && ack.timeout >= rto && !self.generators.is_empty()).then(|| {
+        let times = |agreement: &Agreement| (agreement.receiver.delayed_ack, agreement.sender.rto.minimum);
+        let late = self.agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);
+        late.filter(|_| !self.generators.is_empty()).map(|(ack, rto)| {
             format!(
                 "an acknowledgement may be delayed for {}, and the retransmission timer fires after {rto}: a last odd \
                  segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",

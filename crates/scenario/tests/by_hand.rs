@@ -4,11 +4,13 @@ mod common;
 
 use common::{DUMBBELL, parse};
 use shallows_core::{Bytes, Duration, Instant, Rate};
-use shallows_scenario::{Classes, Experiment, Flow, FlowChoice, Next, PortKind, Workload};
+use shallows_scenario::{
+    Classes, Coalescing, Experiment, Flow, FlowChoice, Next, Offloads, PortKind, Wait, Workload,
+};
 use shallows_switch::EgressDrop;
 use shallows_switch::aqm::{self, Level};
-use shallows_transport::congestion;
 use shallows_transport::receive_window::Control;
+use shallows_transport::{Tso, congestion};
 
 /// Eight hosts around one switch; a full packet has 1,538 bytes on the wire.
 const STAR: &str = r#"
@@ -60,11 +62,23 @@ fn what_just_fits_is_accepted_and_what_just_does_not_is_refused() {
     let sharing = |pool: &str| format!("{{ kind = 'complete-sharing', pool = '{pool}' }}");
     let shaper = |burst: &str| format!("{{ rate = '1Gbps', burst = '{burst}' }}");
     let capture = |snap: &str| format!("[{{ name = 'a', hosts = '0', snap = '{snap}' }}]");
+    let burst = |limit: &str| format!("{{ tso = 'linux', limit = '{limit}' }}");
+    let coalescing = |time: &str, packets: u32| format!("{{ time = '{time}', packets = {packets} }}");
+    let queues = |queues: u32| format!("{{ time = '8us', queues = {queues} }}");
     for (workload, key, fits, too_much) in [
         (INCAST, "switch.buffer", sharing("1538B"), sharing("1537B")),
         (INCAST, "switch.shaper", shaper("1538B"), shaper("1537B")),
         // One packet waits while another is sent.
         (INCAST, "host.nic.backpressure", "3076B".to_owned(), "3075B".to_owned()),
+        // Two segments of 1,460 bytes, and 64 KB; 44 packets of such a burst.
+        (INCAST, "host.nic.tso", "2920B".to_owned(), "2919B".to_owned()),
+        (INCAST, "host.nic.tso", "64KiB".to_owned(), "65537B".to_owned()),
+        (INCAST, "host.nic", burst("67672B"), burst("67671B")),
+        (INCAST, "host.nic.coalescing", coalescing("100ms", 1), coalescing("100001us", 1)),
+        (INCAST, "host.nic.coalescing", coalescing("1ps", 1), coalescing("0s", 1)),
+        (INCAST, "host.nic.coalescing", coalescing("8us", 1), coalescing("8us", 0)),
+        (INCAST, "host.nic.coalescing", queues(1), queues(0)),
+        (INCAST, "host.nic.coalescing", queues(256), queues(257)),
         (INCAST, "measure.sample_queues", "1ns".to_owned(), "999ps".to_owned()),
         // Ethernet, IP and TCP with all options: 14, 20 and 60 bytes.
         (INCAST, "measure.captures", capture("94B"), capture("93B")),
@@ -122,8 +136,37 @@ fn each_parameter_of_a_transport_goes_where_it_belongs() {
 
 #[test]
 fn a_card_holds_back_in_packets_with_their_framing() {
-    let small = sound(&[INCAST], &[("host.nic.backpressure", "8KB")]).backpressure.unwrap();
+    let experiment = sound(&[INCAST], &[("host.nic.backpressure", "8KB")]);
+    let small = experiment.hosts.agreement(0, 0).backpressure.unwrap();
     assert_eq!((small.limit_output, small.packet), (Bytes(8_000), Bytes(1_538)));
+}
+
+#[test]
+fn cards_do_for_their_hosts_what_the_scenario_says() {
+    let offloads = |nic: &str| sound(&[INCAST], &[("host.nic", nic)]).hosts.groups[0].offloads;
+    assert_eq!(offloads("{}"), Offloads::default());
+    let linux = offloads("{ tso = 'linux', pacing = 'fq', coalescing = { time = '8us' } }");
+    assert_eq!(linux.tso, Some(Tso { largest: Bytes(65_536), autosized: true }));
+    assert!(linux.paced);
+    let wait = |packets| Wait::Fixed { time: Duration::from_micros(8), packets };
+    let all = Coalescing { wait: wait(u32::MAX), gro: true, queues: 1 };
+    assert_eq!(linux.coalescing, Some(all));
+    let other =
+        offloads("{ tso = '16KB', coalescing = { time = '8us', packets = 128, gro = false, queues = 4 } }");
+    assert_eq!(other.tso, Some(Tso { largest: Bytes(16_000), autosized: false }));
+    assert!(!other.paced);
+    let adaptive = offloads("{ coalescing = { time = 'auto' } }").coalescing;
+    assert_eq!(adaptive, Some(Coalescing { wait: Wait::Adaptive, ..all }));
+    let card = "{ coalescing = { time = 'auto', packets = 3 } }";
+    let error = star(&[INCAST], &[("host.nic", card)]).expect_err("two say how many");
+    assert!(error.contains("the card chooses how many packets"), "{error}");
+    assert_eq!(other.coalescing, Some(Coalescing { wait: wait(128), gro: false, queues: 4 }));
+}
+
+#[test]
+fn a_burst_that_its_card_does_not_hold_is_refused() {
+    let error = star(&[INCAST], &[("host.nic", "{ tso = '3KB', limit = '1p' }")]).expect_err("too small");
+    assert!(error.contains("host.nic.tso") && error.contains("host.nic.limit = 1p"), "{error}");
 }
 
 #[test]

@@ -133,7 +133,12 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "tcp.recovery",
         "'new-reno'",
-        "tcp.recovery: \"new-reno\" is unknown (did you mean \"newreno\"?); expected one of \"sack\", \"fulltcp\", \"sack1\", \"newreno\", \"reno\"",
+        "tcp.recovery: \"new-reno\" is unknown (did you mean \"newreno\"?); expected one of \"sack\", \"rack\", \"fulltcp\", \"sack1\", \"newreno\", \"reno\"",
+    ),
+    (
+        "tcp.preset",
+        "linux",
+        "tcp.preset: unknown preset \"linux\" (did you mean \"linux-6\"?); expected one of \"linux-6\", \"ns-2\", \"rfc\", \"windows-2022\"",
     ),
     ("tcp.initial_window", "0", "tcp.initial_window: 0B is less than one segment, 8.96KB"),
     ("tcp.initial_window", "126", "tcp.initial_window: 1128.96KB is above max_window = 1.12MB"),
@@ -454,7 +459,24 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
     for (sets, expected) in [
         (
             &[("tcp.recovery", "newreno"), ("tcp.prr", "ssrb")][..],
-            "tcp.prr: it is a part of RFC 6675's recovery: leave it out, or set tcp.recovery = \"sack\"",
+            "tcp.prr: it is a part of recovery by \"sack\" or \"rack\": set tcp.prr = \"off\", or tcp.recovery = \"sack\"",
+        ),
+        (
+            &[("tcp.recovery", "fulltcp"), ("tcp.frto", "true")],
+            "tcp.frto: it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\"",
+        ),
+        (
+            &[("tcp.congestion", "{ kind = 'cubic', hystart = 'linux' }"), ("tcp.timestamps", "false")],
+            "tcp.congestion.hystart: it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or \
+             tcp.recovery = \"rack\"",
+        ),
+        (
+            &[("tcp.delayed_ack", "{ segments = 1, quick = 16 }")],
+            "tcp.delayed_ack.quick: every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2",
+        ),
+        (
+            &[("tcp.rack.timer_slack", "1ms")],
+            "tcp.rack: only RACK-TLP asks: leave it out, or set tcp.recovery = \"rack\"",
         ),
         (
             &[("tcp.recovery", "reno"), ("tcp.sack_after_timeout", "forgotten")],

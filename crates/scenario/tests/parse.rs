@@ -22,7 +22,7 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     assert_eq!(e.fct, FctEnd::Sender);
     assert_eq!(e.bins, [Bytes(102_400), Bytes(10_485_760)]);
     assert_eq!(e.warm_up, Duration::from_secs(1));
-    assert_eq!(e.jitter, Duration::ZERO);
+    assert_eq!(e.hosts.groups[0].jitter, Duration::ZERO);
     assert_eq!(e.stop, Stop { at: None, on_completion: true });
     assert_eq!(e.expected_flows(), Some(100_000));
     assert_eq!(e.network.buffers[32].pools, [Bytes(3_145_728); 4]);
@@ -48,7 +48,10 @@ fn every_kind_of_workload_is_built() {
     assert_eq!(e.datagram_sources[0].payload, Bytes(8_972));
     assert!(matches!(e.datagram_sources[0].pattern, DatagramPattern::OnOff { .. }));
     // 9,038 bytes at 100 Gb/s.
-    assert_eq!(e.jitter, Duration::from_nanos(9_038 * 80 / 1_000) + Duration(9_038 * 80 % 1_000));
+    assert_eq!(
+        e.hosts.groups[0].jitter,
+        Duration::from_nanos(9_038 * 80 / 1_000) + Duration(9_038 * 80 % 1_000)
+    );
     let e = parse(DUMBBELL, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(e.name, "s", "named after its file");
     assert_eq!(e.expected_flows(), None, "arrivals go on until the run ends");
@@ -232,6 +235,13 @@ fn every_transport_of_the_papers_can_be_said() {
     assert_eq!((cubic.recovery, cubic.fin), (Method::Sack(Some(Bound::Conservative)), true));
     assert_eq!(tcp(&[("tcp.recovery", "fulltcp")]).recovery, Method::FullTcp);
     assert_eq!(tcp(&[("tcp.recovery", "sack1")]).recovery, Method::Sack1);
+    let rack = tcp(&[("tcp.recovery", "rack"), ("tcp.prr", "safe-ack"), ("tcp.delayed_ack.timeout", "3ms")]);
+    assert_eq!(rack.recovery, Method::Rack(Some(Bound::SafeAck)));
+    assert_eq!((rack.rack.max_ack_delay, rack.rack.timer_slack), (Duration::from_millis(3), Duration::ZERO));
+    let rack =
+        tcp(&[("tcp.recovery", "rack"), ("tcp.rack", "{ max_ack_delay = '200ms', timer_slack = '8ms' }")]);
+    assert_eq!(rack.rack.max_ack_delay, Duration::from_millis(200));
+    assert_eq!(rack.rack.timer_slack, Duration::from_millis(8));
     assert_eq!(tcp(&[("tcp.recovery", "newreno")]).recovery, Method::NewReno);
     assert_eq!(tcp(&[("tcp.recovery", "reno")]).recovery, Method::Reno);
     assert_eq!(tcp(&[]).recovery, Method::Sack(None));
@@ -292,4 +302,45 @@ fn visit(value: &serde_json::Value, see: &mut impl FnMut(&serde_json::Map<String
         serde_json::Value::Array(items) => items.iter().for_each(|value| visit(value, see)),
         _ => {}
     }
+}
+
+#[test]
+fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
+    let set = |sets: &[(&str, &str)]| parse(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}"));
+    let linux = set(&[("tcp.preset", "linux-6"), ("tcp.rto.min", "5ms")]);
+    assert_eq!(linux.tcp.recovery, Method::Rack(Some(Bound::SafeAck)));
+    assert_eq!(
+        (linux.tcp.rto.minimum, linux.tcp.rto.maximum),
+        (Duration::from_millis(5), Duration::from_secs(120))
+    );
+    let congestion::Config::Cubic(cubic) = linux.tcp.congestion else { panic!("{:?}", linux.tcp.congestion) };
+    assert_eq!((cubic.ecn, cubic.hystart), (false, congestion::hystart::Config::Linux));
+    assert_eq!((linux.tcp.frto, linux.tcp.delayed_ack.quick), (true, 16));
+    assert_eq!(linux.tcp.app_limited, shallows_transport::AppLimited::Linux);
+    let note = linux.notes.iter().find(|note| note.starts_with("tcp.preset")).expect("it is told");
+    assert!(note.contains("rto.max = \"120s\"") && !note.contains("rto.min"), "{note}");
+    // What a kind of congestion control is in it, and what goes with what it replaces.
+    let dctcp = set(&[("tcp.preset", "linux-6"), ("tcp.congestion", "{ kind = 'dctcp', g = 0.125 }")]).tcp;
+    let congestion::Config::Dctcp(config) = dctcp.congestion else { panic!("{:?}", dctcp.congestion) };
+    assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Fixed));
+    assert_eq!(dctcp.ece_reaction, shallows_transport::EceReaction::Prr);
+    let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp;
+    assert_eq!(newreno.recovery, Method::NewReno);
+    // Nothing is set twice: what is resolved means the same.
+    assert_eq!(set(&[("tcp.preset", "rfc")]).tcp, set(&[]).tcp);
+    for preset in ["linux-6", "windows-2022", "rfc", "ns-2"] {
+        let resolved = set(&[("tcp.preset", preset)]).resolved();
+        let text = toml::to_string(&resolved).unwrap();
+        let again = parse(&text, &[]).unwrap_or_else(|error| panic!("{error}")).resolved();
+        assert_eq!(resolved, again);
+    }
+}
+
+#[test]
+fn the_preset_of_ns_2_is_what_the_scenarios_of_bcc_set() {
+    let scenario = include_str!("../../../experiments/bcc/fig4.toml");
+    let start = scenario.find("[tcp]").unwrap();
+    let end = start + scenario[start..].find("[measure]").unwrap();
+    let preset = format!("{}[tcp]\npreset = \"ns-2\"\n{}", &scenario[..start], &scenario[end..]);
+    assert_eq!(parse(&preset, &[]).unwrap().tcp, parse(scenario, &[]).unwrap().tcp);
 }

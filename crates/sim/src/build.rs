@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
+use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, PortKind};
 use shallows_switch::buffer::SharedBuffer;
-use shallows_transport::header_bytes;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::announced::Announced;
@@ -19,7 +19,8 @@ use crate::flow::Flows;
 use crate::flow_tracer::FlowTracer;
 use crate::generators::{Arrivals, Generators};
 use crate::host::Host;
-use crate::hosts::{Hosts, Transport};
+use crate::hosts::{Hosts, Transports};
+use crate::inbox::Inboxes;
 use crate::link::{InFlight, Link, Target, Wire};
 use crate::observers::Observers;
 use crate::packet::Packets;
@@ -50,22 +51,23 @@ pub(crate) struct Site {
 pub(crate) fn sites(experiment: &Experiment, division: Option<&Division>) -> Vec<Site> {
     let network = &experiment.network;
     let (nodes, links) = (network.buffers.len() as u32, network.links.len() as u32);
+    let parts = division.map_or(1, Division::parts);
     let part_of = |node: u32| division.map_or(0, |division| division.part_of(node));
     let ends = |link: u32| {
         let link = &network.links[link as usize];
         (part_of(link.from.0), part_of(link.to.0))
     };
-    let site = |part| Site {
-        nodes: Places::of(nodes, |node| part_of(node) == part),
-        links: Places::of(links, |link| ends(link).0 == part),
-        entrances: (0..links).filter(|&link| ends(link).0 != part && ends(link).1 == part).collect(),
-        exits: Vec::new(),
-    };
-    let mut sites: Vec<Site> = (0..division.map_or(1, Division::parts)).map(site).collect();
-    for part in 0..sites.len() {
-        let own = sites[part].links.count();
-        for (nth, link) in sites[part].entrances.clone().into_iter().enumerate() {
-            sites[ends(link).0 as usize].exits.push((link, part as u32, own + nth as u32));
+    let nodes = Places::of(nodes, parts, part_of);
+    let places = Places::of(links, parts, |link| ends(link).0);
+    let site = |(nodes, links)| Site { nodes, links, entrances: Vec::new(), exits: Vec::new() };
+    let mut sites: Vec<Site> = nodes.into_iter().zip(places).map(site).collect();
+    for link in 0..links {
+        let (from, to) = ends(link);
+        if from != to {
+            let far = &mut sites[to as usize];
+            let wire = far.links.count() + far.entrances.len() as u32;
+            far.entrances.push(link);
+            sites[from as usize].exits.push((link, to, wire));
         }
     }
     sites
@@ -75,7 +77,6 @@ pub(crate) fn sites(experiment: &Experiment, division: Option<&Division>) -> Vec
 pub(crate) fn world(
     experiment: &Experiment,
     division: Option<&Division>,
-    parts: usize,
     site: Site,
     open: impl FnMut(&str) -> io::Result<Sink>,
 ) -> io::Result<World> {
@@ -97,7 +98,7 @@ pub(crate) fn world(
         .numbers()
         .map(|number| link(experiment, number, ranks.of_link(number), &nodes, &mut buffers))
         .collect();
-    let mut exits = Exits::new(parts);
+    let mut exits = Exits::default();
     for (number, part, wire) in far_ends {
         links[places.at(number)].exit = exits.add(part, wire);
     }
@@ -106,15 +107,21 @@ pub(crate) fn world(
     for number in tracer.at_every_change().filter(|&number| places.has(number)) {
         links[places.at(number)].watch.traced = true;
     }
+    let captures = Captures::simulated(experiment, open)?;
+    for link in &mut links {
+        link.watch.captured = captures.want(link.number);
+    }
     let observers = Observers {
         ports: tracer,
         flows: FlowTracer::new(experiment),
         queues: Sampler::new(experiment.sample_queues, nodes.numbers().collect()),
-        captures: Captures::new(experiment, &mut links, open)?,
+        captures,
     };
-    let arrivals = match division {
-        None => Arrivals::Drawn(Traffic::new(experiment, ranks)),
-        Some(_) => Arrivals::Announced(Announced::new(experiment.connections.len(), ranks)),
+    let is_whole = division.is_none_or(|division| division.parts() == 1);
+    let arrivals = if is_whole {
+        Arrivals::Drawn(Traffic::new(experiment, ranks))
+    } else {
+        Arrivals::Announced(Announced::new(experiment.connections.len(), ranks))
     };
     Ok(World {
         data_dropped: vec![0; links.len()],
@@ -124,7 +131,7 @@ pub(crate) fn world(
         buffers,
         packets: Packets::default(),
         hosts: self::hosts(experiment, &nodes, &places, &links),
-        flows: Flows::new(&experiment.connections, parts > 1),
+        flows: Flows::new(&experiment.connections, !is_whole),
         generators: Generators {
             arrivals,
             warm_ups: WarmUps::new(ranks),
@@ -157,32 +164,28 @@ fn link(
     let port = port(experiment, number, &mut buffers[place]);
     let mut built = Link::new(port, number, rank, place as u32, link.delay);
     if link.kind == PortKind::Nic {
-        built.watch.holds_back = experiment.backpressure.is_some();
-        built = built.with_jitter(experiment.jitter, Stream::new(seed, "jitter", u64::from(link.from.0)));
+        let group = experiment.group(HostId(link.from.0));
+        built.watch.holds_back = group.backpressure.is_some();
+        built = built.with_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(link.from.0)));
     }
     built
 }
 
 /// The hosts among the `nodes`, by the links of their ports.
 fn hosts(experiment: &Experiment, nodes: &Places, places: &Places, links: &[Link]) -> Hosts {
-    let network = &experiment.network;
-    let config = &experiment.tcp;
-    let header_bytes = u16::try_from((header_bytes(config.timestamps) + network.framing).0);
-    let transport = Transport {
-        config: config.clone(),
-        ack_class: experiment.ack_class,
-        header_bytes: header_bytes.expect("headers are small"),
-    };
     let host = |number: u32| {
         // The link that leaves a host has its number.
         let nic = places.at(number);
+        let config = &experiment.agreement(HostId(number), HostId(number)).receiver;
         let ictcp = match &config.receive_control {
             Control::Fixed => None,
             Control::Ictcp(ictcp) => Some(Ictcp::new(ictcp, config.mss, links[nic].port.rate())),
         };
-        Host::new(nic as u32, 0, ictcp)
+        let inboxes = Inboxes::new(experiment.group(HostId(number)).offloads.coalescing, experiment.seed);
+        Host::new(nic as u32, ictcp, inboxes)
     };
-    let places = Places::of(network.hosts, |host| nodes.has(host));
-    let hosts = places.numbers().map(host).collect();
-    Hosts::new(hosts, places, vec![transport], experiment.backpressure)
+    // Hosts are the first nodes, here as in the whole network.
+    let network = &experiment.network;
+    let hosts = nodes.numbers().take_while(|&node| node < network.hosts).map(host).collect();
+    Hosts::new(hosts, nodes.clone(), Transports::new(experiment))
 }

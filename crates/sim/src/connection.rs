@@ -3,10 +3,11 @@
 //! The two sides meet only through packets. A connection is opened by its sender; its receiver is there from the first
 //! packet that reaches it until it has acknowledged what there is to receive.
 
+use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
-use shallows_core::{Bytes, Instant};
 use shallows_transport::{Receiver, Sender};
 
+use crate::departing::Departing;
 use crate::gap::Gap;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
@@ -63,8 +64,8 @@ pub(crate) struct SenderSide {
     pub(crate) persistent: bool,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
-    /// Bytes of data packets that wait in its host's card; counted where that holds connections back.
-    pub(crate) queued: Bytes,
+    /// How far it is with handing over to its card what it may send.
+    pub(crate) departing: Departing,
     /// How it behaves, by number of its transport.
     pub(crate) transport: u16,
 }

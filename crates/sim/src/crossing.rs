@@ -19,27 +19,48 @@ pub(crate) struct Crossing {
 /// The links by which packets leave a part, and what has left since that was last collected.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
-    /// Part and place of the far end of each.
+    /// Of each: its neighbour, and the place of its far end there.
     ends: Vec<(u32, u32)>,
-    /// By part, in the order in which they left.
-    pub(crate) left: Vec<Vec<Crossing>>,
+    neighbours: Vec<Neighbour>,
+    /// Those for which something has left.
+    addressed: Vec<u32>,
+}
+
+/// Another part of the network, to which links lead.
+#[derive(Debug)]
+struct Neighbour {
+    part: u32,
+    /// In the order in which they left.
+    left: Vec<Crossing>,
 }
 
 impl Exits {
-    /// To so many parts, by no links yet.
-    pub(crate) fn new(parts: usize) -> Self {
-        Self { ends: Vec::new(), left: vec![Vec::new(); parts] }
-    }
-
-    /// A link has its far end there; returns what its near end is to call it.
+    /// A link has its far end in this part, at this place; returns what its near end is to call it.
     pub(crate) fn add(&mut self, part: u32, wire: u32) -> u32 {
-        self.ends.push((part, wire));
+        let known = self.neighbours.iter().position(|neighbour| neighbour.part == part);
+        let neighbour = known.unwrap_or_else(|| {
+            self.neighbours.push(Neighbour { part, left: Vec::new() });
+            self.neighbours.len() - 1
+        });
+        self.ends.push((neighbour as u32, wire));
         u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 links")
     }
 
     #[cold]
     pub(crate) fn leave(&mut self, exit: u32, arrival: Instant, header: Header, packet: Option<Packet>) {
-        let (part, wire) = self.ends[exit as usize];
-        self.left[part as usize].push(Crossing { wire, arrival, header, packet });
+        let (neighbour, wire) = self.ends[exit as usize];
+        let left = &mut self.neighbours[neighbour as usize].left;
+        if left.is_empty() {
+            self.addressed.push(neighbour);
+        }
+        left.push(Crossing { wire, arrival, header, packet });
+    }
+
+    /// Hand over what has left: to `take`, for each part what goes there, which is something.
+    pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Vec<Crossing>)) {
+        for neighbour in self.addressed.drain(..) {
+            let Neighbour { part, left } = &mut self.neighbours[neighbour as usize];
+            take(*part, left);
+        }
     }
 }

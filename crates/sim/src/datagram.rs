@@ -7,10 +7,10 @@ use shallows_scenario::{DatagramPattern, DatagramSource};
 
 /// All sources of datagrams, and what arrived.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
+pub struct Datagrams {
     sources: Vec<Source>,
     /// Wire bytes that reached their hosts.
-    pub(crate) received_bytes: Bytes,
+    pub received_bytes: Bytes,
 }
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ struct Source {
 
 impl Datagrams {
     /// Sources whose datagrams are `overhead` bytes longer on the wire than their payload.
-    pub(crate) fn new(sources: &[DatagramSource], overhead: u16, seed: u64) -> Self {
+    pub fn new(sources: &[DatagramSource], overhead: u16, seed: u64) -> Self {
         let source = |(index, config): (usize, &DatagramSource)| Source {
             // One source, one five-tuple; RFC 6335's dynamic ports hold more sources than a run has.
             header: Header::new(config.source, config.destination)
@@ -38,12 +38,12 @@ impl Datagrams {
     }
 
     /// When each source sends first.
-    pub(crate) fn starts(&mut self) -> impl Iterator<Item = Instant> + '_ {
+    pub fn starts(&mut self) -> impl Iterator<Item = Instant> + '_ {
         self.sources.iter_mut().map(Source::first)
     }
 
     /// The datagram that a source sends now, unless it has stopped, and when it sends next.
-    pub(crate) fn send(&mut self, index: u32, now: Instant) -> (Option<Header>, Option<Instant>) {
+    pub fn send(&mut self, index: u32, now: Instant) -> (Option<Header>, Option<Instant>) {
         let source = &mut self.sources[index as usize];
         if source.config.stop.is_some_and(|stop| now >= stop) {
             return (None, None);
@@ -53,7 +53,7 @@ impl Datagrams {
     }
 
     /// A datagram reached its host.
-    pub(crate) fn receive(&mut self, header: &Header) {
+    pub fn receive(&mut self, header: &Header) {
         self.received_bytes += header.size();
     }
 }

@@ -5,19 +5,27 @@
 
 use std::fmt;
 
-use shallows_core::Duration;
+use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Which part each node is in.
+/// Which part each node is in, and which thread runs each part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
-    parts: u32,
     /// By node.
     part_of: Vec<u32>,
+    /// How many parts each thread has, which follow one another.
+    shares: Vec<usize>,
     /// Directed links of each part.
     links: Vec<u32>,
     cell: Duration,
 }
+
+/// A network with more directed links is divided further than into a part for each thread: what a core touches of it all the
+/// time does not fit its caches, what it touches of a part while it runs that does.
+const LARGE: usize = 2_048;
+
+/// So many directed links a part of a large network has at most, unless one switch has more.
+const PIECE: u32 = 256;
 
 /// Why a scenario runs as one part, whatever the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,43 +81,79 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     Ok(cell)
 }
 
+/// The last moment of the cell in which `now` is.
+pub(crate) fn cell_end(now: Instant, cell: Duration) -> Instant {
+    Instant((now.0 / cell.0 + 1) * cell.0 - 1)
+}
+
 impl Division {
-    /// Divide the network of `experiment` into at most `parts`, as even as whole switches with their hosts allow.
+    /// Divide the network of `experiment` among at most so many `threads`, as even as whole switches with their hosts allow.
     ///
     /// # Errors
     ///
     /// Why that cannot be.
-    pub fn new(experiment: &Experiment, parts: u32) -> Result<Self, Undivided> {
+    pub fn new(experiment: &Experiment, threads: u32) -> Result<Self, Undivided> {
+        if experiment.network.links.len() > LARGE {
+            return Self::in_pieces(experiment, threads, PIECE);
+        }
+        let mut division = Self::in_pieces(experiment, threads, 0)?;
+        // All that a thread has is one part.
+        let threads = division.shares.iter().enumerate();
+        let thread_of: Vec<u32> =
+            threads.flat_map(|(thread, &share)| std::iter::repeat_n(thread as u32, share)).collect();
+        division.part_of.iter_mut().for_each(|part| *part = thread_of[*part as usize]);
+        division.links = division.links_of_threads();
+        division.shares.fill(1);
+        Ok(division)
+    }
+
+    /// Likewise, into parts of at most so many directed `links`, or one switch.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be.
+    pub fn in_pieces(experiment: &Experiment, threads: u32, links: u32) -> Result<Self, Undivided> {
         let cell = cell(experiment)?;
         let network = &experiment.network;
-        let hosts = network.hosts as usize;
+        let hosts = network.hosts;
         // A host belongs to the switch at the far end of its link, which has the host's number.
-        let switch_of =
-            |node: u32| if (node as usize) < hosts { network.links[node as usize].to.0 } else { node };
+        let switch_of = |node: u32| if node < hosts { network.links[node as usize].to.0 } else { node };
         let mut ports = vec![0_u32; network.buffers.len()];
         for link in &network.links {
             ports[switch_of(link.from.0) as usize] += 1;
         }
-        // The largest first, each to the part that has the least so far.
-        let mut switches: Vec<u32> = (network.hosts..network.buffers.len() as u32).collect();
-        switches.sort_by_key(|&switch| std::cmp::Reverse(ports[switch as usize]));
-        let parts = parts.clamp(1, switches.len() as u32);
-        let mut links = vec![0; parts as usize];
+        let mut pieces = pieces(experiment, links, &ports);
+        pieces.sort_by_key(|piece| std::cmp::Reverse(piece.links));
+        let threads = threads.clamp(1, pieces.len() as u32);
+        let mut shares: Vec<Vec<Piece>> = vec![Vec::new(); threads as usize];
+        let thread_of = deal(pieces.iter().map(|piece| piece.links), threads);
+        pieces.into_iter().zip(thread_of).for_each(|(piece, thread)| shares[thread as usize].push(piece));
         let mut part_of = vec![0; network.buffers.len()];
-        for switch in switches {
-            let lightest = (0..parts).min_by_key(|&part| links[part as usize]).expect("there is a part");
-            links[lightest as usize] += ports[switch as usize];
-            part_of[switch as usize] = lightest;
+        for (part, piece) in shares.iter().flatten().enumerate() {
+            for &switch in &piece.switches {
+                part_of[switch as usize] = part as u32;
+            }
         }
-        for host in 0..hosts as u32 {
+        for host in 0..hosts {
             part_of[host as usize] = part_of[switch_of(host) as usize];
         }
-        Ok(Self { parts, part_of, links, cell })
+        let links = shares.iter().flatten().map(|piece| piece.links).collect();
+        Ok(Self { part_of, shares: shares.iter().map(Vec::len).collect(), links, cell })
     }
 
     /// How many parts there are.
     pub fn parts(&self) -> u32 {
-        self.parts
+        self.shares.iter().sum::<usize>() as u32
+    }
+
+    /// How many threads have some.
+    pub fn threads(&self) -> u32 {
+        self.shares.len() as u32
+    }
+
+    /// How many parts each thread has: the first so many the first, and so on.
+    pub(crate) fn shares(&self) -> &[usize] {
+        &self.shares
     }
 
     /// The part of the node with this number.
@@ -122,9 +166,65 @@ impl Division {
         self.cell
     }
 
-    /// Links of all parts over those of as many parts like the largest: what threads gain at most, over their number.
-    pub fn evenness(&self) -> f64 {
-        let (all, most) = (self.links.iter().sum::<u32>(), self.links.iter().max().copied().unwrap_or(1));
-        f64::from(all) / (f64::from(most) * f64::from(self.parts))
+    /// The core of each part, if there were so many instead of one thread.
+    pub(crate) fn dealt_to(&self, cores: u32) -> Vec<u32> {
+        deal(self.links.iter().copied(), cores)
     }
+
+    /// Directed links of each thread.
+    fn links_of_threads(&self) -> Vec<u32> {
+        let mut links = &self.links[..];
+        let share = |&share: &usize| links.split_off(..share).unwrap_or_default().iter().sum();
+        self.shares.iter().map(share).collect()
+    }
+
+    /// Links of all threads over those of as many threads like the one with most: what threads gain at most, over their number.
+    pub fn evenness(&self) -> f64 {
+        let links = self.links_of_threads();
+        let (all, most) = (links.iter().sum::<u32>(), links.iter().max().copied().unwrap_or(1));
+        f64::from(all) / (f64::from(most) * f64::from(self.threads()))
+    }
+}
+
+/// The thread of each piece, of which these are the `links`, the largest first: the one that has the fewest so far.
+fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
+    let mut has = vec![0; threads as usize];
+    let mut next = |links: u32| {
+        let least = (0..threads).min_by_key(|&thread| has[thread as usize]).expect("there is a thread");
+        has[least as usize] += links;
+        least
+    };
+    links.map(&mut next).collect()
+}
+
+/// Switches that stay together, with their hosts.
+#[derive(Clone, Debug, Default)]
+struct Piece {
+    switches: Vec<u32>,
+    /// Directed links that leave them and their hosts.
+    links: u32,
+}
+
+/// The switches of a network in pieces of at most so many directed `links`, or one switch; `ports` by node. Switches with hosts
+/// are apart from those without, through which the others meet.
+fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
+    let network = &experiment.network;
+    let mut has_hosts = vec![false; ports.len()];
+    for link in &network.links[..network.hosts as usize] {
+        has_hosts[link.to.0 as usize] = true;
+    }
+    let mut pieces: Vec<Piece> = Vec::new();
+    for kind in [true, false] {
+        let mut open = Piece::default();
+        let switches = network.hosts..ports.len() as u32;
+        for switch in switches.filter(|&switch| has_hosts[switch as usize] == kind) {
+            if open.links > 0 && open.links + ports[switch as usize] > links {
+                pieces.push(std::mem::take(&mut open));
+            }
+            open.switches.push(switch);
+            open.links += ports[switch as usize];
+        }
+        pieces.extend((!open.switches.is_empty()).then_some(open));
+    }
+    pieces
 }

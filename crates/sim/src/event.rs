@@ -15,6 +15,8 @@ pub(crate) enum Class {
     Transmit,
     /// A packet reaches the far end: index of a link.
     Deliver,
+    /// A host takes up what waits in a queue of its card: the place of that.
+    Interrupt,
     /// A sender's timer: its place.
     SenderTimer,
     /// A receiver's timer: its place.
@@ -39,6 +41,7 @@ pub(crate) enum Class {
 const CLASSES: [Class; 16] = [
     Class::Transmit,
     Class::Deliver,
+    Class::Interrupt,
     Class::SenderTimer,
     Class::ReceiverTimer,
     Class::WarmUp,
@@ -47,7 +50,6 @@ const CLASSES: [Class; 16] = [
     Class::Probe,
     Class::Sample,
     Class::PortTrace,
-    Class::FlowTrace,
     Class::FlowTrace,
     Class::FlowTrace,
     Class::FlowTrace,

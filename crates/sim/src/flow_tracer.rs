@@ -18,9 +18,12 @@ use crate::hosts::Hosts;
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 
+/// Values of these; none for what there is not, or not yet.
+pub type Readings = [Option<f64>; QUANTITIES.len()];
+
 /// The traces so far. A reading that has not changed leaves no row.
-#[derive(Debug)]
-pub(crate) struct FlowTracer {
+#[derive(Debug, Default)]
+pub struct FlowTracer {
     traces: Vec<Trace>,
     /// By number of the flow.
     pub(crate) flows: BTreeMap<u32, Traced>,
@@ -64,7 +67,7 @@ const NOWHERE: Place = Place { host: HostId(u32::MAX), slot: u32::MAX };
 
 impl FlowTracer {
     /// The traces that `experiment` asks for.
-    pub(crate) fn new(experiment: &Experiment) -> Self {
+    pub fn new(experiment: &Experiment) -> Self {
         let trace = |(number, trace): (usize, &shallows_scenario::FlowTrace)| Trace {
             choice: trace.choice.clone(),
             every: trace.every,
@@ -80,13 +83,13 @@ impl FlowTracer {
     }
 
     /// The traces that are taken at intervals, by number.
-    pub(crate) fn at_intervals(&self) -> impl Iterator<Item = u32> + use<> {
+    pub fn at_intervals(&self) -> impl Iterator<Item = u32> + use<> {
         let every: Vec<bool> = self.traces.iter().map(|trace| trace.every.is_some()).collect();
         (0..every.len() as u32).filter(move |&number| every[number as usize])
     }
 
     /// A flow has arrived: it belongs to the first trace that chooses it.
-    pub(crate) fn on_arrival(&mut self, flow: u32, workload: u16) {
+    pub fn on_arrival(&mut self, flow: u32, workload: u16) {
         for number in 0..self.traces.len() {
             let (chosen, forgotten) = self.traces[number].chooses(flow, workload);
             if let Some(forgotten) = forgotten {
@@ -109,6 +112,12 @@ impl FlowTracer {
     pub(crate) fn on_start(&mut self, flow: u32, place: Place, before: u64) -> bool {
         let Some(traced) = self.flows.get_mut(&flow) else { return false };
         (traced.place, traced.before) = (place, before);
+        self.begin(flow)
+    }
+
+    /// A flow begins to be sent, somewhere that this does not know. Says whether every change of its sender is to be recorded.
+    pub fn begin(&mut self, flow: u32) -> bool {
+        let Some(traced) = self.flows.get(&flow) else { return false };
         let trace = &mut self.traces[traced.trace];
         if trace.every.is_some() {
             trace.active.insert(flow);
@@ -116,8 +125,19 @@ impl FlowTracer {
         trace.every.is_none()
     }
 
+    /// The flows of a trace at intervals that are being sent, and when to read them again after `now`.
+    ///
+    /// # Panics
+    ///
+    /// If it is none of [`Self::at_intervals`].
+    pub fn due(&self, number: u32, now: Instant) -> (Vec<u32>, Instant) {
+        let trace = &self.traces[number as usize];
+        let every = trace.every.expect("only traces with an interval are scheduled");
+        (trace.active.iter().copied().collect(), now + every)
+    }
+
     /// A flow has been sent.
-    pub(crate) fn on_end(&mut self, flow: u32) {
+    pub fn on_end(&mut self, flow: u32) {
         if let Some(traced) = self.flows.get(&flow) {
             self.traces[traced.trace].active.remove(&flow);
         }
@@ -125,19 +145,25 @@ impl FlowTracer {
 
     /// Read the senders of a trace that is taken at intervals; returns when to come again.
     pub(crate) fn sample(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
-        let trace = &self.traces[number as usize];
-        let every = trace.every.expect("only traces with an interval are scheduled");
-        for flow in trace.active.iter().copied().collect::<Vec<_>>() {
+        let (flows, next) = self.due(number, now);
+        for flow in flows {
             self.record(now, flow, &hosts.sender(self.flows[&flow].place).sender);
         }
-        now + every
+        next
     }
 
     /// Read the sender of a flow.
     #[cold]
     pub(crate) fn record(&mut self, now: Instant, flow: u32, sender: &Sender) {
+        let Some(traced) = self.flows.get(&flow) else { return };
+        self.note(now, flow, readings(sender, traced.before));
+    }
+
+    /// What the sender of a flow keeps: cwnd, ssthresh, alpha, smoothed round-trip time in us, what is in flight, state (0 open, 1
+    /// recovery, 2 timeout, 3 braking) and what is acknowledged, in bytes.
+    pub fn note(&mut self, now: Instant, flow: u32, readings: Readings) {
         let Some(traced) = self.flows.get_mut(&flow) else { return };
-        for (quantity, value) in readings(sender, traced.before).into_iter().enumerate() {
+        for (quantity, value) in readings.into_iter().enumerate() {
             let Some(value) = value else { continue };
             if traced.last[quantity] != value {
                 traced.last[quantity] = value;
@@ -171,7 +197,7 @@ impl Trace {
 }
 
 /// In the order of [`QUANTITIES`]; none for what there is not, or not yet.
-fn readings(sender: &Sender, before: u64) -> [Option<f64>; QUANTITIES.len()] {
+fn readings(sender: &Sender, before: u64) -> Readings {
     let ssthresh = sender.ssthresh().0;
     [
         Some(sender.cwnd().0 as f64),

@@ -73,15 +73,16 @@ impl Arrivals {
         }
     }
 
-    /// The sender of a flow has every acknowledgement; of `completed` flows so far. Says whether that was the last of all.
-    pub(crate) fn on_acked(
-        &mut self,
-        flow: &FlowRecord,
-        completed: u64,
-        queue: &mut EventQueue<Event>,
-    ) -> bool {
-        let Self::Drawn(traffic) = self else { return false };
-        traffic.on_acked(flow, queue);
-        traffic.is_complete(completed)
+    /// The sender of a flow has every acknowledgement.
+    pub(crate) fn on_acked(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
+        if let Self::Drawn(traffic) = self {
+            traffic.on_acked(flow, queue);
+        }
+    }
+
+    /// Whether every flow that will ever arrive has arrived and, as `completed` of them have, completed; nobody knows that of
+    /// flows that are announced.
+    pub(crate) fn is_complete(&self, completed: u64) -> bool {
+        matches!(self, Self::Drawn(traffic) if traffic.is_complete(completed))
     }
 }

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Bytes, Instant};
 use shallows_scenario::FIRST_PORT;
 use shallows_transport::receive_window::ictcp::Ictcp;
 use shallows_transport::{Config, Receiver, Sender};
 
 use crate::connection::{Address, Name, ReceiverSide, SenderSide};
+use crate::departing::Departing;
 use crate::gap::Gap;
+use crate::inbox::Inboxes;
 use crate::numbered::Numbered;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
@@ -17,8 +19,6 @@ use crate::numbered::Numbered;
 pub(crate) struct Host {
     /// The link of its port.
     pub(crate) nic: u32,
-    /// How its connections behave, by number.
-    pub(crate) transport: u16,
     pub(crate) senders: Vec<SenderSide>,
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
@@ -31,6 +31,8 @@ pub(crate) struct Host {
     next_port: u16,
     /// What controls the windows of its receivers, if something does.
     pub(crate) ictcp: Option<Box<Ictcp>>,
+    /// What waits at its card.
+    pub(crate) inboxes: Inboxes,
 }
 
 /// The persistent connections of a workload to one receiver.
@@ -57,10 +59,9 @@ pub(crate) enum Found {
 }
 
 impl Host {
-    pub(crate) fn new(nic: u32, transport: u16, ictcp: Option<Ictcp>) -> Self {
+    pub(crate) fn new(nic: u32, ictcp: Option<Ictcp>, inboxes: Inboxes) -> Self {
         Self {
             nic,
-            transport,
             senders: Vec::new(),
             free_senders: Vec::new(),
             receivers: Vec::new(),
@@ -69,6 +70,7 @@ impl Host {
             pools: BTreeMap::new(),
             next_port: FIRST_PORT,
             ictcp: ictcp.map(Box::new),
+            inboxes,
         }
     }
 
@@ -79,16 +81,22 @@ impl Host {
         port
     }
 
-    /// Open a connection from this host; returns its slot.
-    pub(crate) fn open(&mut self, config: &Config, address: Address, persistent: bool) -> u32 {
+    /// Open a connection from this host, of the transport with this number and `config`; returns its slot.
+    pub(crate) fn open(
+        &mut self,
+        config: &Config,
+        transport: u16,
+        address: Address,
+        persistent: bool,
+    ) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
             // A timer of the predecessor may still be pending: `timer_at` stays, so that it is used, not doubled.
             side.sender = Sender::new(config);
             side.address = address;
             side.persistent = persistent;
-            side.queued = Bytes(0);
-            side.transport = self.transport;
+            side.departing = Departing::default();
+            side.transport = transport;
             return slot;
         }
         self.senders.push(SenderSide {
@@ -104,8 +112,8 @@ impl Host {
             gap: Gap::default(),
             persistent,
             traced: false,
-            queued: Bytes(0),
-            transport: self.transport,
+            departing: Departing::default(),
+            transport,
         });
         slot_of_last(&self.senders)
     }
@@ -129,7 +137,7 @@ impl Host {
 
     /// The other side of a connection to this host is here from now on; returns its slot.
     #[cold]
-    pub(crate) fn admit(&mut self, config: &Config, header: &Header, name: Name) -> u32 {
+    pub(crate) fn admit(&mut self, config: &Config, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);
         if let Some(&slot) = self.names.get(&key) {
             // Of its predecessor at the sender, which is closed there.
@@ -147,7 +155,7 @@ impl Host {
             timer_at: Instant::MAX,
             gap: Gap::default(),
             is_done: false,
-            transport: self.transport,
+            transport,
         };
         let slot = if let Some(slot) = self.free_receivers.pop() {
             let place = &mut self.receivers[slot as usize];

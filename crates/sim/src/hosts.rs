@@ -3,10 +3,11 @@
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections as Policy, Flow, SERVICE_PORT, WhenBusy};
-use shallows_transport::{Acks, Config, Marks, Receiver, SmallQueue};
+use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
+use shallows_transport::{Acks, Config, Marks, Receiver};
 
 use crate::connection::{Address, Name, Place, ReceiverSide, SenderSide};
+use crate::departing::Handover;
 use crate::flow::{Flows, Received, Sent};
 use crate::gap::Gap;
 use crate::host::{Found, Host};
@@ -18,20 +19,65 @@ use crate::places::Places;
 pub(crate) struct Hosts {
     hosts: Vec<Host>,
     places: Places,
-    /// What connections name by number.
-    pub(crate) transports: Vec<Transport>,
-    /// What holds connections back whose data waits in their host, if something does.
-    pub(crate) backpressure: Option<SmallQueue>,
+    transports: Transports,
+    /// Whether packets wait at the card of any of them.
+    coalesce: bool,
 }
 
-/// How a connection behaves, shared by all that behave alike.
-#[derive(Debug)]
+/// How one side of a connection behaves, shared by all that behave alike.
+#[derive(Debug, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
     /// The class of service of acknowledgements, if it is not that of their data.
     pub(crate) ack_class: Option<u8>,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
     pub(crate) header_bytes: u16,
+    /// How its host hands over to its card what it may send.
+    pub(crate) handover: Handover,
+}
+
+/// What sides of connections name by number, and which of them is for whom.
+#[derive(Debug)]
+pub(crate) struct Transports {
+    groups: Groups,
+    all: Vec<Transport>,
+    /// By groups of the sender and the receiver: that of each.
+    of_sides: Vec<[u16; 2]>,
+}
+
+impl Transports {
+    /// Those of connections between the hosts of `experiment`.
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        let count = experiment.hosts.groups.len();
+        let mut all: Vec<Transport> = Vec::new();
+        let mut number = |config: &Config, agreement: &Agreement| {
+            let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
+            let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
+            let handover = Handover { offloads, backpressure };
+            let transport = Transport { config: config.clone(), ack_class, header_bytes, handover };
+            let known = all.iter().position(|known| *known == transport);
+            known.unwrap_or_else(|| {
+                all.push(transport);
+                all.len() - 1
+            }) as u16
+        };
+        let mut sides = |from, to| {
+            let agreement = experiment.hosts.agreement(from, to);
+            [number(&agreement.sender, agreement), number(&agreement.receiver, agreement)]
+        };
+        let of_sides = (0..count * count).map(|pair| sides(pair / count, pair % count)).collect();
+        Self { groups: experiment.network.groups.clone(), all, of_sides }
+    }
+
+    /// The numbers of those of the sender and of the receiver.
+    fn between(&self, source: HostId, destination: HostId) -> [u16; 2] {
+        self.of_sides[self.groups.of(source) * self.groups.names().len() + self.groups.of(destination)]
+    }
+
+    #[inline]
+    fn at(&self, number: u16) -> &Transport {
+        &self.all[usize::from(number)]
+    }
 }
 
 /// What became of data that arrived.
@@ -70,13 +116,20 @@ pub(crate) enum Next {
 
 impl Hosts {
     /// Hosts that are kept at these places.
-    pub(crate) fn new(
-        hosts: Vec<Host>,
-        places: Places,
-        transports: Vec<Transport>,
-        backpressure: Option<SmallQueue>,
-    ) -> Self {
-        Self { hosts, places, transports, backpressure }
+    pub(crate) fn new(hosts: Vec<Host>, places: Places, transports: Transports) -> Self {
+        let coalesce = hosts.iter().any(|host| host.inboxes.rule().is_some());
+        Self { hosts, places, transports, coalesce }
+    }
+
+    /// Whether packets that arrive wait for each other at the card of any host.
+    #[inline]
+    pub(crate) fn coalesce(&self) -> bool {
+        self.coalesce
+    }
+
+    /// How many packets wait at cards for their hosts.
+    pub(crate) fn waiting(&self) -> usize {
+        self.hosts.iter().map(|host| host.inboxes.len()).sum()
     }
 
     /// Whether this host is one of them.
@@ -97,14 +150,14 @@ impl Hosts {
     #[inline]
     fn sender_mut(&mut self, place: Place) -> (&mut SenderSide, &Transport) {
         let side = sender_at(&mut self.hosts, &self.places, place);
-        let transport = &self.transports[usize::from(side.transport)];
+        let transport = self.transports.at(side.transport);
         (side, transport)
     }
 
     #[inline]
     fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
         let side = &mut self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
-        let transport = &self.transports[usize::from(side.transport)];
+        let transport = self.transports.at(side.transport);
         (side, transport)
     }
 
@@ -150,10 +203,11 @@ impl Hosts {
         persistent: bool,
     ) -> Place {
         let host = &mut self.hosts[self.places.at(source.0)];
-        let config = &self.transports[usize::from(host.transport)].config;
+        let [transport, _] = self.transports.between(source, destination);
+        let config = &self.transports.at(transport).config;
         let source_port = host.take_port();
         let address = Address { source, destination, source_port, destination_port, class };
-        Place { host: source, slot: host.open(config, address, persistent) }
+        Place { host: source, slot: host.open(config, transport, address, persistent) }
     }
 
     /// Hand a flow to an idle connection.
@@ -197,16 +251,19 @@ impl Hosts {
     #[inline]
     pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
         let side = sender_at(&mut self.hosts, &self.places, place);
-        if is_held_back(self.backpressure.as_ref(), side) {
+        let transport = self.transports.at(side.transport);
+        if !transport.handover.lets_go(&transport.config, &side.sender, &mut side.departing, now) {
             return None;
         }
-        let transport = &self.transports[usize::from(side.transport)];
         let transmit = side.sender.poll_transmit(&transport.config, now)?;
         let segment = transmit.segment;
         let header =
             side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
-        if self.backpressure.is_some() && segment.len > 0 {
-            side.queued += header.size();
+        if transport.handover.backpressure.is_some() && segment.len > 0 {
+            side.departing.queued += header.size();
+        }
+        if transport.handover.shapes() {
+            side.departing.on_send(&side.sender, Bytes(u64::from(segment.len)));
         }
         let framing = Framing {
             flow: side.flow.unwrap_or(NO_FLOW),
@@ -223,11 +280,19 @@ impl Hosts {
     #[inline]
     pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
         let side = sender_at(&mut self.hosts, &self.places, place);
-        if let Some(queue) = &self.backpressure {
-            let held = queue.is_full(&side.sender, side.queued);
-            side.sender.hold(&self.transports[usize::from(side.transport)].config, held);
+        let transport = self.transports.at(side.transport);
+        let handover = &transport.handover;
+        if handover.backpressure.is_some() {
+            let held = handover.is_full(&transport.config, &side.sender, side.departing.queued);
+            side.sender.hold(&transport.config, held);
         }
-        (arm(side.sender.deadline(), &mut side.timer_at), side.traced)
+        let mut deadline = side.sender.deadline();
+        if handover.shapes()
+            && let Some(next) = side.departing.rest()
+        {
+            deadline = Some(deadline.map_or(next, |deadline| deadline.min(next)));
+        }
+        (arm(deadline, &mut side.timer_at), side.traced)
     }
 
     /// The timer of a sender fires. Returns whether it has done something, so that more may be sent.
@@ -241,7 +306,7 @@ impl Hosts {
         if is_due {
             side.sender.on_timer(&transport.config, now);
         }
-        is_due
+        is_due || transport.handover.offloads.paced
     }
 
     /// When the timer of a sender is to fire, if nothing will before.
@@ -294,17 +359,18 @@ impl Hosts {
         if side.generation != packet.name.generation {
             return None;
         }
-        side.queued -= Bytes(u64::from(transport.header_bytes + packet.segment.len));
+        side.departing.queued -= Bytes(u64::from(transport.header_bytes + packet.segment.len));
         side.sender.is_held().then_some(place)
     }
 
-    /// Data, or what opens or ends a connection, arrives at a host.
+    /// Data, or what opens or ends a connection, arrives at a host, which may have merged so many segments into one.
     #[inline]
     pub(crate) fn on_data(
         &mut self,
         now: Instant,
         header: &Header,
         packet: &Packet,
+        segments: u32,
         flows: &mut Flows,
     ) -> Reception {
         let framing = packet.framing();
@@ -313,7 +379,8 @@ impl Hosts {
             Found::Slot(slot) => slot,
             Found::Stale => return Reception::Stale,
             Found::Nothing => {
-                let config = &self.transports[usize::from(host.transport)].config;
+                let [_, transport] = self.transports.between(header.source, header.destination);
+                let config = &self.transports.at(transport).config;
                 if let Some(end) = end_of_forgotten(&framing, flows) {
                     let mut receiver = Receiver::resuming(config, end);
                     return Reception::Again(receiver.on_data(
@@ -323,11 +390,11 @@ impl Hosts {
                         Marks::of(header),
                     ));
                 }
-                host.admit(config, header, packet.name)
+                host.admit(config, transport, header, packet.name)
             }
         };
         let side = &mut host.receivers[slot as usize];
-        let config = &self.transports[usize::from(side.transport)].config;
+        let config = &self.transports.at(side.transport).config;
         side.listen(&framing, flows);
         side.address.class = header.class();
         if packet.segment.len > 0 {
@@ -337,7 +404,11 @@ impl Hosts {
                 side.receiver.resize_window(card.on_data(now, slot, bytes, echo));
             }
         }
-        let acks = side.receiver.on_data(config, now, &packet.segment, Marks::of(header));
+        let (segment, marks) = (&packet.segment, Marks::of(header));
+        let acks = match segments {
+            1 => side.receiver.on_data(config, now, segment, marks),
+            _ => side.receiver.on_merged(config, now, segment, marks, segments),
+        };
         let complete = side.flow.filter(|_| side.receiver.received() >= side.flow_end);
         if let Some(flow) = complete {
             side.complete(flow, flows, now);
@@ -359,8 +430,8 @@ impl Hosts {
         name: Name,
         segment: Segment,
     ) -> (Header, Packet) {
-        let transport = self.hosts[self.places.at(header.destination.0)].transport;
-        acknowledgement(Address::of_data(header), name, &self.transports[usize::from(transport)], segment)
+        let [_, transport] = self.transports.between(header.source, header.destination);
+        acknowledgement(Address::of_data(header), name, self.transports.at(transport), segment)
     }
 
     /// A receiver has sent what it must. Returns when its timer is to fire, if nothing will before; one that is done and
@@ -491,12 +562,6 @@ fn sack_option_bytes(blocks: u8) -> u16 {
 #[inline]
 fn sender_at<'hosts>(hosts: &'hosts mut [Host], places: &Places, place: Place) -> &'hosts mut SenderSide {
     &mut hosts[places.at(place.host.0)].senders[place.slot as usize]
-}
-
-/// Whether too much of a connection waits in its host's card.
-#[inline]
-fn is_held_back(backpressure: Option<&SmallQueue>, side: &SenderSide) -> bool {
-    backpressure.is_some_and(|queue| queue.is_full(&side.sender, side.queued))
 }
 
 /// See that an event is pending no later than `deadline`; returns when, if one is to be scheduled. A later deadline waits for

@@ -33,7 +33,7 @@ impl Observers {
     /// A packet starts to leave the port of a link.
     pub(crate) fn port_sends(&mut self, now: Instant, link: &Link, header: &Header, packet: Option<&Packet>) {
         if link.watch.captured {
-            self.captures.record(now, link.number, header, packet);
+            self.captures.record(now, link.number, header, packet.map(|packet| &packet.segment));
         }
     }
 

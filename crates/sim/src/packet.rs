@@ -88,6 +88,11 @@ impl Packets {
         self.slots.get(packet.0 as usize)
     }
 
+    /// The body of a packet that is under way and has one.
+    pub(crate) fn get_mut(&mut self, packet: PacketRef) -> &mut Packet {
+        &mut self.slots[packet.0 as usize]
+    }
+
     #[inline]
     pub(crate) fn remove(&mut self, packet: PacketRef) -> Packet {
         self.free.push(packet.0);

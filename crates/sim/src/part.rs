@@ -19,7 +19,7 @@ pub(crate) struct Part {
 }
 
 /// What reaches the parts in one window: written in the one before, by any of them, and read by each for itself.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
 /// The letters for one part.
@@ -41,10 +41,7 @@ impl Part {
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
-        for (part, left) in self.world.exits.left.iter_mut().enumerate().filter(|(_, left)| !left.is_empty())
-        {
-            next_mail.send(part, left);
-        }
+        self.world.exits.collect(|part, left| next_mail.send(part, left));
     }
 
     /// What others have sent is on its way to the nodes of this part.
@@ -85,10 +82,11 @@ impl Mail {
     }
 
     /// Packets for the part with this number; there is one at least.
-    fn send(&self, part: usize, packets: &mut Vec<Crossing>) {
+    fn send(&self, part: u32, packets: &mut Vec<Crossing>) {
+        let letterbox = &self.0[part as usize];
         let first = packets.iter().map(|crossing| crossing.arrival).min();
-        self.0[part].tell_of(first.expect("there is a packet"));
-        self.0[part].open().crossings.append(packets);
+        letterbox.tell_of(first.expect("there is a packet"));
+        letterbox.open().crossings.append(packets);
     }
 }
 

@@ -5,14 +5,16 @@ use shallows_scenario::{Experiment, PortTrace};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 
+use crate::numbered::Numbered;
+
 /// The traces so far. A reading that has not changed leaves no row.
 #[derive(Debug, Default)]
 pub struct PortTracer {
     traces: Vec<PortTrace>,
     /// What was recorded.
     pub rows: Vec<PortRow>,
-    /// By link: its last readings, in the order in which its port tells them.
-    last: Vec<Vec<f64>>,
+    /// Of links that are traced, by number: their last readings, in the order in which their ports tell them.
+    last: Numbered<Vec<f64>>,
 }
 
 /// One reading of one port.
@@ -33,8 +35,7 @@ pub struct PortRow {
 impl PortTracer {
     /// The traces that `experiment` asks for.
     pub fn new(experiment: &Experiment) -> Self {
-        let last = vec![Vec::new(); experiment.network.links.len()];
-        Self { traces: experiment.port_traces.clone(), rows: Vec::new(), last }
+        Self { traces: experiment.port_traces.clone(), ..Self::default() }
     }
 
     /// Links whose ports are to be read at every change.
@@ -68,7 +69,7 @@ impl PortTracer {
         port: &mut Port<T>,
         buffer: &SharedBuffer,
     ) {
-        let (rows, last) = (&mut self.rows, &mut self.last[index as usize]);
+        let (rows, last) = (&mut self.rows, self.last.entry(index.into()).or_default());
         let mut place = 0;
         port.observe(buffer, |reading| {
             if place == last.len() {

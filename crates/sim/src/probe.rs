@@ -19,11 +19,38 @@ pub(crate) struct Probes {
 
 /// One request, and how long its reply took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Echo {
-    pub(crate) probe: u32,
-    pub(crate) sent_at: Instant,
+pub struct Echo {
+    /// Which pair, by its place in the experiment.
+    pub probe: u32,
+    /// When the request left.
+    pub sent_at: Instant,
     /// None if request or reply was lost, or was still under way when the run stopped.
-    pub(crate) rtt: Option<Duration>,
+    pub rtt: Option<Duration>,
+}
+
+impl Echo {
+    /// The header of a request of pair `index`, with so many bytes of headers and framing.
+    ///
+    /// # Panics
+    ///
+    /// If `probe` has more payload than a packet holds, which no scenario has.
+    pub fn request(probe: &Probe, index: u32, overhead: u16) -> Header {
+        let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
+        // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
+        header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
+    }
+
+    /// The header of the reply to that.
+    pub fn reply(probe: &Probe, index: u32, request: &Header) -> Header {
+        let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
+        header(probe, back, request.size().0 as u16)
+    }
+}
+
+/// What requests and replies have alike.
+fn header(probe: &Probe, between: Header, size: u16) -> Header {
+    let ecn = if probe.ecn { Ecn::Ect } else { Ecn::NotEct };
+    between.with_size(size).with_ecn(ecn).with_class(probe.class).with_kind(PacketKind::Probe)
 }
 
 impl Probes {
@@ -37,14 +64,7 @@ impl Probes {
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + self.overhead;
-        // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
-        let header = Header::new(probe.source, probe.destination)
-            .with_ports(index as u16, 0)
-            .with_size(size)
-            .with_ecn(ecn(probe))
-            .with_class(probe.class)
-            .with_kind(PacketKind::Probe);
+        let header = Echo::request(probe, index, self.overhead);
         let segment = Segment { seq: self.echoes.len() as u64, timestamp: now, ..Segment::default() };
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
         Some((header, Packet { segment, name: Name { slot: index, generation: 0 } }, now + probe.interval))
@@ -63,17 +83,8 @@ impl Probes {
             return None;
         }
         let index = packet.name.slot;
-        let reply = Header::new(header.destination, header.source)
-            .with_ports(0, index as u16)
-            .with_size(header.size().0 as u16)
-            .with_ecn(ecn(&self.sources[index as usize]))
-            .with_class(header.class())
-            .with_kind(PacketKind::Probe);
+        let reply = Echo::reply(&self.sources[index as usize], index, header);
         let segment = Segment { flags: Flags::ACK, ..packet.segment };
         Some((reply, Packet { segment, ..*packet }))
     }
-}
-
-fn ecn(probe: &Probe) -> Ecn {
-    if probe.ecn { Ecn::Ect } else { Ecn::NotEct }
 }

@@ -8,7 +8,8 @@ use shallows_scenario::Experiment;
 
 use crate::build;
 use crate::capture::Sink;
-use crate::division::Division;
+use crate::critical_path::CriticalPath;
+use crate::division::{Division, cell_end};
 use crate::event::Class;
 use crate::part::Part;
 use crate::report::Report;
@@ -22,8 +23,10 @@ pub struct Simulation {
     experiment: Experiment,
     /// One, unless the network is divided.
     parts: Vec<Part>,
-    /// What makes parts run beside each other; none of a network that cannot be divided.
+    /// What makes several parts run beside each other.
     windows: Option<Windows>,
+    /// How long parts run on their own, if the network can be divided, whether it is or not.
+    cell: Option<Duration>,
     done: bool,
 }
 
@@ -69,16 +72,29 @@ impl Simulation {
     pub fn capturing(
         experiment: Experiment,
         threads: u32,
+        open: impl FnMut(&str) -> io::Result<Sink>,
+    ) -> io::Result<Self> {
+        let division = Division::new(&experiment, threads).ok();
+        Self::build(experiment, division, open)
+    }
+
+    /// As [`Self::divided`], into these parts.
+    pub fn of_parts(experiment: Experiment, division: Division) -> Self {
+        Self::build(experiment, Some(division), |_| Ok(Box::new(io::sink())))
+            .expect("nowhere takes everything")
+    }
+
+    fn build(
+        experiment: Experiment,
+        division: Option<Division>,
         mut open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
         let horizon = horizon(&experiment);
-        let division = Division::new(&experiment, threads).ok();
         let sites = build::sites(&experiment, division.as_ref());
-        let count = sites.len();
-        let mut parts = Vec::with_capacity(count);
+        let mut parts = Vec::with_capacity(sites.len());
         for site in sites {
             let mut queue = EventQueue::new(horizon);
-            let mut world = build::world(&experiment, division.as_ref(), count, site, &mut open)?;
+            let mut world = build::world(&experiment, division.as_ref(), site, &mut open)?;
             world.generators.start(&experiment, &mut world.hosts, world.ranks, &mut queue);
             for number in world.observers.ports.at_intervals() {
                 world.schedule(Instant::ZERO, Class::PortTrace, number.into(), &mut queue);
@@ -91,23 +107,43 @@ impl Simulation {
             }
             parts.push(Part { world, queue });
         }
-        let windows =
-            division.map(|division| Windows::new(&experiment, division, limit(&experiment), horizon));
-        Ok(Self { experiment, parts, windows, done: false })
+        let cell = division.as_ref().map(Division::cell);
+        let windows = division
+            .filter(|division| division.parts() > 1)
+            .map(|division| Windows::new(&experiment, division, limit(&experiment), horizon));
+        Ok(Self { experiment, parts, windows, cell, done: false })
     }
 
     /// Fire up to `events` more events, fewer if the run ends; some more where the network is divided.
     pub fn advance(&mut self, events: u64) -> Progress {
-        if !self.done {
+        // Arrivals are drawn by the network as a whole, and count as nothing that happens in it.
+        let least = self.events() + events.min(1);
+        while !self.done && self.events() < least {
             self.done = match &mut self.windows {
                 Some(windows) => windows.advance(&mut self.parts, events),
-                None => {
-                    let Part { world, queue } = &mut self.parts[0];
-                    !run(world, queue, limit(&self.experiment), events)
-                }
+                None => self.advance_whole(events),
             };
         }
         self.progress()
+    }
+
+    /// Fire events of a network that is one part, and so needs no windows. Says whether the run has ended.
+    fn advance_whole(&mut self, events: u64) -> bool {
+        let limit = limit(&self.experiment);
+        let Part { world, queue } = &mut self.parts[0];
+        let Some(cell) = self.cell else { return !run(world, queue, limit, events) };
+        world.finished = world.is_complete();
+        if !world.finished && run(world, queue, limit, events) {
+            return false;
+        }
+        if world.finished {
+            // The cell in which the last flow completes is lived through, as if other parts were in it.
+            world.finished = false;
+            world.ends_on_completion = false;
+            run(world, queue, cell_end(queue.now(), cell).min(limit), u64::MAX);
+            world.finished = true;
+        }
+        true
     }
 
     /// How far the run has come.
@@ -147,7 +183,7 @@ impl Simulation {
     /// How many events have fired. Of a network that can be divided only those count that belong to some node.
     fn events(&self) -> u64 {
         let fired: u64 = self.parts.iter().map(|part| part.queue.handled()).sum();
-        if self.windows.is_some() { fired - self.tally().events_of_no_node } else { fired }
+        if self.cell.is_some() { fired - self.tally().events_of_no_node } else { fired }
     }
 
     /// Into how many parts the network is divided.
@@ -155,9 +191,23 @@ impl Simulation {
         self.parts.len()
     }
 
-    /// In how many windows each part had a thread of its own: in those in which enough happens.
+    /// In how many windows several threads ran: in those in which enough happens.
     pub fn threaded_windows(&self) -> u64 {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
+    }
+
+    /// See, while it runs on one thread in several parts, how much faster it could be on so many `cores` at most.
+    pub fn follow_critical_path(&mut self, cores: &[u32]) {
+        if let Some(windows) = &mut self.windows {
+            windows.follow_critical_path(cores);
+        }
+    }
+
+    /// By number of cores: how many times as fast as on one, at most, if each event takes as long as another and all else no
+    /// time. Nothing of a run that is not followed ([`Self::follow_critical_path`]).
+    pub fn speed_ups(&self) -> Vec<(u32, f64)> {
+        let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
+        path.map(CriticalPath::speed_ups).unwrap_or_default()
     }
 
     /// Hand over what captures hold back: now and then, so that what goes wrong is heard of in time, and before
@@ -212,5 +262,6 @@ fn horizon(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let packet = network.mtu + network.framing;
     let reach = |link: &shallows_scenario::Link| link.delay + link.rate.transmission_time(packet);
-    network.links.iter().map(reach).max().unwrap_or_default() + experiment.jitter
+    let jitter = experiment.hosts.groups.iter().map(|group| group.jitter).max();
+    network.links.iter().map(reach).max().unwrap_or_default() + jitter.unwrap_or_default()
 }

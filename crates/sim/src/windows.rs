@@ -13,7 +13,8 @@ use shallows_core::event::{EventQueue, World, run};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, Flow};
 
-use crate::division::Division;
+use crate::critical_path::CriticalPath;
+use crate::division::{Division, cell_end};
 use crate::event::{Event, Ranks};
 use crate::part::{Mail, Part};
 use crate::traffic::Traffic;
@@ -32,8 +33,12 @@ pub(crate) struct Windows {
     pub(crate) finished: bool,
     /// Events of a window of late.
     density: u64,
-    /// Windows in which each part had a thread.
+    /// Windows in which several threads ran.
     pub(crate) threaded_windows: u64,
+    /// Where that is asked for; only one thread follows it.
+    pub(crate) critical_path: Option<CriticalPath>,
+    /// Empty between two stretches; kept to spare its allocations.
+    mail: [Mail; 2],
 }
 
 /// With as many events in a window, threads gain more than meeting twice costs them: some microseconds.
@@ -71,7 +76,10 @@ impl Windows {
         let mut arrivals = EventQueue::new(horizon);
         let mut traffic = Traffic::new(experiment, ranks);
         traffic.start(&mut arrivals);
+        let parts = division.parts() as usize;
         Self {
+            mail: [Mail::new(parts), Mail::new(parts)],
+            critical_path: None,
             division,
             drawing: Drawing { traffic, ranks, drawn: Vec::new() },
             arrivals,
@@ -81,6 +89,11 @@ impl Windows {
             density: 0,
             threaded_windows: 0,
         }
+    }
+
+    /// From now on see how long a run on so many `cores` would take at least.
+    pub(crate) fn follow_critical_path(&mut self, cores: &[u32]) {
+        self.critical_path = Some(CriticalPath::new(&self.division, cores));
     }
 
     /// Flows that have arrived, and those that arrive in this window.
@@ -93,14 +106,17 @@ impl Windows {
         let mut fired: u64 = parts.iter().map(Part::events).sum();
         let enough = fired.saturating_add(events);
         while fired < enough {
-            let together = parts.len() > 1 && self.density >= DENSE;
+            let threads = self.division.threads() as usize;
+            let together = threads > 1 && self.density >= DENSE;
             let until = enough.min(fired + if together { STRETCH_TOGETHER } else { STRETCH_IN_TURN });
-            let team = Team::new(parts, until);
+            let team = Team::new(parts, threads, until, std::mem::take(&mut self.mail));
             let ended =
                 if together { self.run_together(parts, &team) } else { self.run_in_turn(parts, &team) };
+            team.deliver(parts);
             let before = std::mem::replace(&mut fired, parts.iter().map(Part::events).sum());
             self.density = (fired - before) / team.windows().max(1);
             self.threaded_windows += if together { team.windows() } else { 0 };
+            self.mail = team.mail;
             if ended {
                 return true;
             }
@@ -108,37 +124,35 @@ impl Windows {
         false
     }
 
-    /// Each part on a thread of its own.
+    /// Several threads beside each other, each with its parts.
     fn run_together(&mut self, parts: &mut [Part], team: &Team) -> bool {
-        let (leader, others) = parts.split_first_mut().expect("a network has a part");
-        let ended = thread::scope(|scope| {
-            let follow = |(number, part)| scope.spawn(move || team.follow(part, number + 1));
-            let threads: Vec<_> = others.iter_mut().enumerate().map(follow).collect();
+        let mut shares = shares(parts, self.division.shares());
+        let leader = shares.remove(0).1;
+        thread::scope(|scope| {
+            let follow = |(first, parts)| scope.spawn(move || team.follow(parts, first));
+            let threads: Vec<_> = shares.into_iter().map(follow).collect();
             let ended = team.lead(leader, self);
             for thread in threads {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
             ended
-        });
-        team.deliver(parts);
-        ended
+        })
     }
 
     /// One part after another.
     fn run_in_turn(&mut self, parts: &mut [Part], team: &Team) -> bool {
         let mut read = 0;
-        let ended = loop {
-            let Some(until) = team.open(self, read) else { break true };
-            for (number, part) in parts.iter_mut().enumerate() {
-                team.live(part, number, until.0, read);
+        loop {
+            let Some(until) = team.open(self, read) else { return true };
+            team.live(parts, 0, until.0, read);
+            if let Some(path) = &mut self.critical_path {
+                path.on_window(parts);
             }
             read = 1 - read;
             if team.has_enough() {
-                break false;
+                return false;
             }
-        };
-        team.deliver(parts);
-        ended
+        }
     }
 
     /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
@@ -152,8 +166,7 @@ impl Windows {
         if first > self.limit {
             return None;
         }
-        let cell = self.division.cell().0;
-        let until = Instant((first.0 / cell + 1) * cell - 1).min(self.limit);
+        let until = cell_end(first, self.division.cell()).min(self.limit);
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
         for (flow, number) in self.drawing.drawn.drain(..) {
             let [source, destination] =
@@ -165,6 +178,18 @@ impl Windows {
         }
         Some(until)
     }
+}
+
+/// The parts of each thread, with the number of the first.
+fn shares<'parts>(mut parts: &'parts mut [Part], counts: &[usize]) -> Vec<(usize, &'parts mut [Part])> {
+    let mut next = 0;
+    let share = |&count: &usize| {
+        let (share, rest) = std::mem::take(&mut parts).split_at_mut(count);
+        parts = rest;
+        next += count;
+        (next - count, share)
+    };
+    counts.iter().map(share).collect()
 }
 
 /// The parts of a run while it advances: what each has written up, and what they send each other.
@@ -208,15 +233,14 @@ impl Entry {
 }
 
 impl Team {
-    fn new(parts: &[Part], enough: u64) -> Self {
-        let board: Vec<Entry> = parts.iter().map(Entry::of).collect();
+    fn new(parts: &[Part], threads: usize, enough: u64, mail: [Mail; 2]) -> Self {
         Self {
-            mail: [Mail::new(board.len()), Mail::new(board.len())],
+            board: parts.iter().map(Entry::of).collect(),
+            mail,
             until: AtomicU64::new(OVER),
             windows: AtomicU64::new(0),
             enough,
-            gate: Gate::new(board.len()),
-            board,
+            gate: Gate::new(threads),
         }
     }
 
@@ -247,16 +271,18 @@ impl Team {
         Instant(self.board[part].next.load(Ordering::Relaxed)).min(self.mail[read].first(part))
     }
 
-    /// A part lives through a window, if anything happens there or has been heard of.
-    fn live(&self, part: &mut Part, number: usize, until: u64, read: usize) {
-        if self.next(number, read).0 <= until || self.mail[read].first(number) < Instant::MAX {
-            part.run(Instant(until), &self.mail[read], &self.mail[1 - read], number);
-            self.board[number].write(part);
+    /// Parts live through a window, from the one with number `first` on: each in which something happens or has been heard of.
+    fn live(&self, parts: &mut [Part], first: usize, until: u64, read: usize) {
+        for (number, part) in (first..).zip(parts) {
+            if self.next(number, read).0 <= until || self.mail[read].first(number) < Instant::MAX {
+                part.run(Instant(until), &self.mail[read], &self.mail[1 - read], number);
+                self.board[number].write(part);
+            }
         }
     }
 
-    /// Run the first part, and decide for all. Says whether the run has ended.
-    fn lead(&self, part: &mut Part, windows: &mut Windows) -> bool {
+    /// Run the first parts, and decide for all. Says whether the run has ended.
+    fn lead(&self, parts: &mut [Part], windows: &mut Windows) -> bool {
         let _alarm = Alarm(&self.gate);
         let mut read = 0;
         loop {
@@ -266,7 +292,7 @@ impl Team {
             if !self.gate.pass() || next.is_none() {
                 return true;
             }
-            self.live(part, 0, until, read);
+            self.live(parts, 0, until, read);
             read = 1 - read;
             if !self.gate.pass() {
                 return true;
@@ -279,8 +305,8 @@ impl Team {
         }
     }
 
-    /// Run a part for as long as the leader says.
-    fn follow(&self, part: &mut Part, number: usize) {
+    /// Run parts, from the one with number `first` on, for as long as the leader says.
+    fn follow(&self, parts: &mut [Part], first: usize) {
         let _alarm = Alarm(&self.gate);
         let mut read = 0;
         while self.gate.pass() {
@@ -288,7 +314,7 @@ impl Team {
             if until == OVER {
                 return;
             }
-            self.live(part, number, until, read);
+            self.live(parts, first, until, read);
             read = 1 - read;
             if !self.gate.pass() {
                 return;
@@ -437,7 +463,7 @@ mod tests {
             let division = Division::new(&experiment, 2).expect("it has two switches");
             let horizon = Duration::from_micros(10);
             let build = |site| Part {
-                world: build::world(&experiment, Some(&division), 2, site, |_| unreachable!("no captures"))
+                world: build::world(&experiment, Some(&division), site, |_| unreachable!("no captures"))
                     .expect("nothing is opened"),
                 queue: EventQueue::new(horizon),
             };

@@ -19,6 +19,7 @@ use crate::event::{Class, Event, Ranks};
 use crate::flow::Flows;
 use crate::generators::{Arrivals, Generators};
 use crate::hosts::{Hearing, Hosts, Next, Reception};
+use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
 use crate::link::{InFlight, Link, NONE, Target, Wire};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
@@ -65,6 +66,7 @@ impl shallows_core::event::World for World {
         match event.class() {
             Class::Transmit => self.transmit(event.link(), queue),
             Class::Deliver => self.deliver(event.link(), queue),
+            Class::Interrupt => self.interrupt(InboxAt::from_index(index), queue),
             Class::SenderTimer => self.sender_timer(Place::from_index(index), queue),
             Class::ReceiverTimer => self.receiver_timer(Place::from_index(index), queue),
             Class::WarmUp => self.warm_up(queue),
@@ -227,26 +229,80 @@ impl World {
         if packet.segment.len == 0 { None } else { self.hosts.leave_card(host, packet) }
     }
 
-    /// A packet reaches its host.
+    /// A packet reaches its host's card.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        self.tally.packets_arrived += 1;
+        if self.hosts.coalesce() {
+            return self.keep(header, packet, queue);
+        }
+        self.hand_up(Arrived { header, packet, packets: 1 }, queue);
+    }
+
+    /// It waits there for others, if the card has it wait.
+    #[inline(never)]
+    fn keep(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let inboxes = &mut self.hosts.host(header.destination).inboxes;
+        if inboxes.rule().is_none() {
+            return self.hand_up(Arrived { header, packet, packets: 1 }, queue);
+        }
+        let at = InboxAt { host: header.destination, queue: inboxes.of(&header) };
+        let taking = inboxes.queue(at.queue).take_in(queue.now(), header, packet);
+        self.take_up(at, taking, queue);
+    }
+
+    #[inline(never)]
+    fn interrupt(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
+        let taking = self.inbox(at).on_event(queue.now());
+        self.take_up(at, taking, queue);
+    }
+
+    fn take_up(&mut self, at: InboxAt, taking: Taking, queue: &mut EventQueue<Event>) {
+        match taking {
+            Taking::Waits => {}
+            Taking::Until(due) => self.schedule(due, Class::Interrupt, at.index(), queue),
+            Taking::Now => self.empty_inbox(at, queue),
+        }
+    }
+
+    fn inbox(&mut self, at: InboxAt) -> &mut Inbox {
+        self.hosts.host(at.host).inboxes.queue(at.queue)
+    }
+
+    /// A host takes up all that waits in a queue of its card.
+    #[inline(never)]
+    fn empty_inbox(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
+        let inboxes = &mut self.hosts.host(at.host).inboxes;
+        let gro = inboxes.rule().is_some_and(|rule| rule.gro);
+        let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.packets);
+        for &arrived in &taken {
+            self.hand_up(arrived, queue);
+        }
+        self.inbox(at).recycle(taken);
+    }
+
+    /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
+    /// its own.
+    #[inline(always)]
+    fn hand_up(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
+        let Arrived { header, packet, packets } = arrived;
+        self.tally.packets_arrived += u64::from(packets);
         if let Some(card) = &mut self.hosts.host(header.destination).ictcp {
             card.on_packet(queue.now(), header.size());
         }
         match header.kind() {
-            PacketKind::Data => self.receive_data(header, packet, queue),
+            PacketKind::Data => self.receive_data(arrived, queue),
             PacketKind::PureAck => self.receive_ack(header, packet, queue),
             PacketKind::Datagram => self.generators.datagrams.receive(&header),
             PacketKind::Probe => self.receive_probe(header, packet, queue),
         }
     }
 
-    #[inline]
-    fn receive_data(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+    #[inline(always)]
+    fn receive_data(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
+        let Arrived { header, packet, packets } = arrived;
         let packet = self.packets.remove(packet);
-        match self.hosts.on_data(queue.now(), &header, &packet, &mut self.flows) {
-            Reception::Stale => self.tally.packets_stale += 1,
+        match self.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
+            Reception::Stale => self.tally.packets_stale += u64::from(packets),
             Reception::Again(acks) => {
                 for ack in acks {
                     let (header, packet) = self.hosts.acknowledge_again(&header, packet.name, ack);
@@ -266,7 +322,7 @@ impl World {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive_ack(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let packet = self.packets.remove(packet);
         let place = Place { host: header.destination, slot: packet.name.slot };
@@ -366,14 +422,19 @@ impl World {
         self.pump(place, queue);
     }
 
+    /// Whether the run may end because every flow that will ever arrive has arrived here and is complete.
+    pub(crate) fn is_complete(&self) -> bool {
+        let completed = self.tally.flows_completed;
+        self.ends_on_completion && self.generators.arrivals.is_complete(completed)
+    }
+
     /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
     #[inline(never)]
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let next = self.hosts.end(place, &mut self.flows, queue.now());
         self.tally.flows_completed += 1;
-        let completed = self.tally.flows_completed;
-        let all = self.generators.arrivals.on_acked(self.flows.at(flow), completed, queue);
-        self.finished = self.ends_on_completion && all;
+        self.generators.arrivals.on_acked(self.flows.at(flow), queue);
+        self.finished = self.is_complete();
         self.observers.flows.on_end(flow);
         match next {
             Next::Flow(waiting) => self.start_flow(place, waiting, queue),
@@ -474,7 +535,7 @@ impl World {
         for buffer in &self.buffers {
             buffer.audit();
         }
-        let mut under_way = self.in_flight.len() as u64;
+        let mut under_way = (self.in_flight.len() + self.hosts.waiting()) as u64;
         for link in &self.links {
             link.port.audit(&self.buffers[link.buffer as usize]);
             let counters = link.port.counters();

@@ -105,15 +105,68 @@ fn switch() -> impl Strategy<Value = String> {
 fn host() -> impl Strategy<Value = String> {
     let nic = prop::option::weighted(0.2, port(Allows { bcc: false }));
     let backpressure = one_of(&["off", "20KB", "1MiB"]);
-    (one_of(&["2p", "100p", "1000p"]), backpressure, one_of(&["off", "auto", "3us"]), nic).prop_map(
-        |(limit, backpressure, jitter, nic)| {
+    let limit = one_of(&["2p", "100p", "1000p"]);
+    (limit, backpressure, one_of(&["off", "auto", "3us"]), nic, offloads()).prop_map(
+        |(limit, backpressure, jitter, nic, offloads)| {
+            // A card holds a burst.
+            let limit = if offloads.contains("tso") { "1000p" } else { limit };
             let nic = nic.map_or(String::new(), |nic| {
                 let shaper = nic.shaper.map_or(String::new(), |shaper| format!(", shaper = {shaper}"));
                 format!(", port = {}, markers = {}{shaper}", nic.port, nic.markers)
             });
-            format!("[host]\nnic = {{ limit = '{limit}', backpressure = '{backpressure}'{nic} }}\njitter = '{jitter}'\n")
+            format!("[host]\nnic = {{ limit = '{limit}', backpressure = '{backpressure}'{nic}{offloads} }}\njitter = '{jitter}'\n")
         },
     )
+}
+
+/// Hosts that differ from the others: none, one group, or two, between which everything is negotiated. Every network here has two
+/// hosts at least.
+fn groups() -> impl Strategy<Value = String> {
+    let some = (group("first", 0), prop::option::of(group("second", 1)));
+    let some = some.prop_map(|(first, second)| first + &second.unwrap_or_default());
+    prop::option::weighted(0.4, some).prop_map(Option::unwrap_or_default)
+}
+
+fn group(name: &'static str, member: u32) -> impl Strategy<Value = String> {
+    let tcp = one_of(&[
+        "",
+        "congestion = 'cubic', avoidance = 'byte-counting', ece_reaction = 'at-once'",
+        "congestion = 'dctcp', timestamps = false",
+        "congestion = 'ecn-star', ect = 'all', handshake = true",
+        "recovery = 'newreno', prr = 'off', sack_after_timeout = 'kept', full_ack = 'limited', fin = true",
+        "congestion = 'pulser', receive_window = '40KB', handshake = false, initial_window = 2",
+        "delayed_ack = { segments = 1 }, rto = { min = '1ms' }",
+    ]);
+    let nic = one_of(&[
+        "",
+        "backpressure = 'off', limit = '30p', tso = 'off'",
+        "backpressure = '20KB', tso = 'linux', limit = '1000p'",
+        "coalescing = { time = '20us', packets = 3 }, pacing = 'fq'",
+        "shaper = { rate = '500Mbps', burst = '20KB' }",
+    ]);
+    let rest = one_of(&["", "mtu = 600", "mtu = 577\njitter = '2us'", "delay = '9us'\njitter = 'off'"]);
+    (tcp, nic, rest).prop_map(move |(tcp, nic, rest)| {
+        format!(
+            "[[host.group]]\nname = '{name}'\nmembers = {member}\ntcp = {{ {tcp} }}\nnic = {{ {nic} }}\n{rest}\n"
+        )
+    })
+}
+
+/// What cards do for their hosts, where they do something.
+fn offloads() -> impl Strategy<Value = String> {
+    let tso = one_of(&["", ", tso = 'linux'", ", tso = '20KB'"]);
+    let pacing = one_of(&["off", "fq"]);
+    let packets = one_of(&["", ", packets = 1", ", packets = 5", ", packets = 128"]);
+    let coalescing = prop::option::of((one_of(&["1us", "8us", "50us"]), packets, any::<bool>(), 1u32..4));
+    let adaptive = any::<bool>();
+    let some = (tso, pacing, coalescing, adaptive).prop_map(|(tso, pacing, coalescing, adaptive)| {
+        let coalescing = coalescing.map_or(String::new(), |(time, packets, gro, queues)| {
+            let (time, packets) = if adaptive { ("auto", "") } else { (time, packets) };
+            format!(", coalescing = {{ time = '{time}'{packets}, gro = {gro}, queues = {queues} }}")
+        });
+        format!("{tso}, pacing = '{pacing}'{coalescing}")
+    });
+    prop::option::of(some).prop_map(Option::unwrap_or_default)
 }
 
 /// Records change nothing; they must not fail, whatever the ports.
@@ -263,7 +316,8 @@ impl fmt::Debug for Text {
 
 fn scenario() -> impl Strategy<Value = Text> {
     let workloads = (prop::collection::vec(workload(), 1..3), ping());
-    (any::<u16>(), topology(), switch(), host(), tcp(), measure(), workloads).prop_map(
+    let host = (host(), groups()).prop_map(|(host, groups)| host + &groups);
+    (any::<u16>(), topology(), switch(), host, tcp(), measure(), workloads).prop_map(
         |(seed, topology, switch, host, tcp, measure, (workloads, ping))| {
             let workloads = workloads.concat();
             // Probes have no end of their own.
@@ -357,7 +411,7 @@ fn starved(report: &Report, text: &str) -> bool {
             .map(|of| of["marked"].as_u64().unwrap_or(0) + of["dropped"].as_u64().unwrap_or(0))
             .sum()
     });
-    let deaf = ["ect = 'rfc3168'", "{ kind = 'reno' }", "{ kind = 'cubic' }"];
+    let deaf = ["ect = 'rfc3168'", "{ kind = 'reno' }", "{ kind = 'cubic' }", "[[host.group]]"];
     deaf.iter().any(|setting| text.contains(setting)) && 2 * dropped_data > again && 2 * by_markers > dropped
 }
 

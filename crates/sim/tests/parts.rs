@@ -84,15 +84,58 @@ fn bytes(report: &Report) -> Vec<(&'static str, Vec<u8>)> {
 fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) {
     let alone = bytes(&finished(experiment.clone(), 1, u64::MAX));
     for &threads in threads {
-        for (one, many) in alone.iter().zip(bytes(&finished(experiment.clone(), threads, step))) {
-            assert_eq!(one.0, many.0);
-            if one.0 == "summary" {
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                assert_eq!(text(&one.1), text(&many.1), "{name}, {threads} threads");
+        let many = finished(experiment.clone(), threads, step);
+        assert_alike(&format!("{name}, {threads} threads"), &alone, &many);
+    }
+}
+
+fn assert_alike(name: &str, alone: &[(&str, Vec<u8>)], many: &Report) {
+    for (one, many) in alone.iter().zip(bytes(many)) {
+        assert_eq!(one.0, many.0);
+        if one.0 == "summary" {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            assert_eq!(text(&one.1), text(&many.1), "{name}");
+        }
+        assert!(one.1 == many.1, "{name}: table {} differs", one.0);
+    }
+}
+
+#[test]
+fn any_number_of_parts_on_any_number_of_threads_gives_the_same_bytes() {
+    // Each switch, leaves by two, and everything with hosts apart from everything without.
+    let divided: [(u32, u32, &[u32]); 3] = [(0, 5, &[1, 3, 8]), (20, 3, &[2]), (1_000, 2, &[1])];
+    for sets in [[("seed", "5")], [("stop.at", "2.1ms")]] {
+        let experiment = common::parse(SCENARIO, &sets);
+        let alone = bytes(&finished(experiment.clone(), 1, u64::MAX));
+        for (links, parts, threads) in divided {
+            for &threads in threads {
+                let division = Division::in_pieces(&experiment, threads, links).unwrap();
+                assert_eq!((division.parts(), division.threads()), (parts, threads.min(parts)));
+                let mut simulation = Simulation::of_parts(experiment.clone(), division);
+                while !simulation.advance(50_000).done {}
+                assert_alike(&format!("{parts} parts on {threads}"), &alone, &simulation.finish());
             }
-            assert!(one.1 == many.1, "{name}, {threads} threads: table {} differs", one.0);
         }
     }
+}
+
+#[test]
+fn a_large_network_is_divided_further_than_into_a_part_for_each_thread() {
+    // 32 leaves of 16 hosts and 16 spines: 2 × (512 + 512) links, and one more leaf makes it large.
+    let leaves = |leaves: &str| {
+        let sets =
+            [("topology.leaves", leaves), ("topology.spines", "16"), ("topology.hosts_per_leaf", "16")];
+        common::parse(SCENARIO, &sets)
+    };
+    let parts = |experiment: &Experiment| {
+        [1, 2].map(|threads| {
+            let division = Division::new(experiment, threads).unwrap();
+            (division.threads(), division.parts())
+        })
+    };
+    assert_eq!(parts(&leaves("32")), [(1, 1), (2, 2)]);
+    // 48 links of a leaf, five of which are a part of at most 256; 33 of a spine, seven.
+    assert_eq!(parts(&leaves("33")), [(1, 7 + 3), (2, 7 + 3)]);
 }
 
 #[test]
@@ -163,4 +206,19 @@ fn what_cannot_be_divided_says_why() {
     for (sets, reason) in refusals {
         assert_eq!(cell(&common::parse(SCENARIO, sets)), Err(reason), "{sets:?}");
     }
+}
+
+#[test]
+fn no_number_of_cores_gains_more_than_there_are_cores_or_than_the_busiest_switch_allows() {
+    let experiment = common::parse(SCENARIO, &[]);
+    let division = Division::in_pieces(&experiment, 1, 0).unwrap();
+    let mut simulation = Simulation::of_parts(experiment, division);
+    simulation.follow_critical_path(&[1, 2, 5, 64]);
+    simulation.advance(u64::MAX);
+    let faster: Vec<f64> = simulation.speed_ups().into_iter().map(|(_, faster)| faster).collect();
+    let [one, two, five, many] = faster[..] else { panic!("{faster:?}") };
+    assert!((one - 1.0).abs() < 1e-12, "{one}");
+    assert!(1.3 < two && two < 2.0 && two < five, "{faster:?}");
+    // There are five parts, and leaf 2 with the receiver of the incast has more than a fifth of the events.
+    assert!((five - many).abs() < 1e-12 && many < 4.5, "{faster:?}");
 }

@@ -6,8 +6,19 @@ use std::path::Path;
 use tidy::{complain, files, read, root, short};
 
 /// From the bottom up. What has no room of its own lies below all of them.
-const ORDER: [&str; 10] =
-    ["", "runs", "series", "sweeps", "foreign", "comparison", "figures", "reproduction", "reports", "cli"];
+const ORDER: [&str; 11] = [
+    "",
+    "runs",
+    "series",
+    "sweeps",
+    "foreign",
+    "comparison",
+    "figures",
+    "reproduction",
+    "reports",
+    "advisor",
+    "cli",
+];
 
 /// The package itself names what is public, and starts the command line.
 const ABOVE_ALL: [&str; 2] = ["shallows", "shallows.__main__"];

@@ -7,6 +7,7 @@ pub(crate) mod site;
 use std::collections::BTreeSet;
 
 use shallows_core::Duration;
+use shallows_core::packet::HostId;
 use shallows_switch::{EgressDrop, port, shaper};
 
 use self::site::Site;
@@ -28,7 +29,7 @@ pub(crate) fn build(spec: &Spec, network: &mut Network, checker: &mut Checker<'_
     let (packet, base_rtt) = (full_packet(spec), network.base_rtt());
     let (mut ports, mut notes, mut places): (Vec<port::Config>, _, _) = (Vec::new(), Vec::new(), Vec::new());
     for (index, link) in network.links.iter().enumerate() {
-        let wanted = wanted(spec, link, |entry| matches[entry][index]);
+        let wanted = wanted(spec, network, link, |entry| matches[entry][index]);
         let config = Site { network, link, packet, base_rtt }.port(&wanted, &mut notes, checker);
         places.push(ports.iter().position(|known| *known == config).unwrap_or(ports.len()));
         if places[index] == ports.len() {
@@ -49,14 +50,14 @@ struct Wanted<'a> {
     egress_drop: spec::EgressDrop,
 }
 
-fn wanted<'a>(spec: &'a Spec, link: &Link, matches: impl Fn(usize) -> bool) -> Wanted<'a> {
+fn wanted<'a>(spec: &'a Spec, network: &Network, link: &Link, matches: impl Fn(usize) -> bool) -> Wanted<'a> {
     let switch = &spec.switch;
     if link.kind == PortKind::Nic {
-        let nic = &spec.host.nic;
+        let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
         return Wanted {
-            port: (&nic.port, "host.nic.port".to_owned()),
-            markers: (&nic.markers, "host.nic.markers".to_owned()),
-            shaper: nic.shaper.as_ref().map(|shaper| (shaper, "host.nic.shaper".to_owned())),
+            port: (&nic.port, format!("{key}.port")),
+            markers: (&nic.markers, format!("{key}.markers")),
+            shaper: nic.shaper.as_ref().map(|shaper| (shaper, format!("{key}.shaper"))),
             egress_drop: switch.egress_drop,
         };
     }

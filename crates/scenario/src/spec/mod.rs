@@ -6,7 +6,9 @@
 mod capture;
 mod flow_trace;
 mod marker;
+mod offloads;
 mod port;
+pub(crate) mod preset;
 mod query;
 mod switch;
 mod tcp;
@@ -20,11 +22,13 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use shallows_core::Bytes;
 
-use crate::quantity::{Amount, Backpressure, Every, Jitter, Size, Time};
+use crate::hosts::{HostSet, RackSet};
+use crate::quantity::{Amount, Backpressure, Every, Jitter, PacketSize, Size, Time, Tso};
 use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
+pub(crate) use offloads::*;
 pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use switch::{Buffer, DtCounts, Ecmp, EgressDrop, PortOverride, PrivateRule, Switch};
@@ -54,7 +58,7 @@ pub(crate) struct Spec {
     #[serde(default)]
     pub(crate) host: Host,
     /// How every TCP connection behaves.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "preset::read")]
     pub(crate) tcp: Tcp,
     /// What is measured, and how.
     #[serde(default)]
@@ -118,6 +122,54 @@ pub(crate) struct Host {
     /// simulators lock flows out of a full buffer. `"auto"` (default) is the time of one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
+    /// Hosts that differ from the others. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) group: Vec<Group>,
+}
+
+impl Host {
+    /// The card of hosts of a group, by number, of which 0 has the hosts in no other; and the key of the scenario that is about it.
+    pub(crate) fn nic_of(&self, group: usize) -> (&Nic, String) {
+        let own = group.checked_sub(1).and_then(|index| Some((self.group[index].nic.as_ref()?, index)));
+        own.map_or((&self.nic, "host.nic".to_owned()), |(nic, index)| {
+            (nic, format!("host.group[{index}].nic"))
+        })
+    }
+}
+
+/// Hosts that differ from the others, or are told apart in results. A host is in one group at most; those in none are the group
+/// `default`. Workloads name them: `senders = "group:old"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Group {
+    /// What results and workloads call it: letters, digits, `-`, `_` and `.`; not `default` or `all`.
+    pub(crate) name: String,
+    /// Its hosts, by number or name. Default: those of `racks`; at least one of the two is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) members: Option<HostSet>,
+    /// All hosts of these racks, too: of switches with hosts, counted from 0 (`"0..2"`), or by name (`"leaf0, leaf3"`). Default:
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) racks: Option<RackSet>,
+    /// Keys in which its connections differ from `[tcp]`. A table without `kind` differs in the keys that it has, any other value
+    /// as a whole. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tcp: Option<Tcp>,
+    /// Keys in which its cards differ from `host.nic`, likewise. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) nic: Option<Nic>,
+    /// Largest IP packet of its hosts, at most `topology.mtu`. Two hosts send each other what both of them and the network can take.
+    /// Default: `topology.mtu`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mtu: Option<PacketSize>,
+    /// Time that each packet spends in a host of the group that sends it, and in one that receives it. Default:
+    /// `topology.host_delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<Time>,
+    /// Each packet leaves its host up to this much later, as `host.jitter`, where `"auto"` is the time of one MTU of the group.
+    /// Default: `host.jitter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) jitter: Option<Jitter>,
 }
 
 /// The queue of a network card.
@@ -133,6 +185,17 @@ pub(crate) struct Nic {
     /// Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue, which drops, as in ns-2.
     #[serde(default = "one_mebibyte")]
     pub(crate) backpressure: Backpressure,
+    /// How many segments a connection hands over at once, which leave back to back (TSO, GSO). `"off"` (default): it sends each as
+    /// soon as it may. `"linux"`: what its pacing rate sends in 1 ms, two segments at least, 64 KB at most, and it waits until a third
+    /// of its window may leave. A size: likewise, but bursts are as large whatever the rate, as in Linux before 3.12 and in Windows.
+    #[serde(default)]
+    pub(crate) tso: Tso,
+    /// Whether connections spread what they send. Default `"off"`.
+    #[serde(default)]
+    pub(crate) pacing: Pacing,
+    /// Packets that have arrived wait for others before the host hears of them, and then are taken up together. Default: none waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) coalescing: Option<Coalescing>,
     /// Its queues, and which of them sends next. Default `"fifo"`.
     #[serde(default)]
     pub(crate) port: Port,
@@ -210,6 +273,9 @@ impl Default for Nic {
         Self {
             limit: None,
             backpressure: one_mebibyte(),
+            tso: Tso::default(),
+            pacing: Pacing::default(),
+            coalescing: None,
             port: Port::default(),
             markers: Vec::new(),
             shaper: None,

@@ -11,6 +11,13 @@ use crate::tagged::tagged;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcp {
+    /// Keys that are set at once, as hosts have them: `"linux-6"`, `"windows-2022"`, `"rfc"` (the defaults), or `"ns-2"`, as the
+    /// scripts of the papers. Keys beside it override. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) preset: Option<Preset>,
+    /// What the preset has set, in words.
+    #[serde(skip)]
+    pub(crate) preset_note: Option<String>,
     /// How signals of congestion become a window. Default `"dctcp"`.
     #[serde(default)]
     pub(crate) congestion: Congestion,
@@ -49,11 +56,21 @@ pub(crate) struct Tcp {
     /// How losses are repaired. Default `"sack"`.
     #[serde(default)]
     pub(crate) recovery: Recovery,
+    /// Whether a timeout that turns out to be spurious is undone (F-RTO, RFC 5682), as Linux does. Needs `recovery = "sack"` or
+    /// `"rack"`. Default false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) frto: bool,
+    /// Whether a window grows that the application does not use. Default `"grows"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) app_limited: AppLimited,
     /// What NewReno's window is when everything is repaired. Needs `recovery = "newreno"`. Default `"limited"`.
     #[serde(default)]
     pub(crate) full_ack: FullAck,
+    /// Details of `recovery = "rack"`, which it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rack: Option<Rack>,
     /// Proportional rate reduction (RFC 6937): during fast recovery data goes out in proportion to what arrives. Needs
-    /// `recovery = "sack"`. Default `"off"`.
+    /// `recovery = "sack"` or `"rack"`. Default `"off"`.
     #[serde(default)]
     pub(crate) prr: Prr,
     /// How many duplicate acknowledgements mean a loss. Default 3 (RFC 5681, RFC 6675).
@@ -93,6 +110,23 @@ pub(crate) struct Tcp {
     /// The class of service of acknowledgements, SYN-ACKs among them, from 0 to 63. Default that of what they acknowledge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ack_class: Option<u8>,
+}
+
+/// Whose TCP it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum Preset {
+    /// Linux 6.
+    #[serde(rename = "linux-6")]
+    Linux6,
+    /// Windows Server 2022.
+    #[serde(rename = "windows-2022")]
+    Windows2022,
+    /// What the RFCs prescribe.
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// ns-2, as the scripts of BCC (INFOCOM '20) have it.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 tagged! {
@@ -186,6 +220,23 @@ pub(crate) struct Cubic {
     /// Whether a flow that is reduced before it regained its old window leaves room to new ones. Default true (RFC 9438 §4.7).
     #[serde(default = "yes")]
     pub(crate) fast_convergence: bool,
+    /// What ends slow start before a loss. Default `"off"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) hystart: HyStart,
+}
+
+/// What ends slow start before a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HyStart {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Round-trip times that grow, after which a slower growth makes sure (RFC 9406).
+    #[serde(rename = "hystart++")]
+    PlusPlus,
+    /// Trains of acknowledgements of half a round trip, or round-trip times that grow (Linux).
+    Linux,
 }
 
 /// DCTCP with a brake for incast.
@@ -225,6 +276,8 @@ pub(crate) enum Recovery {
     /// With selective acknowledgements (RFC 2018, RFC 6675).
     #[default]
     Sack,
+    /// With them and by the times at which segments were sent, and with tail loss probes (RACK-TLP, RFC 8985), as Linux.
+    Rack,
     /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`: what is lost counts as in the network until acknowledgements come in its
     /// place, after a timeout everything outstanding is sent again, and a second loss in one window waits for the timer.
     FullTcp,
@@ -247,9 +300,22 @@ pub(crate) enum FullAck {
     Ssthresh,
 }
 
-/// Proportional rate reduction (RFC 6937).
+/// Details of RACK-TLP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rack {
+    /// How long a probe waits for the acknowledgement of a lone segment, beyond two round trips. Default
+    /// `delayed_ack.timeout`; Linux has the least retransmission timeout, 200 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_ack_delay: Option<Time>,
+    /// What the probe timer and the reordering timer wait beyond what RFC 8985 says: two ticks in Linux. Default `"0s"`.
+    #[serde(default = "zero")]
+    pub(crate) timer_slack: Time,
+}
+
+/// Proportional rate reduction (RFC 6937, RFC 9937).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Prr {
     /// Not used: what is in the network follows the window (RFC 6675).
     #[default]
@@ -258,6 +324,8 @@ pub(crate) enum Prr {
     Ssrb,
     /// With the conservative reduction bound.
     Crb,
+    /// With either, as acknowledgements of new data tell of further losses or not (RFC 9937, Linux).
+    SafeAck,
 }
 
 /// A cut in proportion to the fraction of marked bytes.
@@ -355,6 +423,17 @@ pub(crate) enum EceReaction {
     Prr,
 }
 
+/// Whether a window grows that the application does not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AppLimited {
+    /// It does (RFC 5681, ns-2).
+    #[default]
+    Grows,
+    /// Only if it was what limited the sender, or in slow start up to twice what was outstanding (Linux).
+    Linux,
+}
+
 /// Of what a loss leaves one half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -429,6 +508,9 @@ pub(crate) struct DelayedAck {
     /// What counts as a segment. Default `"arrivals"`.
     #[serde(default)]
     pub(crate) counts: AckCounts,
+    /// The first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) quick: u32,
     /// At the latest after this time. Default `"40ms"`, as Linux.
     #[serde(default = "forty_milliseconds")]
     pub(crate) timeout: Time,
@@ -449,6 +531,8 @@ pub(crate) enum AckCounts {
 impl Default for Tcp {
     fn default() -> Self {
         Self {
+            preset: None,
+            preset_note: None,
             congestion: Congestion::default(),
             initial_window: None,
             max_window: None,
@@ -461,7 +545,10 @@ impl Default for Tcp {
             loss_base: LossBase::default(),
             rto: Rto::default(),
             recovery: Recovery::default(),
+            frto: false,
+            app_limited: AppLimited::default(),
             full_ack: FullAck::default(),
+            rack: None,
             prr: Prr::default(),
             duplicate_threshold: three(),
             limited_transmit: true,
@@ -490,6 +577,12 @@ impl Default for Congestion {
     }
 }
 
+impl Default for Rack {
+    fn default() -> Self {
+        Self { max_ack_delay: None, timer_slack: zero() }
+    }
+}
+
 impl Default for Dctcp {
     fn default() -> Self {
         Self {
@@ -511,8 +604,13 @@ impl Default for Rto {
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self { segments: two(), counts: AckCounts::default(), timeout: forty_milliseconds() }
+        Self { segments: two(), counts: AckCounts::default(), quick: 0, timeout: forty_milliseconds() }
     }
+}
+
+/// What was not there before needs no mention where it is not used.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn one() -> u32 {
@@ -573,6 +671,10 @@ fn seven_tenths() -> f64 {
 
 fn four_segments() -> Window {
     Window::Segments(4)
+}
+
+fn zero() -> Time {
+    Time(Duration::ZERO)
 }
 
 fn one_second() -> Time {

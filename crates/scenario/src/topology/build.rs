@@ -11,9 +11,11 @@ use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_PORTS, MAX_ROUTES, Plan, Planned};
 use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
+use crate::groups::{self, Racked};
+use crate::membership::Groups;
 use crate::memory::{self, Memory};
 use crate::ports;
-use crate::spec::{Common, FatTree, Spec, Topology};
+use crate::spec::{self, Common, FatTree, Spec, Topology};
 
 /// The network that `spec` describes, unless something is wrong with it.
 pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
@@ -21,7 +23,11 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
     let plan = planned(&spec.topology, checker).filter(|_| sound)?;
     let common = spec.topology.common();
     let switches = plan.switch_names.len() as u32;
-    let mut links = links(&plan, common.host_delay);
+    let groups = groups(&spec.host.group, &plan, checker)?;
+    let mut links = links(&plan, |host| {
+        let group = groups.of(HostId(host)).checked_sub(1).map(|index| &spec.host.group[index]);
+        group.and_then(|group| group.delay).map_or(common.host_delay, |delay| delay.0)
+    });
     let memory = Memory::build(spec, &mut links, plan.hosts, switches);
     let graph = Graph::new(plan.hosts, switches, &links);
     let ecmp = paths::ecmp(spec, seed, plan.hosts, &graph, checker)?;
@@ -30,15 +36,35 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
         hosts: plan.hosts,
         switches,
         links,
-        buffers: memory.of_nodes(plan.hosts),
+        buffers: memory.of_nodes(&groups, plan.hosts),
         routing,
         ports: Vec::new(),
         notes: Vec::new(),
         mtu: common.mtu,
         framing: common.framing,
+        groups,
     };
     ports::build(spec, &mut network, checker);
     Some(network)
+}
+
+/// The groups of hosts, unless something is wrong with one.
+fn groups(groups: &[spec::Group], plan: &Plan, checker: &mut Checker<'_>) -> Option<Groups> {
+    let mut racks: Vec<u32> =
+        plan.cables.iter().take(plan.hosts as usize).map(|cable| cable.ends[1].0).collect();
+    racks.sort_unstable();
+    racks.dedup();
+    let network = Racked {
+        hosts: plan.hosts,
+        racks: racks.len() as u32,
+        host_name: &|host| plan.name(NodeId(host)),
+        rack_name: &|rack| &plan.switch_names[(racks[rack as usize] - plan.hosts) as usize],
+        rack_of: &|host| {
+            let switch = plan.cables[host as usize].ends[1].0;
+            racks.partition_point(|&rack| rack < switch) as u32
+        },
+    };
+    groups::members_of(groups, &network, checker)
 }
 
 /// The nodes and cables of a topology, unless something is wrong with it.
@@ -253,8 +279,8 @@ fn apply_overrides(plan: &mut Plan, overrides: &[crate::spec::LinkOverride], che
     }
 }
 
-/// Both directions of every cable: those that leave hosts, then those of each switch in turn.
-pub(super) fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
+/// Both directions of every cable: those that leave hosts, then those of each switch in turn. Packets spend `host_delay` in a host.
+pub(super) fn links(plan: &Plan, host_delay: impl Fn(u32) -> Duration) -> Vec<Link> {
     let switches = plan.switch_names.len();
     // Of cables side by side the second is called `a->b#2`.
     let mut beside: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
@@ -274,7 +300,12 @@ pub(super) fn links(plan: &Plan, host_delay: Duration) -> Vec<Link> {
                 from,
                 to,
                 rate: cable.rate,
-                delay: if cable.is_at_host() { cable.delay + host_delay } else { cable.delay },
+                // Of a cable at a host, that is the first end.
+                delay: if cable.is_at_host() {
+                    cable.delay + host_delay(cable.ends[0].0)
+                } else {
+                    cable.delay
+                },
                 kind,
                 port: 0,
                 pool: 0,

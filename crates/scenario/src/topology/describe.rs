@@ -35,7 +35,7 @@ pub fn describe(topology: &Value) -> Result<Value, ScenarioError> {
         plan.cables.iter().map(|c| json!([c.ends[0].0, c.ends[1].0, c.rate.0, c.delay.0])).collect();
     Ok(json!({
         "hosts": hosts,
-        "tiers": Graph::new(plan.hosts, switches, &links(&plan, Duration::ZERO)).tiers(),
+        "tiers": Graph::new(plan.hosts, switches, &links(&plan, |_| Duration::ZERO)).tiers(),
         "switches": plan.switch_names,
         "cables": cables,
         "host_delay": topology.common().host_delay.0,

@@ -7,6 +7,7 @@ use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::{buffer, port};
 
 use super::routes::Routing;
+use crate::membership::Groups;
 
 /// A host or a switch, by number: hosts first, then switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +29,8 @@ pub struct Network {
     pub routing: Arc<Routing>,
     /// What ports are made of; links say which of these theirs is.
     pub ports: Vec<port::Config>,
+    /// Which hosts are alike.
+    pub groups: Groups,
     /// What was computed for its ports.
     pub(crate) notes: Vec<String>,
     /// Largest IP packet.

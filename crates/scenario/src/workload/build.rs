@@ -15,7 +15,10 @@ use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
 use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, flow_list, poisson};
 use crate::check::Checker;
-use crate::experiment::{Connections, DatagramPattern, DatagramSource, Pairs, Probe, WarmUp, WhenBusy};
+use crate::experiment::{
+    Connections, DatagramPattern, DatagramSource, Hosts, Pairs, Probe, WarmUp, WhenBusy,
+};
+use crate::groups::Group;
 use crate::hosts::HostSet;
 use crate::spec::{self, LoadOf, Spec, Workload};
 use crate::topology::Network;
@@ -47,7 +50,7 @@ const ICMP_HEADERS: Bytes = Bytes(28);
 /// What is needed to build a workload.
 struct Builder<'a, 'c, 'd> {
     network: &'a Network,
-    segments: Segments,
+    hosts: &'a Hosts,
     seed: u64,
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
@@ -60,13 +63,13 @@ struct Builder<'a, 'c, 'd> {
 pub(crate) fn build(
     spec: &mut Spec,
     network: &Network,
-    segments: Segments,
+    hosts: &Hosts,
     seed: u64,
     checker: &mut Checker<'_>,
 ) -> Traffic {
     let end = spec.stop.at.map(|at| Instant(at.0.0));
     let offered = vec![0.0; network.links.len()];
-    let mut builder = Builder { network, segments, seed, end, checker, traffic: Traffic::default(), offered };
+    let mut builder = Builder { network, hosts, seed, end, checker, traffic: Traffic::default(), offered };
     for (index, workload) in spec.workload.iter_mut().enumerate() {
         let key = format!("workload[{index}]");
         match workload {
@@ -80,8 +83,10 @@ pub(crate) fn build(
             Workload::Ping(w) => builder.ping(w, &key),
         };
     }
-    if let Some(class) = spec.tcp.ack_class {
-        builder.ack_class(class);
+    for (group, Group { ack_class, .. }) in hosts.groups.iter().enumerate() {
+        if let Some(class) = *ack_class {
+            builder.ack_class(class, group);
+        }
     }
     builder.traffic
 }
@@ -119,13 +124,20 @@ impl Builder<'_, '_, '_> {
         self.traffic.pairs.push(pairs);
     }
 
-    fn ack_class(&mut self, class: u8) {
-        let key = "tcp.ack_class";
-        if self.checker.require(class < spec::CLASSES, key, || {
+    fn ack_class(&mut self, class: u8, group: usize) {
+        let key = group.checked_sub(1).map_or_else(String::new, |index| format!("host.group[{index}]."));
+        let key = format!("{key}tcp.ack_class");
+        if self.checker.require(class < spec::CLASSES, &key, || {
             format!("class {class} is not from 0 to {}", spec::CLASSES - 1)
         }) {
-            self.checker.accept(key, classes_have_queues(class, self.network));
+            self.checker.accept(&key, classes_have_queues(class, self.network));
         }
+    }
+
+    /// The largest packet that all these hosts take.
+    fn mtu(&self, hosts: [&[HostId]; 2]) -> Bytes {
+        let of = |&host: &HostId| self.hosts.groups[self.network.groups.of(host)].mtu;
+        hosts.into_iter().flatten().map(of).min().unwrap_or(self.network.mtu)
     }
 
     fn sets(&mut self, senders: &HostSet, receivers: &HostSet, key: &str) -> Option<Sets> {
@@ -222,9 +234,27 @@ impl Builder<'_, '_, '_> {
         if !(capacity > 0.0 && crossing > 0.0 && load > 0.0 && load < most) {
             return None;
         }
-        let rate = load * capacity / (8.0 * self.segments.mean_bytes(sizes, w.counted) * crossing);
-        let wire = 8.0 * self.segments.mean_bytes(sizes, spec::Counted::Wire);
-        let (share, link) = self.offer(&matrix, rate * wire);
+        // Between each two groups: the flows, their share of all, and how they become packets.
+        let [from, to] = [senders, receivers].map(|hosts| self.by_group(hosts));
+        let mut parts = Vec::new();
+        for (a, b) in (0..from.len()).flat_map(|a| (0..to.len()).map(move |b| (a, b))) {
+            if let Some(part) = Matrix::new(self.network, &from[a], &to[b]) {
+                let share = part.pairs() / matrix.pairs();
+                parts.push((part, share, self.segments(a, b)));
+            }
+        }
+        let counted = parts.iter().map(|(part, share, segments)| {
+            share * segments.mean_bytes(sizes, w.counted) * part.capacity(w.of).1
+        });
+        let rate = load * capacity / (8.0 * counted.sum::<f64>());
+        let (mut share, mut link) = (0.0, 0);
+        for (part, of_all, segments) in &parts {
+            let wire = 8.0 * segments.mean_bytes(sizes, spec::Counted::Wire);
+            let (worst, at) = self.offer(part, rate * wire * of_all);
+            if worst > share {
+                (share, link) = (worst, at);
+            }
+        }
         self.checker.require(share < 1.0 || w.overload, &at, || {
             let link = &self.network.links[link];
             format!(
@@ -234,6 +264,21 @@ impl Builder<'_, '_, '_> {
             )
         });
         (share < 1.0 || w.overload).then_some(rate)
+    }
+
+    /// These hosts by their groups.
+    fn by_group(&self, hosts: &[HostId]) -> Vec<Vec<HostId>> {
+        let mut found = vec![Vec::new(); self.hosts.groups.len()];
+        for &host in hosts {
+            found[self.network.groups.of(host)].push(host);
+        }
+        found
+    }
+
+    /// How flows from hosts of one group to those of another become packets.
+    fn segments(&self, from: usize, to: usize) -> Segments {
+        let agreement = self.hosts.agreement(from, to);
+        Segments { mss: agreement.sender.mss, overhead: agreement.header_bytes }
     }
 
     /// Add traffic of so many bits per second in all; returns the largest share of its rate that any link used by it is
@@ -391,10 +436,11 @@ impl Builder<'_, '_, '_> {
         let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
         self.bounded(count_pairs(&senders, &receivers), key)?;
         self.endless(key);
-        let most = self.network.mtu.saturating_sub(UDP_HEADERS);
+        let mtu = self.mtu([&senders, &receivers]);
+        let most = mtu.saturating_sub(UDP_HEADERS);
         let payload = w.payload.get_or_insert(crate::quantity::Size(most)).0;
         self.checker.require((1..=most.0).contains(&payload.0), &format!("{key}.payload"), || {
-            format!("{payload} is not from 1B to {most}, what an MTU of {} holds", self.network.mtu)
+            format!("{payload} is not from 1B to {most}, what an MTU of {mtu} holds")
         });
         if let Some(stop) = w.stop {
             self.checker.require(stop > w.start, &format!("{key}.stop"), || {
@@ -437,9 +483,10 @@ impl Builder<'_, '_, '_> {
         self.checker.require(w.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
             "requests without a pause never end; above 0s".to_owned()
         });
-        let most = self.network.mtu.saturating_sub(ICMP_HEADERS);
+        let mtu = self.mtu([&senders, &receivers]);
+        let most = mtu.saturating_sub(ICMP_HEADERS);
         self.checker.require(w.payload.0 <= most, &format!("{key}.payload"), || {
-            format!("{} is more than {most}, what an MTU of {} holds", w.payload, self.network.mtu)
+            format!("{} is more than {most}, what an MTU of {mtu} holds", w.payload)
         });
         if let Some(stop) = w.stop {
             self.checker.require(stop > w.start, &format!("{key}.stop"), || {

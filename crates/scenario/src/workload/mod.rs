@@ -18,7 +18,6 @@ pub(crate) use chain::Chain;
 pub(crate) use classes::Classed;
 pub use classes::Classes;
 pub use interface::{Arrivals, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};
-pub(crate) use load::Segments;
 pub(crate) use pairwise::Pairwise;
 pub(crate) use poisson::Poisson;
 pub(crate) use queries::Queries;

@@ -12,7 +12,7 @@ use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Flags, Header, HostId, PacketKind, Segment};
 use shallows_scenario::Experiment;
 
-/// What all packets of a run have in common.
+/// What all packets from hosts of one group to those of another have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire {
     /// Bytes of a packet's size that are not of its IP packet.
@@ -27,7 +27,7 @@ pub(super) struct Wire {
 }
 
 /// A packet as it is on the wire, as much of it as is kept.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
     len: usize,
@@ -45,9 +45,9 @@ impl Frame {
         self.len
     }
 
-    /// At most so many of them.
-    pub(super) fn first(&self, snap: usize) -> &[u8] {
-        &self.bytes[..self.bytes.len().min(snap)]
+    /// As many of them as are wanted.
+    pub(super) fn kept(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -61,18 +61,22 @@ const IP_RESERVED: u8 = 0x80;
 const TCP_RESERVED: u8 = 0x02;
 
 impl Wire {
-    pub(super) fn new(experiment: &Experiment) -> Self {
-        let tcp = &experiment.tcp;
-        let network = &experiment.network;
-        let window = tcp.receive_window.0.max(1);
-        let fits = |scale: &u8| window.div_ceil(1 << scale) <= u64::from(u16::MAX);
+    /// That of packets between two groups of hosts.
+    pub(super) fn new(experiment: &Experiment, from: usize, to: usize) -> Self {
+        let hosts = &experiment.hosts;
+        // What a host offers as a receiver it offers as a sender, too; and the rest is the same in both directions.
+        let offered = |to| hosts.agreement(to, from).receiver.receive_window.0.max(1);
+        let largest = (0..hosts.groups.len()).map(offered).max().unwrap_or(1);
+        let fits = |scale: &u8| largest.div_ceil(1 << scale) <= u64::from(u16::MAX);
+        let tcp = &hosts.agreement(to, from).receiver;
+        let mtu = hosts.groups[from].mtu;
         Self {
-            framing: u16::try_from(network.framing.0).expect("framing is small"),
-            mss: u16::try_from(network.mtu.0 - 40).expect("an IP packet has at most 65,535 bytes"),
+            framing: u16::try_from(experiment.network.framing.0).expect("framing is small"),
+            mss: u16::try_from(mtu.0 - 40).expect("an IP packet has at most 65,535 bytes"),
             sack: tcp.recovery.uses_sack(),
             timestamps: tcp.timestamps,
             window_scale: (0..MAX_WINDOW_SCALE).find(fits).unwrap_or(MAX_WINDOW_SCALE),
-            own_window: window as u32,
+            own_window: offered(to) as u32,
         }
     }
 
@@ -339,7 +343,7 @@ mod tests {
              00000000a0c2ffff"
         );
         assert_eq!(hex(&frame.bytes[54..]), "020405b40402080a00000003000000000103030e");
-        assert_eq!((frame.len(), frame.first(96).len()), (74, 74));
+        assert_eq!((frame.len(), frame.kept().len()), (74, 74));
         assert!(is_whole(&frame.bytes, 6));
     }
 
@@ -377,7 +381,7 @@ mod tests {
         assert!(is_whole(&frame.bytes, 6));
         // Kept in part it is what it was, and says how long it was.
         let snapped = written(&WIRE, &header, Some(&segment), 96);
-        assert_eq!((snapped.len(), snapped.first(96)), (1_514, &frame.bytes[..96]));
+        assert_eq!((snapped.len(), snapped.kept()), (1_514, &frame.bytes[..96]));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Captures of chosen ports: every packet that they send, as a file that Wireshark reads.
 //!
-//! A packet is captured when its first bit leaves the port, with what that port wrote on it. [`frame`] says what it looks
-//! like on the wire, [`pcapng`] what the file looks like. Files are written as the run goes; what goes wrong with one is
-//! kept until someone asks.
+//! A packet is captured when its first bit leaves the port, with what that port wrote on it. [`frame`] says what a simulated
+//! one looks like on the wire, [`pcapng`] what the file looks like. Files are written as the run goes; what goes wrong with one
+//! is kept until someone asks.
 
 mod frame;
 mod pcapng;
@@ -10,19 +10,18 @@ mod pcapng;
 use std::io;
 
 use shallows_core::Instant;
-use shallows_core::packet::Header;
-use shallows_scenario::Experiment;
+use shallows_core::packet::{Header, Segment};
+use shallows_scenario::{Experiment, Groups};
 
-use crate::link::Link;
-use crate::packet::Packet;
 use frame::{Frame, Wire};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
 
 /// The captures of a run.
-pub(crate) struct Captures {
-    /// What all packets of the run have in common.
-    wire: Wire,
+pub struct Captures {
+    groups: Groups,
+    /// What all packets from one group of hosts to another have in common, by these two.
+    wires: Vec<Wire>,
     files: Vec<File>,
     /// By link: the captures that want its packets, and which of their interfaces it is.
     places: Vec<Vec<Place>>,
@@ -38,50 +37,78 @@ struct Place {
 }
 
 impl Captures {
-    /// The captures that `experiment` asks for, each into what `open` gives for its name; their ports are told so among
-    /// `links`.
-    pub(crate) fn new(
+    /// The captures that `experiment` asks for, each into what `open` gives for its name; a comment in each file says `how` its
+    /// packets were made, beside scenario and seed.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be opened or written to.
+    pub fn new(
         experiment: &Experiment,
-        links: &mut [Link],
+        how: &str,
         mut open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
-        let mut places = vec![Vec::new(); links.len()];
+        let mut places = vec![Vec::new(); experiment.network.links.len()];
         let mut files = Vec::new();
-        let wire = Wire::new(experiment);
         for (number, capture) in experiment.captures.iter().enumerate() {
             let interface = |&link: &u32| {
                 let link = &experiment.network.links[link as usize];
                 Interface { name: &link.name, kind: link.kind.name(), rate: link.rate }
             };
-            let comment = format!(
-                "scenario {:?}, seed {}; window scale {} on every connection",
-                experiment.name,
-                experiment.seed,
-                wire.window_scale()
-            );
+            let comment = format!("scenario {:?}, seed {}; {how}", experiment.name, experiment.seed);
             let interfaces = capture.links.iter().map(interface);
             files.push(File::create(open(&capture.name)?, comment, capture.snap, interfaces)?);
             for (interface, &link) in capture.links.iter().enumerate() {
-                links[link as usize].watch.captured = true;
                 places[link as usize].push(Place { file: number, interface: interface as u32 });
             }
         }
         let kept = experiment.captures.iter().map(|capture| capture.snap).max().unwrap_or_default();
-        Ok(Self { wire, files, places, frame: Frame::new(kept), failure: None })
+        let (groups, wires) = (experiment.network.groups.clone(), wires(experiment));
+        Ok(Self { groups, wires, files, places, frame: Frame::new(kept), failure: None })
     }
 
-    /// A packet starts to leave the port of link `index`.
-    pub(crate) fn record(&mut self, at: Instant, index: u32, header: &Header, packet: Option<&Packet>) {
-        self.wire.write(header, packet.map(|packet| &packet.segment), &mut self.frame);
-        for place in &self.places[index as usize] {
+    /// Likewise, of a simulation.
+    pub(crate) fn simulated(
+        experiment: &Experiment,
+        open: impl FnMut(&str) -> io::Result<Sink>,
+    ) -> io::Result<Self> {
+        let scales = scales(&experiment.network.groups, &wires(experiment));
+        Self::new(experiment, &format!("window scale {scales}"), open)
+    }
+
+    /// Whether what this link's port sends is captured.
+    pub fn want(&self, link: u32) -> bool {
+        !self.places[link as usize].is_empty()
+    }
+
+    /// A packet that was made, and is no real one, starts to leave the port of a link; a datagram has no segment.
+    pub fn record(&mut self, at: Instant, link: u32, header: &Header, segment: Option<&Segment>) {
+        let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
+        let mut frame = std::mem::take(&mut self.frame);
+        self.wires[from * self.groups.names().len() + to].write(header, segment, &mut frame);
+        self.write(at, link, frame.kept(), frame.len());
+        self.frame = frame;
+    }
+
+    /// A real frame, from the Ethernet header on, starts to leave the port of a link.
+    pub fn copy(&mut self, at: Instant, link: u32, bytes: &[u8]) {
+        self.write(at, link, bytes, bytes.len());
+    }
+
+    fn write(&mut self, at: Instant, link: u32, bytes: &[u8], len: usize) {
+        for place in &self.places[link as usize] {
             if self.failure.is_none() {
-                self.failure = self.files[place.file].write(at, place.interface, &self.frame).err();
+                self.failure = self.files[place.file].write(at, place.interface, bytes, len).err();
             }
         }
     }
 
     /// Hand over what is held back. Once something has gone wrong nothing more is written.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// The first thing that has gone wrong.
+    pub fn flush(&mut self) -> io::Result<()> {
         if let Some(failure) = &self.failure {
             return Err(io::Error::new(failure.kind(), failure.to_string()));
         }
@@ -89,9 +116,25 @@ impl Captures {
     }
 
     /// How many packets each holds.
-    pub(crate) fn packets(&self) -> Vec<u64> {
+    pub fn packets(&self) -> Vec<u64> {
         self.files.iter().map(File::packets).collect()
     }
+}
+
+/// What all packets from one group of hosts to another have in common, by these two.
+fn wires(experiment: &Experiment) -> Vec<Wire> {
+    let count = experiment.hosts.groups.len();
+    (0..count * count).map(|pair| Wire::new(experiment, pair / count, pair % count)).collect()
+}
+
+/// The window scale of hosts, by group where they differ.
+fn scales(groups: &Groups, wires: &[Wire]) -> String {
+    let scales: Vec<u8> = wires.iter().step_by(groups.names().len()).map(Wire::window_scale).collect();
+    if scales.iter().all(|&scale| scale == scales[0]) {
+        return format!("{} on every connection", scales[0]);
+    }
+    let each = groups.names().iter().zip(scales).map(|(name, scale)| format!("{scale} of hosts in {name}"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 impl std::fmt::Debug for Captures {

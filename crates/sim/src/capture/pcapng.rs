@@ -13,8 +13,6 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use shallows_core::{Instant, Rate};
 
-use super::frame::Frame;
-
 /// Where the packets of a capture go.
 pub type Sink = Box<dyn Write + Send>;
 
@@ -70,14 +68,14 @@ impl File {
         Ok(file)
     }
 
-    /// Append a packet of the interface with this number.
-    pub(super) fn write(&mut self, at: Instant, interface: u32, frame: &Frame) -> io::Result<()> {
+    /// Append a packet of `len` bytes, of which these are known, of the interface with this number.
+    pub(super) fn write(&mut self, at: Instant, interface: u32, bytes: &[u8], len: usize) -> io::Result<()> {
         self.packets += 1;
         let block = EnhancedPacketBlock {
             interface_id: interface,
             timestamp: Duration::from_nanos(at.0 / 1_000),
-            original_len: frame.len() as u32,
-            data: Cow::Borrowed(frame.first(self.snap)),
+            original_len: len as u32,
+            data: Cow::Borrowed(&bytes[..bytes.len().min(self.snap)]),
             options: Vec::new(),
         };
         self.writer.write_pcapng_block(block).map(|_| ()).map_err(plain)

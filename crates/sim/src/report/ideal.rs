@@ -3,17 +3,17 @@
 use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::{Experiment, Link};
-use shallows_transport::header_bytes;
 
 use crate::connection::Address;
 use crate::flow::End;
 
 /// Completion time of `size` bytes of the connection with this address, up to `end`.
 pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
-    let overhead = header_bytes(experiment.tcp.timestamps) + experiment.network.framing;
+    let agreement = experiment.agreement(address.source, address.destination);
+    let (mss, overhead) = (agreement.sender.mss, agreement.header_bytes);
     let network = &experiment.network;
     let forward = network.path(&address.forward(0, Ecn::Ect, PacketKind::Data));
-    let received = store_and_forward(&forward, size, experiment.tcp.mss, overhead);
+    let received = store_and_forward(&forward, size, mss, overhead);
     match end {
         End::Received => received,
         End::Acked => {

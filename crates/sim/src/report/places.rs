@@ -79,7 +79,7 @@ impl Report {
     pub(super) fn losses_of_cards(&self) -> Option<String> {
         let (cards, switches) = self.cards_and_switches();
         (cards.dropped > switches.dropped).then(|| {
-            let instead = if self.experiment.backpressure.is_some() {
+            let instead = if self.experiment.hosts.groups.iter().all(|group| group.backpressure.is_some()) {
                 "a larger host.nic.limit, or less traffic that nothing holds back, prevents it"
             } else {
                 "host.nic.backpressure holds connections back instead, as Linux does"

@@ -11,7 +11,7 @@ use shallows_switch::port::Counters;
 
 use super::ideal;
 use crate::flow::{End, FlowRecord, Flows};
-use crate::flow_tracer::{QUANTITIES, Traced};
+use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
 use crate::generators::Arrivals;
 use crate::link::Link;
 use crate::port_tracer::PortRow;
@@ -61,8 +61,16 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packets of the whole network.
     pub tally: Tally,
+    /// Packets of each capture.
+    pub captured: Vec<u64>,
     /// By link: segments with data that its port dropped.
     pub data_dropped: Vec<u64>,
+    /// Wire bytes of datagrams that reached their hosts.
+    pub datagram_bytes: Bytes,
+    /// Echo requests, in the order in which they left.
+    pub echoes: Vec<Echo>,
+    /// Readings of traced flows.
+    pub flow_traces: FlowTracer,
     /// When it ended.
     pub end: Instant,
     /// Events fired.
@@ -125,9 +133,10 @@ impl Report {
             Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
         };
         let ranks = worlds[0].ranks;
-        let measured = Measured { queries, tally, data_dropped, end, events, ..Measured::default() };
+        let captured = worlds[0].observers.captures.packets();
+        let measured =
+            Measured { queries, tally, captured, data_dropped, end, events, ..Measured::default() };
         let mut all = Self::new(experiment, counted, measured);
-        all.captured = worlds[0].observers.captures.packets();
         for World { generators, observers, .. } in &mut worlds {
             all.echoes.append(&mut generators.probes.echoes);
             all.port_traces.append(&mut observers.ports.rows);
@@ -154,22 +163,22 @@ impl Report {
 
     /// Without what only a simulation has.
     fn new(experiment: Experiment, (ports, queues, markers): Counted, measured: Measured) -> Self {
-        let Measured { flows, queries, samples, trace, tally, data_dropped, end, events } = measured;
+        let Measured { flows, queries, samples, trace, tally, data_dropped, end, events, .. } = measured;
         Self {
-            captured: vec![0; experiment.captures.len()],
+            captured: measured.captured,
             experiment,
             flows,
             queries,
             ports,
             queues,
             markers,
-            echoes: Vec::new(),
+            echoes: measured.echoes,
             port_traces: trace,
-            flow_traces: BTreeMap::new(),
+            flow_traces: measured.flow_traces.flows,
             samples,
             tally,
             data_dropped,
-            datagram_bytes: Bytes(0),
+            datagram_bytes: measured.datagram_bytes,
             end,
             events,
         }

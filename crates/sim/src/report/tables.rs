@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use shallows_core::Duration;
+use shallows_core::packet::HostId;
 use shallows_scenario::Network;
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::{Counters, DropReason};
@@ -69,7 +70,11 @@ impl Report {
             let port = |flow: &FlowRecord| flow.sent.map(|sent| i64::from(port(&sent.address)));
             Column::OptionalIntegers(flows.iter().map(port).collect())
         };
-        let columns = [
+        let groups = &self.experiment.network.groups;
+        let group = |host: fn(&FlowRecord) -> HostId| {
+            Column::Text(flows.iter().map(|flow| groups.names()[groups.of(host(flow))].clone()).collect())
+        };
+        let mut columns = vec![
             ("flow", Column::Integers((0..flows.len() as i64).collect())),
             ("workload", integers(|flow| i64::from(flow.workload))),
             ("class", integers(|flow| i64::from(flow.class))),
@@ -103,6 +108,10 @@ impl Report {
             ("longest_arrival_gap_us", gaps(|flow| flow.received.and_then(|received| received.longest_gap))),
             ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
         ];
+        if groups.any() {
+            columns.push(("group", group(|flow| flow.source)));
+            columns.push(("to_group", group(|flow| flow.destination)));
+        }
         parquet::write(&columns, out)
     }
 

@@ -1,0 +1,126 @@
+//! What two hosts agree on when one connects to the other: the largest packet, timestamps, selective acknowledgements and ECN.
+//!
+//! A SYN and its answer would say all of it. They are sent where `tcp.handshake` asks for them, and then settle ECN by themselves; what
+//! they would have said of the rest, or of ECN without them, is computed here, once for all hosts of two groups.
+
+use shallows_core::Bytes;
+use shallows_transport::congestion::{Config as Congestion, EcnMode, cubic, reno};
+use shallows_transport::receive_window::Control;
+use shallows_transport::{Config, Method, SmallQueue, header_bytes};
+
+use crate::check::Checker;
+use crate::groups::Group;
+use crate::offloads::Offloads;
+use crate::spec::{Spec, Tcp};
+use crate::tcp;
+
+/// How the two sides of a connection behave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agreement {
+    /// Of the side that opens it, and sends data.
+    pub sender: Config,
+    /// Of the side that receives.
+    pub receiver: Config,
+    /// The class of service of acknowledgements, if it is not that of their data.
+    pub ack_class: Option<u8>,
+    /// What holds the connection back whose data waits in its host, if something does.
+    pub backpressure: Option<SmallQueue>,
+    /// What the sender's card does for it.
+    pub offloads: Offloads,
+    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
+    pub header_bytes: Bytes,
+}
+
+/// What a host brings to a connection.
+#[derive(Clone, Copy, Debug)]
+struct Side<'a> {
+    tcp: &'a Tcp,
+    group: &'a Group,
+}
+
+/// How hosts of each group talk to those of each, the sender's group counting first; what is wrong with some pair is noted.
+pub(crate) fn agreements(spec: &Spec, groups: &[Group], checker: &mut Checker<'_>) -> Vec<Agreement> {
+    let framing = spec.topology.common().framing;
+    let sides: Vec<Side<'_>> = groups
+        .iter()
+        .enumerate()
+        .map(|(number, group)| {
+            let own = number.checked_sub(1).and_then(|index| spec.host.group[index].tcp.as_ref());
+            Side { tcp: own.unwrap_or(&spec.tcp), group }
+        })
+        .collect();
+    let mut agreements = Vec::with_capacity(sides.len() * sides.len());
+    for (&from, &to) in sides.iter().flat_map(|from| sides.iter().map(move |to| (from, to))) {
+        agreements.push(agree(from, to, framing));
+    }
+    for (number, agreement) in agreements.iter().enumerate().filter(|_| sides.len() > 1) {
+        let (from, to) = (number / sides.len(), number % sides.len());
+        within(from, checker, |checker| tcp::check(sides[from].tcp, &agreement.sender, checker));
+        within(to, checker, |checker| tcp::check(sides[to].tcp, &agreement.receiver, checker));
+        let measures = matches!(agreement.receiver.receive_control, Control::Ictcp(_));
+        let silent = if sides[from].tcp.timestamps { to } else { from };
+        within(silent, checker, |checker| {
+            checker.require(agreement.sender.timestamps || !measures, "tcp.timestamps", || {
+                "hosts with receiver = \"ictcp\" measure round trips with timestamps: leave it out, or set it to true".to_owned()
+            });
+        });
+    }
+    agreements
+}
+
+/// Check what the scenario says of the connections of a group, under the names that `[tcp]` has for it.
+fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Checker<'_>)) {
+    match group.checked_sub(1) {
+        None => check(checker),
+        Some(index) => checker.instead("tcp", &format!("host.group[{index}].tcp"), check),
+    }
+}
+
+/// What a sender and a receiver agree on, in a network whose links carry so much beside each IP packet.
+fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
+    let timestamps = from.tcp.timestamps && to.tcp.timestamps;
+    let headers = header_bytes(timestamps);
+    // RFC 9293 §3.7.1: neither sends larger segments than the other says that it takes.
+    let mtu = from.group.mtu.min(to.group.mtu);
+    let mss = mtu - headers;
+    let (mut sender, mut receiver) = (tcp::convert(from.tcp, mss), tcp::convert(to.tcp, mss));
+    (sender.timestamps, receiver.timestamps) = (timestamps, timestamps);
+    // The receiver's window is what a sender knows of it at first; who opens decides how.
+    sender.receive_window = receiver.receive_window;
+    receiver.handshake = sender.handshake;
+    if !(sender.recovery.uses_sack() && receiver.recovery.uses_sack()) {
+        // RFC 2018 §2: selective acknowledgements only where both permit them. RFC 6582 is for those without.
+        for side in [&mut sender, &mut receiver].into_iter().filter(|side| side.recovery.uses_sack()) {
+            side.recovery = Method::NewReno;
+            side.frto = false; // RFC 5682 §3: its rules here are those with SACK
+        }
+    }
+    // RFC 3168 §6.1.1: ECN only where both ask for it. A sender that shakes hands hears of it; and does ask.
+    let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
+    let (asks, answers) = (speaks(&sender), speaks(&receiver));
+    if !asks {
+        receiver.congestion = without_ecn(receiver.congestion);
+    }
+    if !answers && !sender.handshake {
+        sender.congestion = without_ecn(sender.congestion);
+    }
+    let limit_output = from.group.backpressure;
+    Agreement {
+        ack_class: to.group.ack_class,
+        backpressure: limit_output.map(|limit_output| SmallQueue { limit_output, packet: mtu + framing }),
+        offloads: from.group.offloads,
+        header_bytes: headers + framing,
+        sender,
+        receiver,
+    }
+}
+
+/// The same without ECN. What lives on marks is Reno then, as in Linux (`dctcp_init`).
+fn without_ecn(congestion: Congestion) -> Congestion {
+    match congestion {
+        Congestion::Cubic(cubic) => Congestion::Cubic(cubic::Config { ecn: false, ..cubic }),
+        Congestion::Reno(_) | Congestion::Dctcp(_) | Congestion::Pulser(_) => {
+            Congestion::Reno(reno::Config { ecn: false })
+        }
+    }
+}

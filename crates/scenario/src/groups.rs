@@ -1,0 +1,215 @@
+//! Groups of hosts: who is in which, and what each inherits from what the scenario says of all hosts.
+
+use serde::de::DeserializeOwned;
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_transport::header_bytes;
+use toml::{Table, Value};
+
+use crate::check::Checker;
+use crate::document::{Path, Step};
+use crate::membership::{DEFAULT, Groups};
+use crate::offloads::Offloads;
+use crate::pattern;
+use crate::quantity::{Backpressure, Jitter};
+use crate::spec::preset::TcpTable;
+use crate::spec::{self, Spec};
+use crate::{offloads, tagged, tcp};
+
+/// Every pair of groups has configurations of its own; nobody writes as many.
+const MAX_GROUPS: usize = 64;
+
+/// What a group says of each of its hosts, beside how their connections behave.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Each packet leaves its host up to this much later, in order; zero is off.
+    pub jitter: Duration,
+    /// What cards do for their hosts.
+    pub offloads: Offloads,
+    /// What a connection may have waiting in its host, if that is bounded: `tcp_limit_output_bytes`.
+    pub backpressure: Option<Bytes>,
+    /// The class of service of acknowledgements, if it is not that of their data.
+    pub ack_class: Option<u8>,
+}
+
+/// What groups are taken from: hosts, and the racks that they are in.
+pub(crate) struct Racked<'a> {
+    pub(crate) hosts: u32,
+    pub(crate) racks: u32,
+    pub(crate) host_name: &'a dyn Fn(u32) -> String,
+    pub(crate) rack_name: &'a dyn Fn(u32) -> &'a str,
+    pub(crate) rack_of: &'a dyn Fn(u32) -> u32,
+}
+
+/// The groups that the scenario describes, unless something is wrong with one.
+pub(crate) fn members_of(
+    groups: &[spec::Group],
+    network: &Racked<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Groups> {
+    let mut names = vec![DEFAULT.to_owned()];
+    let mut of_host = vec![0; if groups.is_empty() { 0 } else { network.hosts as usize }];
+    let before = checker.problems.len();
+    checker.require(groups.len() <= MAX_GROUPS, "host.group", || {
+        format!("{} groups; at most {MAX_GROUPS}", groups.len())
+    });
+    for (index, group) in groups.iter().enumerate().take(MAX_GROUPS) {
+        let key = format!("host.group[{index}]");
+        check_name(&group.name, &names, &key, checker);
+        names.push(group.name.clone());
+        let at = if group.members.is_some() { "members" } else { "racks" };
+        for host in members(group, network, &key, checker) {
+            let place = &mut of_host[host as usize];
+            checker.require(*place == 0, &format!("{key}.{at}"), || {
+                let other = &names[usize::from(*place)];
+                format!("host {host} is in the group \"{other}\" too; each host is in one at most")
+            });
+            *place = index as u16 + 1;
+        }
+    }
+    (checker.problems.len() == before).then_some(Groups { names, of_host })
+}
+
+fn check_name(name: &str, known: &[String], key: &str, checker: &mut Checker<'_>) {
+    let key = format!("{key}.name");
+    let sound = if name == DEFAULT {
+        Err(format!("\"{DEFAULT}\" has the hosts in no other group; another name"))
+    } else if known.iter().any(|known| known == name) {
+        Err(format!("two groups are called \"{name}\"; another name for one of them"))
+    } else {
+        pattern::check_name(name)
+    };
+    checker.accept(&key, sound);
+}
+
+/// The hosts of a group, each once.
+fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut Checker<'_>) -> Vec<u32> {
+    checker.require(group.members.is_some() || group.racks.is_some(), key, || {
+        "it has no hosts; give it members, such as \"0..8\", or racks, such as \"0..2\"".to_owned()
+    });
+    let named = group.members.as_ref().map(|set| set.members(network.hosts, network.host_name));
+    let named = named.and_then(|found| checker.accept(&format!("{key}.members"), found));
+    let racks = group.racks.as_ref().map(|set| set.resolve(network.racks, network.rack_name));
+    let racks = racks.and_then(|found| checker.accept(&format!("{key}.racks"), found)).unwrap_or_default();
+    let mut members = named.unwrap_or_default();
+    members.extend((0..network.hosts).filter(|&host| racks.binary_search(&(network.rack_of)(host)).is_ok()));
+    members.sort_unstable();
+    members.dedup();
+    members
+}
+
+/// Let every group say in full what its hosts are: what it leaves out is what `tables`, those of the scenario's text, say of all.
+pub(crate) fn inherit(spec: &mut Spec, tables: &Table) -> Result<(), (Path, String)> {
+    let host = tables.get("host").and_then(Value::as_table);
+    let groups = host.and_then(|host| host.get("group"));
+    for (index, group) in spec.host.group.iter_mut().enumerate() {
+        let own = |key| groups.and_then(|groups| groups.get(index)?.get(key));
+        // A preset says everything: nothing is inherited beside it.
+        let base = tables.get("tcp").filter(|_| own("tcp").and_then(|tcp| tcp.get("preset")).is_none());
+        let tcp: TcpTable = inherited(base, own("tcp")).map_err(|error| at(index, "tcp", error))?;
+        group.tcp = Some(tcp.into());
+        let all = host.and_then(|host| host.get("nic"));
+        group.nic = Some(inherited(all, own("nic")).map_err(|error| at(index, "nic", error))?);
+    }
+    Ok(())
+}
+
+/// What presets of groups have set, in words.
+pub(crate) fn take_preset_notes(groups: &mut [spec::Group]) -> Vec<String> {
+    let note = |group: &mut spec::Group| {
+        let note = group.tcp.as_mut()?.preset_note.take()?;
+        Some(format!("group {}: {note}", group.name))
+    };
+    groups.iter_mut().filter_map(note).collect()
+}
+
+/// What a table of a group says with what it inherits.
+fn inherited<T: DeserializeOwned>(base: Option<&Value>, own: Option<&Value>) -> Result<T, (Path, String)> {
+    let none = Value::Table(Table::new());
+    tagged::read(merge(base.unwrap_or(&none), own.unwrap_or(&none)))
+}
+
+/// What is wrong below a key of a group, with its whole path.
+fn at(index: usize, key: &str, (below, message): (Path, String)) -> (Path, String) {
+    let step = |name: &str| Step::Key(name.to_owned());
+    let above = [step("host"), step("group"), Step::Index(index), step(key)];
+    (above.into_iter().chain(below).collect(), message)
+}
+
+/// What `own` says, and what `base` says where it says nothing. A model, which has a kind, is taken as a whole.
+fn merge(base: &Value, own: &Value) -> Value {
+    let (Value::Table(base), Value::Table(own)) = (base, own) else { return own.clone() };
+    if base.contains_key("kind") || own.contains_key("kind") {
+        return Value::Table(own.clone());
+    }
+    let mut merged = base.clone();
+    for (key, value) in own {
+        let value = base.get(key).map_or_else(|| value.clone(), |base| merge(base, value));
+        merged.insert(key.clone(), value);
+    }
+    Value::Table(merged)
+}
+
+/// What each group says of its hosts, that of the hosts in no other first; fills in defaults, and notes problems.
+pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Vec<Group> {
+    let common = spec.topology.common();
+    let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);
+    let all = spec.host.jitter;
+    let jitter = spread(&mut spec.host.jitter, rate, mtu + framing);
+    let nic = &mut spec.host.nic;
+    nic.limit = Some(nic.limit());
+    let segment = |mtu: Bytes, tcp: &spec::Tcp| mtu.saturating_sub(header_bytes(tcp.timestamps));
+    let packet = mtu + framing;
+    let offloads = offloads::build(nic, segment(mtu, &spec.tcp), packet, checker);
+    let all_hosts = Group { mtu, jitter, backpressure: bound(nic), offloads, ack_class: spec.tcp.ack_class };
+    let mut groups = vec![all_hosts];
+    for (index, group) in spec.host.group.iter_mut().enumerate() {
+        let own = group.mtu.get_or_insert(crate::quantity::PacketSize(mtu)).0;
+        checker.require(own <= mtu, &format!("host.group[{index}].mtu"), || {
+            format!("{own} is above topology.mtu = {mtu}, the most that links carry; at most that, or a larger topology.mtu")
+        });
+        let nic = group.nic.get_or_insert_default();
+        nic.limit = Some(nic.limit());
+        let mss = segment(own, group.tcp.as_ref().unwrap_or(&spec.tcp));
+        let offloads = checker.instead("host.nic", &format!("host.group[{index}].nic"), |checker| {
+            offloads::build(nic, mss, own + framing, checker)
+        });
+        groups.push(Group {
+            mtu: own,
+            offloads,
+            jitter: spread(group.jitter.get_or_insert(all), rate, own + framing),
+            backpressure: bound(nic),
+            ack_class: group.tcp.as_ref().and_then(|tcp| tcp.ack_class),
+        });
+    }
+    groups
+}
+
+/// How much later packets may leave; spells that out.
+fn spread(jitter: &mut Jitter, rate: Rate, packet: Bytes) -> Duration {
+    let time = match *jitter {
+        Jitter::Off => Duration::ZERO,
+        Jitter::Auto => rate.transmission_time(packet),
+        Jitter::Upto(time) => time,
+    };
+    *jitter = if time == Duration::ZERO { Jitter::Off } else { Jitter::Upto(time) };
+    time
+}
+
+fn bound(nic: &spec::Nic) -> Option<Bytes> {
+    match nic.backpressure {
+        Backpressure::Off => None,
+        Backpressure::Upto(limit) => Some(limit),
+    }
+}
+
+/// Refuse packets of a group that hold no data.
+pub(crate) fn check_mtu(spec: &Spec, checker: &mut Checker<'_>) -> bool {
+    let before = checker.problems.len();
+    for (index, group) in spec.host.group.iter().enumerate() {
+        let (Some(mtu), Some(tcp)) = (&group.mtu, &group.tcp) else { continue };
+        tcp::check_mtu(mtu.0, tcp, &format!("host.group[{index}].mtu"), checker);
+    }
+    checker.problems.len() == before
+}

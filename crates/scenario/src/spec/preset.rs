@@ -1,0 +1,131 @@
+//! `preset` in `[tcp]`: the keys that it sets at once. `presets.toml` has them, with their sources.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer};
+use toml::{Table, Value};
+
+use super::Tcp;
+use crate::document::Step;
+use crate::tagged;
+
+static PRESETS: LazyLock<Table> =
+    LazyLock::new(|| toml::from_str(include_str!("presets.toml")).expect("presets.toml is TOML"));
+
+/// What a preset says of kinds of congestion control.
+const WHEN: &str = "when";
+
+/// Reads `[tcp]`: what is given, over what its preset sets.
+pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D::Error> {
+    let given = Table::deserialize(deserializer)?;
+    let Some(name) = given.get("preset") else { return tagged::contents(given) };
+    let found = name.as_str().and_then(|name| PRESETS.get(name)?.as_table());
+    let Some(preset) = found else {
+        let known: Vec<&str> = PRESETS.keys().map(String::as_str).collect();
+        let step = [Step::Key("preset".to_owned())];
+        return Err(tagged::unknown(&step, "preset", name, &known));
+    };
+    let set = relevant(preset, &given);
+    let note = told(name.as_str().unwrap_or_default(), &set, &given);
+    let mut tcp: Tcp = tagged::contents(over(set, &given))?;
+    tcp.preset_note = Some(note);
+    Ok(tcp)
+}
+
+/// A table of the keys of `[tcp]`, read likewise.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct TcpTable(#[serde(deserialize_with = "read")] Tcp);
+
+impl From<TcpTable> for Tcp {
+    fn from(table: TcpTable) -> Self {
+        table.0
+    }
+}
+
+/// The keys of a preset that mean something beside what is given.
+fn relevant(preset: &Table, given: &Table) -> Table {
+    let mut set = preset.clone();
+    let when = set.remove(WHEN);
+    let congestion = given.get("congestion").or(preset.get("congestion"));
+    let Some(kind) = congestion.and_then(kind) else { return set };
+    if given.contains_key("congestion") {
+        set.insert("congestion".to_owned(), Value::Table(Table::from_iter([named(&kind)])));
+    }
+    if let Some(Value::Table(more)) = when.and_then(|mut when| when.as_table_mut()?.remove(&kind)) {
+        set = over(set, &more);
+    }
+    let answers = kind == "dctcp" || kind == "pulser" || kind == "ecn-star" || asks_for_ecn(congestion);
+    if !answers {
+        set.remove("ece_reaction");
+    }
+    if kind == "cubic" {
+        set.remove("avoidance");
+    }
+    let recovery = given.get("recovery").or(preset.get("recovery")).and_then(Value::as_str);
+    if recovery != Some("rack") {
+        set.remove("rack");
+    }
+    if !matches!(recovery, Some("rack" | "sack") | None) {
+        set.remove("prr");
+        set.remove("frto");
+    }
+    let segments = given.get("delayed_ack").and_then(|delayed| delayed.get("segments")?.as_integer());
+    if segments == Some(1)
+        && let Some(Value::Table(delayed)) = set.get_mut("delayed_ack")
+    {
+        delayed.remove("quick");
+    }
+    set
+}
+
+fn kind(congestion: &Value) -> Option<String> {
+    congestion.as_str().or(congestion.get("kind")?.as_str()).map(str::to_owned)
+}
+
+fn named(kind: &str) -> (String, Value) {
+    ("kind".to_owned(), Value::String(kind.to_owned()))
+}
+
+fn asks_for_ecn(congestion: Option<&Value>) -> bool {
+    congestion.and_then(|congestion| congestion.get("ecn")?.as_bool()).unwrap_or(false)
+}
+
+/// `base` with what `top` says, key by key. A kind alone leaves the rest of its table as it is.
+fn over(mut base: Table, top: &Table) -> Table {
+    for (key, value) in top {
+        let merged = match (base.remove(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => Value::Table(over(below, above)),
+            (Some(Value::Table(mut below)), Value::String(kind)) if below.contains_key("kind") => {
+                below.extend([named(kind)]);
+                Value::Table(below)
+            }
+            _ => value.clone(),
+        };
+        base.insert(key.clone(), merged);
+    }
+    base
+}
+
+/// One line about the keys that a preset sets, and that nothing beside it overrides.
+fn told(name: &str, set: &Table, given: &Table) -> String {
+    let mut keys = Vec::new();
+    list(set, Some(given), "", &mut keys);
+    if keys.is_empty() {
+        return format!("tcp.preset \"{name}\" sets nothing: the defaults are those of the RFCs");
+    }
+    format!("tcp.preset \"{name}\" sets {}", keys.join(", "))
+}
+
+fn list(set: &Table, given: Option<&Table>, prefix: &str, keys: &mut Vec<String>) {
+    for (key, value) in set {
+        let over = given.and_then(|given| given.get(key));
+        match value {
+            Value::Table(inner) => {
+                list(inner, over.and_then(Value::as_table), &format!("{prefix}{key}."), keys);
+            }
+            _ if over.is_none() => keys.push(format!("{prefix}{key} = {value}")),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What leaves a connection at once: bursts, paced or not, and what holds the next one back.
+
+use shallows_core::{Bytes, Instant};
+use shallows_scenario::Offloads;
+use shallows_transport::{Config, Pacer, Sender, SmallQueue};
+
+/// How connections hand over to their card what they may send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Handover {
+    pub(crate) offloads: Offloads,
+    /// What holds connections back whose data waits in their host, if something does.
+    pub(crate) backpressure: Option<SmallQueue>,
+}
+
+/// How far one connection is with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Departing {
+    /// Bytes of data packets that wait in its host's card; counted where that holds connections back.
+    pub(crate) queued: Bytes,
+    /// Segments that are left of the burst that has begun.
+    left: u32,
+    /// Its next burst waits for its time.
+    waits: bool,
+    pacer: Pacer,
+}
+
+impl Handover {
+    /// Whether connections hand over anything else than one segment after the other as soon as they may.
+    #[inline]
+    pub(crate) fn shapes(&self) -> bool {
+        self.offloads.tso.is_some() || self.offloads.paced
+    }
+
+    /// Whether too much of a connection waits in its host's card.
+    #[inline]
+    pub(crate) fn is_full(&self, config: &Config, sender: &Sender, queued: Bytes) -> bool {
+        let Some(queue) = &self.backpressure else { return false };
+        match &self.offloads.tso {
+            None => queue.is_full(sender, queued),
+            Some(tso) => {
+                let segments = tso.size(config, sender).0 / config.mss.0;
+                queue.is_full_of(queue.packet * segments, sender, queued)
+            }
+        }
+    }
+
+    /// Whether the next segment of a connection may go, as far as its host is concerned.
+    #[inline]
+    pub(crate) fn lets_go(&self, config: &Config, sender: &Sender, of: &mut Departing, now: Instant) -> bool {
+        if self.shapes() {
+            return of.left > 0 || self.begins(config, sender, of, now);
+        }
+        !self.is_full(config, sender, of.queued)
+    }
+
+    /// Begin the next burst of a connection, if it may.
+    #[inline(never)]
+    fn begins(&self, config: &Config, sender: &Sender, of: &mut Departing, now: Instant) -> bool {
+        let in_flight = sender.sent() > sender.acked();
+        let has_nothing = sender.is_idle() || in_flight && sender.sendable() == Some(Bytes(0));
+        if has_nothing || self.is_full(config, sender, of.queued) {
+            return false;
+        }
+        let segments = self.offloads.tso.map_or(1, |tso| tso.next(config, sender));
+        if segments > 0 && self.offloads.paced {
+            of.waits = of.pacer.next() > now;
+            if of.waits {
+                return false;
+            }
+            of.pacer.begin(now);
+        }
+        of.left = segments;
+        segments > 0
+    }
+}
+
+impl Departing {
+    /// A segment goes, with `len` bytes of data; of a connection that [`Handover::shapes`].
+    #[inline(never)]
+    pub(crate) fn on_send(&mut self, sender: &Sender, len: Bytes) {
+        self.left = self.left.saturating_sub(1);
+        if len > Bytes(0) {
+            self.pacer.on_send(sender, len);
+        }
+    }
+
+    /// Nothing more goes now. Returns when the next burst may, if it waits for its time.
+    #[inline]
+    pub(crate) fn rest(&mut self) -> Option<Instant> {
+        self.left = 0;
+        std::mem::take(&mut self.waits).then(|| self.pacer.next())
+    }
+}

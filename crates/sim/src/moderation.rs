@@ -1,0 +1,270 @@
+//! How long packets wait at a queue of a card, adapted to what arrives (DIM, dynamic interrupt moderation).
+//!
+//! Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) climbs a ladder of five levels: after every 64 interrupts it
+//! compares what came with what came before, goes on in the same direction as long as that is better, turns when it is worse,
+//! and stays where both neighbours were. More bytes are better, else more packets, else fewer interrupts.
+
+use shallows_core::{Bytes, Duration, Instant};
+
+/// The most that packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// So long after the first of them.
+    pub(crate) time: Duration,
+    /// Until there are so many.
+    pub(crate) packets: u32,
+}
+
+/// The moderation of one queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moderation {
+    level: usize,
+    direction: Direction,
+    /// Steps since it was last parked or turned: up, and down.
+    up: u8,
+    down: u8,
+    /// Steps since it was last content; at [`TIRED`] it rests.
+    tired: u8,
+    /// What is being measured: since when, and how much has come.
+    since: Instant,
+    count: Count,
+    /// What was measured before.
+    before: Rates,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+    /// Content where it is, until something changes.
+    OnTop,
+    /// Worn out, for a while.
+    Resting,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    bytes: u64,
+    packets: u64,
+    interrupts: u64,
+}
+
+/// By second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rates {
+    bytes: u64,
+    packets: u64,
+    interrupts: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Better,
+    Same,
+    Worse,
+}
+
+/// `NET_DIM_RX_CQE_PROFILES`: microseconds and packets.
+const LEVELS: [(u64, u32); 5] = [(2, 256), (8, 128), (16, 64), (32, 64), (64, 64)];
+/// `NET_DIM_DEF_PROFILE_CQE`.
+const FIRST: usize = 1;
+/// `DIM_NEVENTS`.
+const INTERRUPTS: u64 = 64;
+const TIRED: u8 = 2 * LEVELS.len() as u8;
+
+impl Default for Moderation {
+    fn default() -> Self {
+        Self {
+            level: FIRST,
+            direction: Direction::Up,
+            up: 0,
+            down: 0,
+            tired: 0,
+            since: Instant::ZERO,
+            count: Count::default(),
+            before: Rates::default(),
+        }
+    }
+}
+
+impl Moderation {
+    /// What is the most now.
+    pub(crate) fn limits(&self) -> Limits {
+        let (micros, packets) = LEVELS[self.level];
+        Limits { time: Duration::from_micros(micros), packets }
+    }
+
+    /// An interrupt handed up so many packets.
+    pub(crate) fn on_interrupt(&mut self, now: Instant, packets: u64, bytes: Bytes) {
+        self.count.packets += packets;
+        self.count.bytes += bytes.0;
+        self.count.interrupts += 1;
+        if self.count.interrupts >= INTERRUPTS && now > self.since {
+            let rates = self.count.rates(now.saturating_since(self.since));
+            (self.since, self.count) = (now, Count::default());
+            self.decide(rates);
+        }
+    }
+
+    fn decide(&mut self, rates: Rates) {
+        let was = self.direction;
+        let verdict = rates.beside(self.before);
+        match was {
+            Direction::OnTop if verdict != Verdict::Same => self.set_out(),
+            Direction::OnTop => {}
+            Direction::Resting => {
+                self.tired -= 1;
+                if self.tired == 0 {
+                    self.set_out();
+                }
+            }
+            Direction::Up | Direction::Down => {
+                if verdict != Verdict::Better {
+                    self.turn();
+                }
+                if self.is_on_top() {
+                    self.park(Direction::OnTop);
+                } else {
+                    self.step();
+                }
+            }
+        }
+        if was != Direction::OnTop || self.direction != Direction::OnTop {
+            self.before = rates;
+        }
+    }
+
+    /// Leave the place where it is parked.
+    fn set_out(&mut self) {
+        self.direction = if self.level > 0 { Direction::Down } else { Direction::Up };
+        self.step();
+    }
+
+    fn turn(&mut self) {
+        match self.direction {
+            Direction::Up => (self.direction, self.down) = (Direction::Down, 0),
+            Direction::Down => (self.direction, self.up) = (Direction::Up, 0),
+            Direction::OnTop | Direction::Resting => {}
+        }
+    }
+
+    /// Whether it went beyond a level that was better, and is back.
+    fn is_on_top(&self) -> bool {
+        match self.direction {
+            Direction::Up => self.down > 1 && self.up == 1,
+            Direction::Down => self.up > 1 && self.down == 1,
+            Direction::OnTop | Direction::Resting => true,
+        }
+    }
+
+    fn step(&mut self) {
+        if self.tired == TIRED {
+            return self.park(Direction::Resting);
+        }
+        match self.direction {
+            Direction::Up if self.level + 1 < LEVELS.len() => {
+                (self.level, self.up) = (self.level + 1, self.up + 1)
+            }
+            Direction::Down if self.level > 0 => (self.level, self.down) = (self.level - 1, self.down + 1),
+            _ => return self.park(Direction::OnTop),
+        }
+        self.tired += 1;
+    }
+
+    fn park(&mut self, how: Direction) {
+        (self.direction, self.up, self.down) = (how, 0, 0);
+        if how == Direction::OnTop {
+            self.tired = 0;
+        }
+    }
+}
+
+impl Count {
+    fn rates(self, time: Duration) -> Rates {
+        let rate = |count: u64| {
+            (u128::from(count) * u128::from(Duration::from_secs(1).0) / u128::from(time.0)) as u64
+        };
+        Rates { bytes: rate(self.bytes), packets: rate(self.packets), interrupts: rate(self.interrupts) }
+    }
+}
+
+impl Rates {
+    fn beside(self, before: Self) -> Verdict {
+        let more = |now: u64, before: u64| if now > before { Verdict::Better } else { Verdict::Worse };
+        if before.bytes == 0 {
+            return if self.bytes > 0 { Verdict::Better } else { Verdict::Same };
+        }
+        // `IS_SIGNIFICANT_DIFF`: more than a tenth.
+        let differ = |now: u64, before: u64| u128::from(now.abs_diff(before)) * 10 > u128::from(before);
+        if differ(self.bytes, before.bytes) {
+            return more(self.bytes, before.bytes);
+        }
+        if differ(self.packets, before.packets) {
+            return more(self.packets, before.packets);
+        }
+        if differ(self.interrupts, before.interrupts) {
+            return more(before.interrupts, self.interrupts);
+        }
+        Verdict::Same
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The levels of so many rounds, when a round at each level brings so many packets of 1,500 bytes in a millisecond.
+    fn levels(rounds: usize, packets: impl Fn(usize) -> u64) -> Vec<usize> {
+        let mut moderation = Moderation::default();
+        let mut now = Instant::ZERO;
+        let mut round = || {
+            let level = moderation.level;
+            // Interrupts are as rare as the level lets them be.
+            let step = Duration::from_micros(LEVELS[level].0);
+            let each = packets(level) * LEVELS[level].0;
+            for _ in 0..INTERRUPTS {
+                now = now + step;
+                moderation.on_interrupt(now, each, Bytes(1_500 * each));
+            }
+            moderation.level
+        };
+        (0..rounds).map(|_| round()).collect()
+    }
+
+    #[test]
+    fn as_long_as_nothing_else_changes_fewer_interrupts_are_better() {
+        // From the second level up to the last, where it parks and stays.
+        assert_eq!(levels(6, |_| 1_000), [2, 3, 4, 4, 4, 4]);
+    }
+
+    #[test]
+    fn it_goes_one_level_too_far_and_returns_to_the_best() {
+        // 32 us cost a fifth: up to there, and down again. Back at 16 us it was one step down after two up, and content.
+        let knee = |level| if level < 3 { 1_000 } else { 800 };
+        assert_eq!(levels(6, knee), [2, 3, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_change_by_less_than_a_tenth_is_none() {
+        let rates = |bytes, packets, interrupts| Rates { bytes, packets, interrupts };
+        let before = rates(1_000, 100, 10);
+        for (now, verdict) in [
+            (rates(1_100, 100, 10), Verdict::Same),
+            (rates(1_101, 50, 10), Verdict::Better),
+            (rates(899, 200, 10), Verdict::Worse),
+            (rates(1_000, 111, 20), Verdict::Better),
+            (rates(1_000, 89, 5), Verdict::Worse),
+            (rates(1_000, 100, 12), Verdict::Worse),
+            (rates(1_000, 100, 8), Verdict::Better),
+        ] {
+            assert_eq!(now.beside(before), verdict, "{now:?}");
+        }
+        assert_eq!(before.beside(Rates::default()), Verdict::Better);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_level() {
+        let limits = Moderation::default().limits();
+        assert_eq!(limits, Limits { time: Duration::from_micros(8), packets: 128 });
+    }
+}

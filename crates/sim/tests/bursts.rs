@@ -1,0 +1,170 @@
+//! Cards as hosts have them: bursts (`host.nic.tso`), pacing, and packets that are taken up together.
+
+mod common;
+
+use shallows_core::Duration;
+use shallows_sim::Report;
+
+/// One flow of 30 segments per round trip of some 100 us, through a link of a quarter of its host's rate.
+const WINDOW: &str = r#"
+[stop]
+at = "4ms"
+
+[topology]
+kind = "dumbbell"
+left = 1
+right = 1
+rate = "40Gbps"
+bottleneck_rate = "10Gbps"
+link_delay = "0s"
+bottleneck_delay = "50us"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+
+[host]
+jitter = "off"
+
+[tcp]
+congestion = "reno"
+delayed_ack = { segments = 1 }
+timestamps = false
+initial_window = 2
+max_window = 30
+
+[measure]
+traces = [{ ports = ["*"] }]
+
+[[workload]]
+kind = "long-lived"
+senders = "0"
+receivers = "1"
+"#;
+
+/// What waits at a port at most once slow start is over, in packets.
+fn peak(report: &Report, port: &str) -> f64 {
+    let late = |(at, _): &(shallows_core::Instant, f64)| at.0 > Duration::from_millis(2).0;
+    report
+        .port_trace(port, "backlog_bytes", None)
+        .filter(late)
+        .map(|(_, bytes)| bytes / 1_500.0)
+        .fold(0.0, f64::max)
+}
+
+fn ports() -> [&'static str; 2] {
+    ["host0->left", "left->right"]
+}
+
+#[test]
+fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
+    // Each acknowledgement lets a segment go, at the rate of the slow link: nothing waits.
+    let single = common::run(WINDOW, &[]);
+    assert_eq!(ports().map(|port| peak(&single, port)), [0.0, 0.0]);
+    // Every tenth of them lets ten go: one leaves the card at once, and nine wait. While they arrive at four times its rate,
+    // the slow link takes every fourth: at the tenth, 9 - 2 wait.
+    let bursts = common::run(WINDOW, &[("host.nic.tso", "linux")]);
+    assert_eq!(ports().map(|port| peak(&bursts, port)), [9.0, 7.0]);
+    // Bursts of four segments: 3 wait, and 3 - 0.
+    let small = common::run(WINDOW, &[("host.nic.tso", "5840B")]);
+    assert_eq!(ports().map(|port| peak(&small, port)), [3.0, 3.0]);
+    // Bursts change when segments go, not how many.
+    let delivered =
+        [&single, &bursts, &small].map(|report| report.flows().next().expect("a flow").delivered.0 as f64);
+    assert!(delivered.iter().all(|bytes| (bytes / delivered[0] - 1.0).abs() < 0.15), "{delivered:?}");
+}
+
+/// One flow of eighty segments, all of its first window.
+const ONCE: &str = r#"
+[topology]
+kind = "star"
+hosts = 2
+rate = "10Gbps"
+link_delay = "10us"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+
+[host]
+jitter = "off"
+
+[tcp]
+congestion = "dctcp"
+delayed_ack = { segments = 1 }
+timestamps = false
+initial_window = 80
+
+[[workload]]
+kind = "incast"
+senders = "0"
+receivers = 1
+size = "116800B"
+"#;
+
+/// How many acknowledgements there were, and when the flow was complete.
+fn acknowledged(sets: &[(&str, &str)]) -> (u64, Duration) {
+    let report = common::run(ONCE, sets);
+    let packets = &report.summary()["packets"];
+    let [sent, data] = ["sent", "data"].map(|key| packets[key].as_u64().expect("a count"));
+    assert_eq!(data, 80);
+    (sent - data, report.flows().next().and_then(|flow| flow.completion_time).expect("complete"))
+}
+
+#[test]
+fn packets_that_are_taken_up_together_share_an_acknowledgement() {
+    let card = |rule: &'static str| [("host.nic.coalescing", rule)];
+    let (each, soonest) = acknowledged(&[]);
+    assert_eq!(each, 80);
+    // By count: eighty are ten times eight.
+    let (merged, time) = acknowledged(&card("{ time = '1ms', packets = 8 }"));
+    assert_eq!((merged, time), (10, soonest));
+    // Not merged, each has its own; RFC 5681's every second one is half of them.
+    assert_eq!(acknowledged(&card("{ time = '1ms', packets = 8, gro = false }")), (80, soonest));
+    let second = [
+        ("tcp.delayed_ack.segments", "2"),
+        ("host.nic.coalescing", "{ time = '1ms', packets = 8, gro = false }"),
+    ];
+    assert_eq!(acknowledged(&second).0, 40);
+    // At most 64 KB are merged, 44 segments: eighty that come together are two.
+    assert_eq!(acknowledged(&card("{ time = '1ms', packets = 80 }")), (2, soonest));
+    // By time: they come every 1.2 us, so that six come within 6 us, both ends included, and the next begin anew. Fourteen
+    // times; the last two wait until 6 us after the 79th, which came 1.2 us before the last.
+    let (timed, time) = acknowledged(&card("{ time = '6us' }"));
+    assert_eq!((timed, time), (14, soonest + Duration::from_nanos(4_800)));
+}
+
+/// Forty segments of a first window at 100 Gb/s, after a handshake that has measured the round trip: when they are complete, and
+/// how many packets waited in the card.
+fn first_window(sets: &[(&str, &str)]) -> (Duration, f64) {
+    let own = [
+        ("topology.rate", "100Gbps"),
+        ("tcp.handshake", "true"),
+        ("tcp.initial_window", "40"),
+        ("workload.0.size", "58400B"),
+    ];
+    let sets: Vec<(&str, &str)> = own.iter().chain(sets).copied().collect();
+    let report = common::run(ONCE, &sets);
+    let time = report.flows().next().and_then(|flow| flow.completion_time).expect("complete");
+    (time, report.port("host0->switch0").expect("a port").max_backlog.0 as f64 / 1_500.0)
+}
+
+#[test]
+fn pacing_spreads_a_window_over_half_of_the_round_trip() {
+    let (at_once, backlog) = first_window(&[]);
+    assert_eq!(backlog, 39.0);
+    // SYN and SYN-ACK take 4 · 10 us, and 4 · 3.2 ns for their 40 bytes. In slow start twice forty segments go in that time, one
+    // every 500.16 ns. The first ten are free, the eleventh waits for nothing, and 29 follow. Without pacing 39 packets of
+    // 120 ns are before the last.
+    let (spread, backlog) = first_window(&[("host.nic.pacing", "fq")]);
+    assert_eq!(backlog, 10.0);
+    assert_eq!(spread - at_once, Duration(29 * 500_160 - 39 * 120_000));
+}
+
+#[test]
+fn bursts_are_paced_as_a_whole() {
+    // Half of the window goes at once, and the other half when the ten segments that were not free have had their time: half
+    // of it, since they begin a round trip after the SYN. 19 packets are before the last one then.
+    let (at_once, _) = first_window(&[]);
+    let (spread, backlog) = first_window(&[("host.nic.pacing", "fq"), ("host.nic.tso", "linux")]);
+    assert_eq!(backlog, 19.0);
+    assert_eq!(spread - at_once, Duration(10 * 250_080 + 19 * 120_000 - 39 * 120_000));
+}
