@@ -8,30 +8,21 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_EBPF").is_none() {
         return;
     }
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("Cargo says where")).join("dctcp.bpf.o");
+    for name in ["dctcp", "ecn_star"] {
+        let source = format!("bpf/{name}.bpf.c");
+        assert!(
+            // Debian 12 has it under the first name.
+            compile("clang-14", name, &source) || compile("clang", name, &source),
+            "{source} was not compiled. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"
+        );
+    }
+}
+
+fn compile(clang: &str, name: &str, source: &str) -> bool {
+    let out =
+        PathBuf::from(std::env::var_os("OUT_DIR").expect("Cargo says where")).join(format!("{name}.bpf.o"));
     let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
-    // Debian 12 has it under the first name.
-    let compile = |clang: &str| {
-        Command::new(clang)
-            .args([
-                "-O2",
-                "-g",
-                "-target",
-                "bpf",
-                "-mcpu=v3",
-                "-Wall",
-                "-Werror",
-                &headers,
-                "-c",
-                "bpf/dctcp.bpf.c",
-                "-o",
-            ])
-            .arg(&out)
-            .status()
-    };
-    let done = compile("clang-14").or_else(|_| compile("clang"));
-    assert!(
-        done.is_ok_and(|status| status.success()),
-        "bpf/dctcp.bpf.c was not compiled. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"
-    );
+    let options =
+        ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", &headers, "-c", source, "-o"];
+    Command::new(clang).args(options).arg(out).status().is_ok_and(|status| status.success())
 }

@@ -1,59 +1,10 @@
 /* DCTCP (RFC 8257) as the congestion control of a kernel that has none, in BPF (struct_ops).
  *
  * Both sides run it: the receiver echoes exactly what it sees (section 3.2), the sender cuts in proportion (section 3.3).
- * Numbers are whole 1,024ths, as the kernel cannot have others. Apache-2.0 as all of Shallows, and as the kernel demands: */
-#include <linux/types.h>
-#include <stdbool.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-char _license[] SEC("license") = "Dual MIT/GPL";
-
-/* As much of the kernel's structures as is used; where it is, the loader finds out. */
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct sock_common {
-	unsigned char skc_state;
-};
-struct sock {
-	struct sock_common __sk_common;
-};
-struct inet_connection_sock {
-	__u64 icsk_ca_priv[13];
-	struct {
-		__u8 pending;
-	} icsk_ack;
-};
-struct tcp_sock {
-	__u32 snd_nxt, snd_una, rcv_nxt, delivered, delivered_ce, snd_cwnd, snd_ssthresh;
-	__u8 ecn_flags;
-};
-#pragma clang attribute pop
-
-/* Filled in by the loader from the kernel's own. */
-struct tcp_congestion_ops {
-	void (*init)(struct sock *sk);
-	__u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
-	void (*set_state)(struct sock *sk, __u8 next);
-	void (*cwnd_event)(struct sock *sk, int event);
-	void (*in_ack_event)(struct sock *sk, __u32 flags);
-	__u32 (*undo_cwnd)(struct sock *sk);
-	__u32 flags;
-	char name[16];
-};
-
-enum {
-	/* include/net/tcp.h, include/net/inet_connection_sock.h */
-	CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5,
-	TCP_CA_RECOVERY = 3,
-	TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2,
-	TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4,
-	ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16,
-};
+ * Numbers are whole 1,024ths, as the kernel cannot have others. */
+#include "tcp.h"
 
 enum { ONE = 1024, GAIN_SHIFT = 4, LEAST_WINDOW = 2 };
-
-extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 
 /* What a connection remembers, in the place that the kernel gives to congestion controls. */
 struct state {
@@ -194,9 +145,8 @@ void BPF_PROG(dctcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	tcp_reno_cong_avoid(sk, ack, acked);
 }
 
-/* Its name is replaced by one that no other process has. */
 SEC(".struct_ops.link")
-struct tcp_congestion_ops dctcp = {
+struct tcp_congestion_ops control = {
 	.init = (void *)dctcp_init,
 	.ssthresh = (void *)dctcp_ssthresh,
 	.cong_avoid = (void *)dctcp_cong_avoid,
@@ -205,5 +155,5 @@ struct tcp_congestion_ops dctcp = {
 	.in_ack_event = (void *)dctcp_in_ack_event,
 	.undo_cwnd = (void *)dctcp_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
-	.name = "dctcp_of_nobody",
+	.name = NAME,
 };

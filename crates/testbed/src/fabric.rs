@@ -6,17 +6,20 @@
 //! wakes up after it. Only what leaves for a host is late, and by how much is known: each frame says when it was due.
 
 use std::collections::VecDeque;
+use std::io;
 
 use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::Header;
-use shallows_core::{Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, Link, Network};
-use shallows_sim::{Measured, PortTracer, Report, Sampler, Tally, ports};
+use shallows_sim::{Captures, Measured, PortTracer, Report, Sampler, Tally, ports};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 
+use crate::background::{self, Background, Made};
 use crate::frame;
+use crate::frames::{Frames, Slot};
 
 /// Ports, links and switches, and the frames among them.
 #[derive(Debug)]
@@ -35,8 +38,22 @@ pub struct Delivery {
     slot: Slot,
 }
 
-/// Where a frame is kept.
-type Slot = u32;
+/// How a port is.
+#[derive(Clone, Copy, Debug)]
+pub struct PortState<'a> {
+    /// Such as `switch0->host2`.
+    pub name: &'a str,
+    /// What waits.
+    pub backlog: Bytes,
+    /// The most that ever waited.
+    pub most: Bytes,
+    /// Packets put on the link so far.
+    pub sent: u64,
+    /// Packets given CE here.
+    pub marked: u64,
+    /// Packets dropped, for any reason.
+    pub dropped: u64,
+}
 
 #[derive(Debug)]
 struct State {
@@ -46,6 +63,7 @@ struct State {
     buffers: Vec<SharedBuffer>,
     wires: Vec<Wire>,
     frames: Frames,
+    background: Background,
     /// What hosts have sent, by time.
     entering: VecDeque<Flying>,
     leaving: Vec<Delivery>,
@@ -55,6 +73,7 @@ struct State {
     first_delay: Duration,
     sampler: Sampler,
     tracer: PortTracer,
+    captures: Option<Captures>,
     tally: Tally,
     data_dropped: Vec<u64>,
     /// Kept to spare an allocation.
@@ -84,6 +103,7 @@ enum Event {
     Transmit(u32),
     Deliver(u32),
     Enter,
+    Make(u32),
     Sample,
     Trace(u32),
 }
@@ -94,8 +114,9 @@ impl event::Event for Event {
             Self::Transmit(link) => (0, link),
             Self::Deliver(link) => (1, link),
             Self::Enter => (2, 0),
-            Self::Sample => (3, 0),
-            Self::Trace(number) => (4, number),
+            Self::Make(number) => (3, number),
+            Self::Sample => (4, 0),
+            Self::Trace(number) => (5, number),
         };
         class << 32 | u64::from(index)
     }
@@ -106,15 +127,25 @@ impl event::Event for Event {
             0 => Self::Transmit(index),
             1 => Self::Deliver(index),
             2 => Self::Enter,
-            3 => Self::Sample,
+            3 => Self::Make(index),
+            4 => Self::Sample,
             _ => Self::Trace(index),
         }
     }
 }
 
 impl Fabric {
-    /// The network of `experiment`, empty, at time zero.
+    /// The network of `experiment`, empty, at time zero. It captures nothing.
     pub fn new(experiment: &Experiment) -> Self {
+        Self::build(experiment, None)
+    }
+
+    /// Likewise, and what passes the ports that are captured is told.
+    pub fn capturing(experiment: &Experiment, captures: Captures) -> Self {
+        Self::build(experiment, Some(captures))
+    }
+
+    fn build(experiment: &Experiment, captures: Option<Captures>) -> Self {
         let network = &experiment.network;
         let (buffers, ports) = ports(experiment);
         let mut wires: Vec<Wire> = network.links.iter().map(|_| Wire::default()).collect();
@@ -130,6 +161,10 @@ impl Fabric {
         }
         if experiment.sample_queues.is_some() {
             queue.schedule(Instant::ZERO, Event::Sample);
+        }
+        let mut background = Background::new(experiment);
+        for (number, start) in (0..).zip(background.starts()) {
+            queue.schedule(start, Event::Make(number));
         }
         let leads_to_host = |link: &&(usize, &Link)| link.1.to.0 < network.hosts;
         let links: Vec<(usize, &Link)> = network.links.iter().enumerate().collect();
@@ -147,10 +182,12 @@ impl Fabric {
             buffers,
             wires,
             frames: Frames::default(),
+            background,
             entering: VecDeque::new(),
             leaving: Vec::new(),
             sampler,
             tracer,
+            captures,
             tally: Tally::default(),
             dropped: Vec::new(),
         };
@@ -218,6 +255,30 @@ impl Fabric {
         }
     }
 
+    /// The ports that have carried anything, in the order of the links.
+    pub fn ports(&self) -> impl Iterator<Item = PortState<'_>> {
+        self.state.network.links.iter().zip(&self.state.ports).filter_map(|(link, port)| {
+            let counters = port.counters();
+            (counters.received > 0).then(|| PortState {
+                name: &link.name,
+                backlog: port.backlog(),
+                most: counters.max_backlog,
+                sent: counters.sent,
+                marked: counters.marked,
+                dropped: counters.dropped_total(),
+            })
+        })
+    }
+
+    /// Hand over what captures hold back.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that has gone wrong with one; nothing was captured after it.
+    pub fn flush_captures(&mut self) -> io::Result<()> {
+        self.state.captures.as_mut().map_or(Ok(()), Captures::flush)
+    }
+
     /// Packets of the whole network.
     pub fn tally(&self) -> Tally {
         self.state.tally
@@ -231,11 +292,17 @@ impl Fabric {
     pub fn report(self, experiment: Experiment, measured: Measured) -> Report {
         self.state.audit();
         let Self { state, queue } = self;
+        let (datagram_bytes, mut echoes) = state.background.measured();
+        // The driver looks at whether it is the end now and then.
+        echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
             samples: state.sampler.rows,
             trace: state.tracer.rows,
             tally: state.tally,
+            captured: state.captures.map(|captures| captures.packets()).unwrap_or_default(),
             data_dropped: state.data_dropped,
+            datagram_bytes,
+            echoes,
             events: queue.handled(),
             ..measured
         };
@@ -258,6 +325,12 @@ impl event::World for State {
                 // Link h is the one that leaves host h.
                 self.enqueue(header.source.0, header, slot, queue);
             }
+            Event::Make(number) => {
+                if let Some((made, next)) = self.background.send(number, queue.now()) {
+                    self.make(made, queue);
+                    queue.schedule(next, Event::Make(number));
+                }
+            }
             Event::Sample => {
                 let backlogs = (0..).zip(self.ports.iter().map(Port::backlog));
                 let next = self.sampler.sample(queue.now(), backlogs, &self.buffers);
@@ -275,6 +348,13 @@ impl event::World for State {
 }
 
 impl State {
+    /// A packet of ours leaves its host.
+    fn make(&mut self, (header, body): Made, queue: &mut EventQueue<Event>) {
+        let slot = self.frames.keep(&body);
+        self.tally.packets_sent += 1;
+        self.enqueue(header.source.0, header, slot, queue);
+    }
+
     fn enqueue(&mut self, link: u32, header: Header, slot: Slot, queue: &mut EventQueue<Event>) {
         let at = link as usize;
         let buffer = &mut self.buffers[self.network.links[at].from.0 as usize];
@@ -306,12 +386,25 @@ impl State {
     fn launch(&mut self, link: u32, departure: Departure<Slot>, queue: &mut EventQueue<Event>) {
         let Departure { header, payload: slot, finish } = departure;
         self.tally.packet_hops += 1;
+        self.capture(queue.now(), link, &header, slot);
         let at = finish + self.network.links[link as usize].delay;
         let in_flight = &mut self.wires[link as usize].in_flight;
         if in_flight.is_empty() {
             queue.schedule(at, Event::Deliver(link));
         }
         in_flight.push_back(Flying { at, header, slot });
+    }
+
+    /// A packet starts to leave the port of a link, with what that wrote on it.
+    fn capture(&mut self, now: Instant, link: u32, header: &Header, slot: Slot) {
+        let Some(captures) = self.captures.as_mut().filter(|captures| captures.want(link)) else { return };
+        let bytes = self.frames.get_mut(slot);
+        if bytes.len() < frame::ETHERNET {
+            captures.record(now, link, header, background::segment(bytes).as_ref());
+        } else {
+            frame::rewrite(bytes, header);
+            captures.copy(now, link, bytes);
+        }
     }
 
     fn deliver(&mut self, link: u32, queue: &mut EventQueue<Event>) {
@@ -323,6 +416,14 @@ impl State {
         let node = self.network.links[link as usize].to.0;
         if node < self.network.hosts {
             self.tally.packets_arrived += 1;
+            if self.frames.get(slot).len() < frame::ETHERNET {
+                let answer = self.background.arrive(at, &header, self.frames.get(slot));
+                self.frames.free(slot);
+                if let Some(made) = answer {
+                    self.make(made, queue);
+                }
+                return;
+            }
             self.leaving.push(Delivery { header, due: at, slot });
             return;
         }
@@ -367,198 +468,5 @@ impl State {
     }
 }
 
-/// Frames on their way, each in a slot that is used again.
-#[derive(Debug, Default)]
-struct Frames {
-    slots: Vec<Vec<u8>>,
-    free: Vec<Slot>,
-}
-
-impl Frames {
-    fn keep(&mut self, frame: &[u8]) -> Slot {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Vec::new());
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 frames under way")
-        });
-        let kept = &mut self.slots[slot as usize];
-        kept.clear();
-        kept.extend_from_slice(frame);
-        slot
-    }
-
-    fn get(&self, slot: Slot) -> &[u8] {
-        &self.slots[slot as usize]
-    }
-
-    fn get_mut(&mut self, slot: Slot) -> &mut [u8] {
-        &mut self.slots[slot as usize]
-    }
-
-    fn free(&mut self, slot: Slot) {
-        self.free.push(slot);
-    }
-
-    /// How many there are.
-    fn kept(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
-    fn experiment() -> Experiment {
-        let text = r#"
-            name = "star"
-            [topology]
-            kind = "star"
-            hosts = 3
-            rate = "100Mbps"
-            link_delay = "50us"
-            [switch]
-            buffer = { kind = "static-partition", per_port = "22500B" }
-            markers = [{ kind = "threshold", k = "6000B" }]
-            [tcp]
-            congestion = { kind = "reno", ecn = true }
-            [[workload]]
-            kind = "long-lived"
-            senders = "0..2"
-            receivers = "2..3"
-            [stop]
-            at = "1s"
-        "#;
-        let loaded =
-            shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
-        loaded.unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    /// A segment of 1,460 bytes of data, ECT(0).
-    fn segment(from: u8, to: u8) -> Vec<u8> {
-        let mut frame = vec![0; 14 + 1_500];
-        frame[12..14].copy_from_slice(&[0x08, 0x00]);
-        frame[14..26].copy_from_slice(&[0x45, 0x02, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0, 0]);
-        frame[26..34].copy_from_slice(&[10, 0, 0, from + 1, 10, 0, 0, to + 1]);
-        frame[46..48].copy_from_slice(&[0x50, 0x10]);
-        frame
-    }
-
-    fn us(us: u64) -> Instant {
-        Instant::ZERO + Duration::from_micros(us)
-    }
-
-    /// What has left by `now`: when each frame was due, and whether it is marked.
-    fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
-        fabric.advance(now);
-        fabric.state.audit();
-        let leaving = fabric.leaving().to_vec();
-        let told =
-            leaving.iter().map(|delivery| (delivery.due, fabric.frame(delivery)[15] & 3 == 3)).collect();
-        fabric.let_go();
-        told
-    }
-
-    #[test]
-    fn a_frame_takes_what_its_links_take_however_late_that_is_looked_at() {
-        let mut fabric = Fabric::new(&experiment());
-        assert!(fabric.enter(us(10), &segment(0, 2)));
-        // 1,500 bytes take 120 us on each of two links, and 50 us each from end to end.
-        assert_eq!(leave(&mut fabric, us(349)), []);
-        assert_eq!(fabric.wake_at(), Some(us(350)));
-        assert_eq!(leave(&mut fabric, us(9_000)), [(us(350), false)]);
-        // What came before is over: it cannot change any more, and what is said to have come then comes now.
-        assert!(fabric.enter(us(20), &segment(0, 2)));
-        assert_eq!(leave(&mut fabric, us(9_000)), [(us(350 + 340), false)]);
-    }
-
-    #[test]
-    fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
-        let mut fabric = Fabric::new(&experiment());
-        // Two senders at the rate of the link, 60 frames each: the queue grows by one packet in 120 us.
-        for number in 0..60 {
-            for from in [0, 1] {
-                fabric.enter(us(number * 120), &segment(from, 2));
-            }
-        }
-        let left = leave(&mut fabric, us(60 * 120 * 2 + 1_000));
-        let tally = fabric.tally();
-        assert_eq!((tally.packets_sent, tally.data_sent), (120, 120));
-        assert_eq!(tally.packets_arrived, left.len() as u64);
-        assert_eq!(tally.packets_arrived + tally.packets_dropped, 120);
-        // Of the second of each pair, fifteen find room; then one of each pair.
-        assert!((40..50).contains(&tally.packets_dropped), "{tally:?}");
-        let first = left.iter().position(|(_, marked)| *marked).expect("some are marked");
-        // A marked one is the first that finds 6,000 bytes, four packets, before it: of the fifth pair that waits.
-        assert!((8..=11).contains(&first), "{first}");
-        assert!(
-            left[first..].iter().all(|(_, marked)| *marked),
-            "the queue never shrinks before the senders end"
-        );
-        let spacing = Duration::from_micros(120);
-        assert!(left.windows(2).all(|pair| pair[1].0 - pair[0].0 == spacing), "the link never idles");
-    }
-
-    #[test]
-    fn what_is_none_of_ours_goes_no_further() {
-        let mut fabric = Fabric::new(&experiment());
-        assert!(!fabric.enter(us(1), &segment(0, 3)), "there is no host 3");
-        assert!(!fabric.enter(us(1), &[0; 60]));
-        assert_eq!(fabric.tally().packets_sent, 0);
-        assert_eq!(fabric.wake_at(), None);
-    }
-
-    #[test]
-    fn a_driver_that_wakes_when_it_is_told_to_is_never_late() {
-        let mut fabric = Fabric::new(&experiment());
-        assert_eq!(fabric.crossing(), Duration::from_micros(100));
-        // A hundred frames at odd times, of which the driver hears 100 us later.
-        let mut came: VecDeque<u64> = (0..100).map(|number| number * 131 + number % 7 * 20).collect();
-        let (mut now, mut left, mut looks) = (0, 0, 0);
-        while left < 100 {
-            while let Some(at) = came.pop_front_if(|at| *at <= now) {
-                fabric.enter(us(at), &segment(0, 2));
-            }
-            for (due, _) in leave(&mut fabric, us(now)) {
-                assert_eq!(due, us(now));
-                left += 1;
-            }
-            looks += 1;
-            let wake = fabric.wake_at().map_or(u64::MAX, |at| (at.0 / 1_000_000).max(now + 1));
-            now = wake.min(now + 100);
-        }
-        assert!(looks < 400, "{looks} looks at a hundred frames");
-    }
-
-    proptest! {
-        /// Lateness changes nothing of what happens inside: a network that is looked at now and then lets the same frames leave,
-        /// due at the same times and marked alike, as one that is looked at whenever something happens.
-        #[test]
-        fn a_driver_that_wakes_up_late_sees_what_one_that_does_not_sees(
-            sent in prop::collection::vec((0u64..200, 0u8..2), 1..120),
-            looks in prop::collection::vec(1u64..3_000, 1..40),
-        ) {
-            let (mut punctual, mut late) = (Fabric::new(&experiment()), Fabric::new(&experiment()));
-            let (mut expected, mut found) = (Vec::new(), Vec::new());
-            let mut now = 0;
-            for (gap, from) in &sent {
-                now += gap;
-                expected.extend(leave(&mut punctual, us(now)));
-                punctual.enter(us(now), &segment(*from, 2));
-            }
-            expected.extend(leave(&mut punctual, us(now + 100_000)));
-            // What has come by a look is told before it, as a ring of frames does.
-            let (mut came, mut sent, mut looked) = (0, sent.iter().peekable(), 0);
-            for gap in looks.iter().chain(std::iter::repeat_n(&1_000, 200)) {
-                looked += gap;
-                while let Some((gap, from)) = sent.next_if(|(gap, _)| came + gap <= looked) {
-                    came += gap;
-                    late.enter(us(came), &segment(*from, 2));
-                }
-                found.extend(leave(&mut late, us(looked)));
-            }
-            prop_assert_eq!(expected, found);
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,10 @@
-//! Whether a run can be believed: how late frames were, and what was lost that the model did not lose.
+//! Whether a run can be believed: how late frames were, and what was lost that the model did not lose. Its times are the machine's.
 
 use serde_json::{Value, json};
-use shallows_core::{Duration, Instant};
+use shallows_core::Duration;
 use shallows_scenario::{Experiment, PortKind};
+
+use crate::dilation::Dilation;
 
 /// What a run is judged by.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +21,8 @@ pub struct Health {
     pub refused: u64,
     /// Frames that were none of ours.
     pub foreign: u64,
+    /// Why it ended before its time, if it did.
+    pub incomplete: Option<String>,
     /// Share of its processors' time that the machine had to give to others, in percent.
     pub steal: f64,
 }
@@ -40,9 +44,8 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Something that was due at `due` happened at `now`.
-    pub fn record(&mut self, due: Instant, now: Instant) {
-        let late = now.saturating_since(due);
+    /// Something happened so late.
+    pub fn record(&mut self, late: Duration) {
         self.counts[((late.0 / 1_000_000) as usize).min(MICROSECONDS)] += 1;
         self.count += 1;
         self.worst = self.worst.max(late);
@@ -80,6 +83,8 @@ impl Lateness {
 /// What a run may not exceed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
+    /// How many times slower than the machine's the network's time passes.
+    pub dilation: Dilation,
     /// One frame in a hundred may be later than that: the time of a full packet on the slowest link of a switch, and 50 us where
     /// that is less.
     pub p99: Duration,
@@ -92,14 +97,15 @@ const MOST_STEAL: f64 = 5.0;
 
 impl Bounds {
     /// Those of `experiment`.
-    pub fn of(experiment: &Experiment) -> Self {
+    pub fn of(experiment: &Experiment, dilation: Dilation) -> Self {
         let network = &experiment.network;
         let packet = network.mtu + network.framing;
         let switched = network.links.iter().filter(|link| link.kind != PortKind::Nic);
         let slowest = switched.map(|link| link.rate.transmission_time(packet)).max().unwrap_or_default();
         Self {
-            p99: slowest.max(Duration::from_micros(50)),
-            worst: Duration(experiment.tcp.rto.minimum.0 / 2),
+            dilation,
+            p99: dilation.real(slowest).max(Duration::from_micros(50)),
+            worst: Duration(dilation.real(experiment.tcp.rto.minimum).0 / 2),
         }
     }
 }
@@ -107,7 +113,8 @@ impl Bounds {
 impl Health {
     /// Why the run is not to be believed; nothing if it is.
     pub fn complaints(&self, bounds: &Bounds) -> Vec<String> {
-        let mut complaints = Vec::new();
+        let mut complaints: Vec<String> =
+            self.incomplete.iter().map(|why| format!("it is incomplete: {why}")).collect();
         let (p99, bound) = (self.lateness.percentile(99.0), bounds.p99.as_micros_f64());
         if p99 as f64 > bound.ceil() {
             complaints.push(format!(
@@ -139,6 +146,7 @@ impl Health {
         json!({
             "valid": complaints.is_empty(),
             "complaints": complaints,
+            "incomplete": self.incomplete,
             "lateness": self.lateness.describe(),
             "pickup": self.pickup.describe(),
             "writing": self.writing.describe(),
@@ -148,6 +156,7 @@ impl Health {
             "refused": self.refused,
             "foreign": self.foreign,
             "steal_percent": self.steal,
+            "dilation": bounds.dilation.factor(),
         })
     }
 }
@@ -156,42 +165,40 @@ impl Health {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { p99: Duration::from_micros(120), worst: Duration::from_millis(5) };
+    const BOUNDS: Bounds =
+        Bounds { dilation: Dilation::NONE, p99: Duration::from_micros(120), worst: Duration::from_millis(5) };
 
-    fn late(us: u64) -> (Instant, Instant) {
-        (Instant(7_000_000), Instant(7_000_000) + Duration::from_micros(us))
+    fn late(us: u64) -> Duration {
+        Duration::from_micros(us)
     }
 
     #[test]
     fn percentiles_are_of_the_nearest_rank_rounded_up_to_a_microsecond() {
         let mut lateness = Lateness::default();
         assert_eq!(lateness.percentile(99.0), 0);
-        (0..100).for_each(|us| lateness.record(late(us).0, late(us).1));
+        (0..100).for_each(|us| lateness.record(late(us)));
         // Fifty of them are below 50 us, ninety-nine below 99 us.
         assert_eq!([50.0, 99.0, 100.0].map(|percent| lateness.percentile(percent)), [50, 99, 100]);
-        lateness.record(late(0).1, Instant::ZERO);
-        assert_eq!(lateness.worst(), Duration::from_micros(99), "what is early is not late");
+        assert_eq!(lateness.worst(), late(99));
     }
 
     #[test]
     fn a_run_is_believed_until_one_bound_is_broken() {
         let mut health = Health::default();
-        (0..1_000).for_each(|_| health.lateness.record(late(100).0, late(100).1));
+        (0..1_000).for_each(|_| health.lateness.record(late(100)));
         assert!(health.complaints(&BOUNDS).is_empty());
         let broken = |change: &dyn Fn(&mut Health)| {
             let mut health = health.clone();
             change(&mut health);
             health.complaints(&BOUNDS).len()
         };
-        assert_eq!(
-            broken(&|health| (0..20).for_each(|_| health.lateness.record(late(200).0, late(200).1))),
-            1
-        );
-        assert_eq!(broken(&|health| health.lateness.record(late(5_001).0, late(5_001).1)), 1);
-        assert_eq!(broken(&|health| health.pickup.record(late(5_001).0, late(5_001).1)), 1);
+        assert_eq!(broken(&|health| (0..20).for_each(|_| health.lateness.record(late(200)))), 1);
+        assert_eq!(broken(&|health| health.lateness.record(late(5_001))), 1);
+        assert_eq!(broken(&|health| health.pickup.record(late(5_001))), 1);
         assert_eq!(broken(&|health| health.overruns = 1), 1);
         assert_eq!(broken(&|health| health.refused = 1), 1);
         assert_eq!(broken(&|health| health.steal = 5.1), 1);
+        assert_eq!(broken(&|health| health.incomplete = Some("a host is gone".to_owned())), 1);
         assert_eq!(broken(&|health| health.foreign = 10), 0);
     }
 }

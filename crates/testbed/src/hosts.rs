@@ -81,7 +81,9 @@ fn raise(
 ) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
-    for (name, value) in plan.settings.iter().filter(|(_, value)| !value.is_empty()) {
+    // Programs that do not choose have the scenario's, if the kernel lets it be the default of a namespace (TCP_CONG_NON_RESTRICTED).
+    let _ = fs::write("/proc/sys/net/ipv4/tcp_congestion_control", &plan.congestion);
+    for (name, value) in &plan.settings {
         let path = format!("/proc/sys/net/ipv4/{name}");
         match fs::write(&path, value) {
             // An older kernel has fewer.
@@ -98,6 +100,7 @@ fn raise(
         &format!(
             "link add eth0 mtu {mtu} address {mac} type veth peer name {far} mtu {mtu} netns {path}\n\
              link set eth0 arp off gso_max_segs 1 up\n\
+             link set lo up\n\
              address add {a}.{b}.{c}.{d}/32 dev eth0\n\
              route add 10.0.0.0/8 dev eth0 src {a}.{b}.{c}.{d} {}\n",
             plan.route
@@ -105,22 +108,22 @@ fn raise(
     )?;
     namespace::no_offloads("eth0").map_err(|error| told("eth0", &error))?;
     if plan.held_back {
-        run("tc", &hold_back(experiment, host))?;
+        run("tc", &hold_back(experiment, plan, host))?;
     }
     Ok(network)
 }
 
 /// A queue in the host that sends as fast as its link. A kernel's socket knows what of its data waits there, and holds more back
 /// (TCP Small Queues); of what waits at the switch's end it knows nothing.
-fn hold_back(experiment: &Experiment, host: HostId) -> String {
+fn hold_back(experiment: &Experiment, plan: &Plan, host: HostId) -> String {
     let network = &experiment.network;
-    let link = &network.links[host.0 as usize];
+    let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;
     // A few packets in advance, since its timer is late as well. They wait at the port of the card then.
     let burst = full * 4;
     let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
     let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };
-    format!("qdisc add dev eth0 root tbf rate {}bit burst {burst} limit 67108864{overhead}\n", link.rate.0)
+    format!("qdisc add dev eth0 root tbf rate {rate}bit burst {burst} limit 67108864{overhead}\n")
 }
 
 /// What the switch's end of the interface of a host is called.

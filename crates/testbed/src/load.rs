@@ -11,7 +11,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{
     Connections as Policy, Experiment, FIRST_PORT, Flow, Milestone, SERVICE_PORT, WhenBusy,
 };
-use shallows_sim::{Address, FlowRecord, Received, Sent};
+use shallows_sim::{Address, FlowRecord, FlowTracer, Readings, Received, Sent};
 
 use crate::frame;
 use crate::hosts::Hosts;
@@ -40,6 +40,10 @@ pub struct Load<'a> {
     /// Connections that were opened for flows before these were due.
     ready: BTreeMap<u64, usize>,
     next_port: Vec<u16>,
+    /// Records of senders, when each is read next, and over which connections their flows go.
+    pub tracer: FlowTracer,
+    readings: Vec<(Instant, u32)>,
+    traced: BTreeMap<u32, usize>,
     /// In order of arrival.
     pub flows: Vec<FlowRecord>,
     /// Flows with an end that are not complete.
@@ -68,6 +72,8 @@ struct Connection {
     /// Bytes written so far, and where the flow that is being sent ends.
     written: u64,
     end: u64,
+    /// Bytes written before it.
+    sent_before: u64,
     /// Bytes received so far, and where the flow that is being received begins and ends.
     received: u64,
     begin: u64,
@@ -80,6 +86,8 @@ struct Connection {
 
 /// What a connection has written at most beyond what it could send: 8 ms at 1 Gb/s, while this program waits for a processor.
 const NOT_SENT: u32 = 1 << 20;
+/// How long before its time a flow is known, if it waits for nothing, so that its connection can be opened.
+const AHEAD: Duration = Duration::from_millis(100);
 const SIDES: u64 = 4;
 const SENDER: u64 = 0;
 const RECEIVER: u64 = 1;
@@ -92,12 +100,16 @@ impl<'a> Load<'a> {
     ///
     /// If sockets cannot be had.
     pub fn new(experiment: &'a Experiment, hosts: &'a Hosts, plan: &'a Plan) -> io::Result<Self> {
+        let tracer = FlowTracer::new(experiment);
         let mut load = Self {
+            readings: tracer.at_intervals().map(|number| (Instant::ZERO, number)).collect(),
+            tracer,
+            traced: BTreeMap::new(),
             experiment,
             hosts,
             plan,
             poll: Poll::new()?,
-            traffic: Traffic::new(experiment),
+            traffic: Traffic::new(experiment, plan.dilation.network(AHEAD)),
             listeners: Vec::new(),
             listening: BTreeMap::new(),
             connections: Vec::new(),
@@ -138,13 +150,20 @@ impl<'a> Load<'a> {
         self.completed
     }
 
-    /// Wait for whatever comes, but no longer than `most` or until a flow is due, and do what there is to do.
+    /// Wait for whatever comes, but no longer than `most` of the machine's time or until a flow is due, and do what there is to do.
     ///
     /// # Errors
     ///
     /// If sockets cannot be had, or a connection breaks.
     pub fn turn(&mut self, clock: Clock, most: Duration) -> io::Result<()> {
-        let wait = self.traffic.next_at().map_or(most, |at| at.saturating_since(clock.now()).min(most));
+        let read = self.readings.iter().map(|(at, _)| *at);
+        let wait = self
+            .traffic
+            .next_at()
+            .into_iter()
+            .chain(read)
+            .min()
+            .map_or(most, |at| clock.real_since(clock.now(), at).min(most));
         let wait = wait.max(clock.until_origin().min(most));
         for ready in self.poll.wait(wait) {
             self.serve(ready, clock)?;
@@ -155,7 +174,31 @@ impl<'a> Load<'a> {
         while let Some(due) = self.traffic.due(clock.now()) {
             self.arrive(due, clock)?;
         }
+        self.read_senders(clock);
         self.open_announced()
+    }
+
+    /// Ask the kernel what the senders of traced flows keep, if it is time.
+    fn read_senders(&mut self, clock: Clock) {
+        let now = clock.now();
+        for (at, number) in &mut self.readings {
+            if *at > now {
+                continue;
+            }
+            let (flows, next) = self.tracer.due(*number, now);
+            *at = next;
+            for flow in flows {
+                let connection = &self.connections[self.traced[&flow]];
+                if let Some(socket) = &connection.sender {
+                    let acked = connection.written.saturating_sub(socket.unacknowledged());
+                    let srtt =
+                        self.plan.dilation.network(Duration::from_micros(u64::from(socket.info().srtt)));
+                    let readings =
+                        readings(&socket.info(), srtt, acked.saturating_sub(connection.sent_before));
+                    self.tracer.note(now, flow, readings);
+                }
+            }
+        }
     }
 
     /// What has become of queries, by workload.
@@ -206,6 +249,7 @@ impl<'a> Load<'a> {
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
         self.open += u64::from(flow.size.is_some());
         self.flows.push(FlowRecord::of(&flow));
+        self.tracer.on_arrival(number, flow.workload);
         if let Some(index) = self.connect(&due)? {
             self.start(index, number, clock)?;
         }
@@ -326,7 +370,8 @@ impl<'a> Load<'a> {
             let known = self.expected.range((source, port, host, 0)..=(source, port, host, u16::MAX)).next();
             let Some((&key, &index)) = known else { continue };
             self.expected.remove(&key);
-            let class = self.experiment.ack_class.unwrap_or(self.connections[index].address.class);
+            let class =
+                self.experiment.hosts.groups[0].ack_class.unwrap_or(self.connections[index].address.class);
             socket.set_class(class)?;
             self.poll.add(socket.as_fd(), index as u64 * SIDES + RECEIVER)?;
             self.connections[index].receiver = Some(socket);
@@ -344,9 +389,12 @@ impl<'a> Load<'a> {
             socket.set_class(record.class)?;
         }
         let now = clock.now();
-        self.writing.record(record.arrival, now);
+        self.writing.record(clock.real_since(record.arrival, now));
         connection.before = socket.info();
         connection.begin = connection.written;
+        connection.sent_before = connection.written;
+        self.tracer.begin(number);
+        self.traced.insert(number, index);
         connection.end = record.size.map_or(u64::MAX, |size| connection.written + size.0);
         (connection.sending, connection.receiving) = (Some(number), Some(number));
         (connection.last, connection.gap) = (now, Duration::ZERO);
@@ -428,6 +476,8 @@ impl<'a> Load<'a> {
         let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp, clock::offset()));
         let record = &mut self.flows[number as usize];
         let (info, at) = (socket.info(), at.max(record.arrival));
+        self.tracer.on_end(number);
+        self.traced.remove(&number);
         book(connection, record, info, Some(at));
         let FlowRecord { workload, listed, source, destination, .. } = *record;
         if !connection.persistent
@@ -461,6 +511,7 @@ impl Connection {
             receiving: None,
             written: 0,
             end: 0,
+            sent_before: 0,
             received: 0,
             begin: 0,
             before: Info::default(),
@@ -473,6 +524,25 @@ impl Connection {
     fn is_idle(&self) -> bool {
         self.sending.is_none() && self.receiving.is_none()
     }
+}
+
+/// What a kernel tells of a sender, as traces of flows have it; DCTCP's alpha it does not.
+fn readings(info: &Info, srtt: Duration, acked: u64) -> Readings {
+    let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
+    let phase = match info.state {
+        3 => 1.0,
+        4 => 2.0,
+        _ => 0.0,
+    };
+    [
+        Some(bytes(info.cwnd)),
+        info.ssthresh.map(bytes),
+        None,
+        Some(srtt.as_micros_f64()).filter(|&srtt| srtt > 0.0),
+        Some(bytes(info.in_flight)),
+        Some(phase),
+        Some(acked as f64),
+    ]
 }
 
 /// Book what a sender has done for its flow.

@@ -1,30 +1,68 @@
 //! `shallows-testbed run`: a request as JSON from standard input, and what became of it to standard output, a document on each
-//! line. `shallows testbed` speaks to it, and people to that.
+//! line. `shallows-testbed shell REQUEST ANSWER`: likewise with files, since a shell has the terminal. `shallows testbed` speaks to
+//! it, and people to that.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    use std::process::ExitCode;
+    use std::fs::File;
+    use std::io::Write;
 
-    use serde_json::{Value, json};
-    use shallows_testbed::run::{Failure, Request, run};
+    use serde_json::json;
     use shallows_testbed::sys::machine;
+    use shallows_testbed::{run, shell};
 
     machine::die_with_parent();
-    // Whoever has started this and no longer listens has no use for the rest.
-    let tell = |line: Value| {
-        use std::io::Write;
-        if writeln!(std::io::stdout(), "{line}").is_err() {
-            std::process::exit(1);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["run"] => {
+            // Whoever has started this and no longer listens has no use for the rest.
+            let tell = |line| {
+                if writeln!(std::io::stdout(), "{line}").is_err() {
+                    std::process::exit(1);
+                }
+            };
+            let request = serde_json::from_reader(std::io::stdin()).map_err(|error| error.to_string());
+            answer(request, |request| run::run(request, |progress| tell(json!({"progress": progress}))), tell)
         }
-    };
-    let request: Request = match serde_json::from_reader(std::io::stdin()) {
+        ["shell", from, to] => {
+            let request = File::open(from).map_err(|error| error.to_string());
+            let request =
+                request.and_then(|file| serde_json::from_reader(file).map_err(|error| error.to_string()));
+            answer(request, shell::stand, |line| {
+                // Without an answer, whoever asked sees that there is none.
+                let _ = File::create(to).and_then(|mut file| writeln!(file, "{line}"));
+            })
+        }
+        _ => answer::<run::Request>(
+            Err("there is run, and shell".to_owned()),
+            |_| unreachable!("it is none"),
+            |_| {},
+        ),
+    }
+}
+
+/// Do what is asked for, and tell what became of it.
+#[cfg(target_os = "linux")]
+fn answer<T>(
+    request: Result<T, String>,
+    act: impl FnOnce(&T) -> Result<serde_json::Value, shallows_testbed::run::Failure>,
+    tell: impl FnOnce(serde_json::Value),
+) -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    use serde_json::json;
+    use shallows_testbed::mapping::Refusal;
+    use shallows_testbed::run::Failure;
+
+    let request = match request {
         Ok(request) => request,
         Err(error) => {
             eprintln!("shallows-testbed: no request: {error}. Use `shallows testbed run SCENARIO.toml`");
             return ExitCode::from(2);
         }
     };
-    match run(&request, |progress| tell(json!({"progress": progress}))) {
+    match act(&request) {
         Ok(done) => {
             tell(json!({"done": done}));
             ExitCode::SUCCESS
@@ -34,7 +72,7 @@ fn main() -> std::process::ExitCode {
                 Failure::Scenario(message) => json!({"scenario": message}),
                 Failure::Machine(message) => json!({"machine": message}),
                 Failure::Refused(refusals) => {
-                    let each = |refusal: &shallows_testbed::mapping::Refusal| json!({"key": refusal.key, "reason": refusal.reason});
+                    let each = |refusal: &Refusal| json!({"key": refusal.key, "reason": refusal.reason});
                     json!({"refused": refusals.iter().map(each).collect::<Vec<_>>()})
                 }
             });

@@ -9,6 +9,8 @@ use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, dc
 use shallows_transport::receive_window::Control;
 use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
 
+use crate::dilation::Dilation;
+
 /// How the hosts of a run are set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -22,6 +24,8 @@ pub struct Plan {
     pub mtu: Bytes,
     /// Whether data waits in its host for the link, so that TCP Small Queues hold it back.
     pub held_back: bool,
+    /// How many times slower than the machine's the network's time passes.
+    pub dilation: Dilation,
     /// What Linux does otherwise than the scenario says, for the reader of the results.
     pub differences: Vec<String>,
 }
@@ -46,21 +50,22 @@ impl Plan {
     /// # Errors
     ///
     /// Every key that cannot be carried.
-    pub fn of(experiment: &Experiment, available: &[&str]) -> Result<Self, Vec<Refusal>> {
+    pub fn of(experiment: &Experiment, available: &[&str], dilation: Dilation) -> Result<Self, Vec<Refusal>> {
         let mut refusals = Vec::new();
         let congestion = congestion(experiment, available, &mut refusals);
-        refuse_transport(experiment, &mut refusals);
-        refuse_rest(experiment, &mut refusals);
+        refuse_transport(experiment, dilation, &mut refusals);
+        refuse_rest(experiment, dilation, &mut refusals);
         if !refusals.is_empty() {
             return Err(refusals);
         }
         Ok(Self {
             congestion: congestion.to_owned(),
-            settings: settings(experiment),
-            route: route(experiment),
+            settings: settings(experiment, dilation),
+            route: route(experiment, dilation),
             mtu: experiment.network.mtu,
-            held_back: experiment.backpressure.is_some(),
-            differences: differences(experiment),
+            held_back: experiment.hosts.groups[0].backpressure.is_some(),
+            dilation,
+            differences: differences(experiment, dilation),
         })
     }
 }
@@ -69,17 +74,20 @@ fn refuse(refusals: &mut Vec<Refusal>, key: &'static str, reason: impl Into<Stri
     refusals.push(Refusal { key, reason: reason.into() });
 }
 
+/// What to do without one of ours.
+const OWN: &str = "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed";
+
 fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Refusal>) -> &'static str {
     let tcp = &experiment.tcp;
     let (name, why) = match tcp.congestion {
+        Congestion::Reno(_) if tcp.congestion.ecn_mode() == EcnMode::Classic && tcp.ect == EctPolicy::All => {
+            ("ecnstar", OWN)
+        }
         Congestion::Reno(_) => ("reno", ""),
         Congestion::Cubic(_) => ("cubic", "load it with: modprobe tcp_cubic"),
         Congestion::Dctcp(config) => {
             refuse_dctcp(&config, refusals);
-            (
-                "dctcp",
-                "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed",
-            )
+            ("dctcp", OWN)
         }
         Congestion::Pulser(_) => ("pulser", "Linux has none"),
     };
@@ -88,12 +96,11 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
         let reason = format!("this kernel has no congestion control {name:?}, only {known}; {why}");
         refuse(refusals, "tcp.congestion", reason);
     }
-    if tcp.congestion.ecn_mode() == EcnMode::Classic && tcp.ect == EctPolicy::All {
+    if matches!(tcp.congestion, Congestion::Cubic(_)) && tcp.ect == EctPolicy::All {
         refuse(
             refusals,
             "tcp.ect",
-            "Linux sends acknowledgements and retransmissions of classic ECN as Not-ECT; write ect = \"rfc3168\", with \
-             congestion = {kind = \"reno\", ecn = true} in place of \"ecn-star\"",
+            "Linux sends acknowledgements and retransmissions of CUBIC as Not-ECT; write ect = \"rfc3168\"",
         );
     }
     name
@@ -109,11 +116,11 @@ fn refuse_dctcp(config: &dctcp::Config, refusals: &mut Vec<Refusal>) {
     }
 }
 
-fn refuse_transport(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
+fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut Vec<Refusal>) {
     let tcp = &experiment.tcp;
     match tcp.recovery {
-        Method::Sack(_) | Method::NewReno => {}
-        _ => refuse(refusals, "tcp.recovery", "Linux repairs losses with \"sack\" or \"newreno\""),
+        Method::Sack(_) | Method::Rack(_) | Method::NewReno => {}
+        _ => refuse(refusals, "tcp.recovery", "Linux repairs losses with \"rack\", \"sack\" or \"newreno\""),
     }
     if tcp.receive_control != Control::Fixed {
         refuse(refusals, "tcp.receiver", "Linux controls receive windows by itself; write \"fixed\"");
@@ -130,11 +137,13 @@ fn refuse_transport(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
     if tcp.sack_after_timeout == SackAfterTimeout::Forgotten {
         refuse(refusals, "tcp.sack_after_timeout", "Linux keeps them");
     }
-    if tcp.rto.minimum < TICK {
+    if dilation.real(tcp.rto.minimum) < TICK {
         refuse(
             refusals,
             "tcp.rto.min",
-            format!("a kernel's timers have ticks of {TICK}; ask for at least that"),
+            format!(
+                "a kernel's timers have ticks of {TICK}; ask for at least that, or dilate time (--dilate)"
+            ),
         );
     }
     if tcp.receive_window.0 < 65_536 {
@@ -146,30 +155,41 @@ fn refuse_transport(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
     }
 }
 
-fn refuse_rest(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
+fn refuse_rest(experiment: &Experiment, dilation: Dilation, refusals: &mut Vec<Refusal>) {
     let network = &experiment.network;
     if network.hosts > MOST_HOSTS {
         let reason = format!("{} hosts; one machine carries at most {MOST_HOSTS}", network.hosts);
         refuse(refusals, "topology", reason);
     }
-    if let Some(fast) = network.links.iter().map(|link| link.rate).filter(|&rate| rate > FASTEST).max() {
-        let reason = format!("a link of {fast}; a switch of software paces up to {FASTEST}");
+    let fastest = network.links.iter().map(|link| link.rate).max().unwrap_or_default();
+    if dilation.real_rate(fastest) > FASTEST {
+        let enough = fastest.0.div_ceil(FASTEST.0);
+        let reason = format!(
+            "a link of {fastest}; a switch of software paces up to {FASTEST}. Dilate time: --dilate {enough} or more"
+        );
         refuse(refusals, "topology", reason);
     }
     let unsupported = [
+        (experiment.network.groups.any(), "host.group", "all hosts are set up alike here"),
         (
-            !experiment.datagram_sources.is_empty(),
-            "workload",
-            "sources of datagrams have no sockets here yet",
-        ),
-        (!experiment.probes.is_empty(), "workload", "echo requests have no sockets here yet"),
-        (!experiment.captures.is_empty(), "measure.captures", "capture at the hosts instead"),
-        (
-            !experiment.flow_traces.is_empty(),
-            "measure.flow_traces",
-            "what a kernel's sender keeps is not recorded yet",
+            experiment.flow_traces.iter().any(|trace| trace.every.is_none()),
+            "measure.flow_traces.every",
+            "a kernel is asked now and then; name an interval",
         ),
     ];
+    let offloads = &experiment.hosts.groups[0].offloads;
+    let offloaded = [
+        (
+            offloads.tso.is_some(),
+            "host.nic.tso",
+            "packets are carried one by one, so that the switch sees each",
+        ),
+        (offloads.paced, "host.nic.pacing", "the queue of a host is the card's, which does not pace"),
+        (offloads.coalescing.is_some(), "host.nic.coalescing", "frames are handed over as they arrive"),
+    ];
+    for (_, key, reason) in offloaded.into_iter().filter(|(is_so, ..)| *is_so) {
+        refuse(refusals, key, reason);
+    }
     for (_, key, reason) in unsupported.into_iter().filter(|(is_so, ..)| *is_so) {
         refuse(refusals, key, reason);
     }
@@ -189,15 +209,19 @@ fn refuse_rest(experiment: &Experiment, refusals: &mut Vec<Refusal>) {
 /// HZ = 250, the most common; timers of TCP are no finer.
 const TICK: Duration = Duration::from_millis(4);
 
+/// While a receiver lets its window grow, by two segments for each that comes, it acknowledges every single one (Linux,
+/// `tcp_grow_window`). With the largest buffers that takes the first ten thousand segments of each connection; with this, 700.
+const LARGEST_WINDOW: u64 = 1 << 21;
+
 /// Rounded up: no timer is shorter than it is asked to be.
 fn millis(span: Duration) -> u64 {
     span.0.div_ceil(Duration::from_millis(1).0)
 }
 
-fn settings(experiment: &Experiment) -> Vec<(&'static str, String)> {
+fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, String)> {
     let tcp = &experiment.tcp;
     let flag = |on: bool| u8::from(on).to_string();
-    let memory = tcp.receive_window.0.clamp(1 << 17, 1 << 25);
+    let memory = tcp.receive_window.0.clamp(1 << 17, LARGEST_WINDOW);
     let mut settings = vec![
         ("tcp_ecn", flag(tcp.congestion.ecn_mode() != EcnMode::Off)),
         // RFC 3168 §6.1.1.1: a SYN that is lost is not sent again without ECN.
@@ -216,11 +240,10 @@ fn settings(experiment: &Experiment) -> Vec<(&'static str, String)> {
         // Sockets whose program has been killed do not keep its namespaces for minutes.
         ("tcp_orphan_retries", "1".to_owned()),
         ("tcp_fin_timeout", "1".to_owned()),
-        ("ip_local_reserved_ports", String::new()),
     ];
-    let limit = experiment.backpressure.map_or(1 << 30, |queue| queue.limit_output.0.min(1 << 30));
+    let limit = experiment.hosts.groups[0].backpressure.map_or(1 << 30, |limit| limit.0.min(1 << 30));
     settings.push(("tcp_limit_output_bytes", limit.to_string()));
-    let most = millis(tcp.rto.maximum);
+    let most = millis(dilation.real(tcp.rto.maximum));
     // The kernel takes from one second to two minutes.
     if (1_000..=120_000).contains(&most) {
         settings.push(("tcp_rto_max_ms", most.to_string()));
@@ -228,12 +251,12 @@ fn settings(experiment: &Experiment) -> Vec<(&'static str, String)> {
     settings
 }
 
-fn route(experiment: &Experiment) -> String {
+fn route(experiment: &Experiment, dilation: Dilation) -> String {
     let tcp = &experiment.tcp;
     let segments = |bytes: Bytes| (bytes.0 / tcp.mss.0).max(1);
     let mut route = format!(
         "rto_min {}ms initcwnd {} initrwnd {}",
-        millis(tcp.rto.minimum),
+        millis(dilation.real(tcp.rto.minimum)),
         segments(tcp.initial_window),
         (tcp.receive_window.0 / tcp.mss.0).clamp(10, 1_000),
     );
@@ -247,16 +270,19 @@ fn route(experiment: &Experiment) -> String {
 }
 
 /// What the reader of real numbers beside simulated ones should know.
-fn differences(experiment: &Experiment) -> Vec<String> {
+fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     let tcp = &experiment.tcp;
-    let rounded = !tcp.rto.minimum.0.is_multiple_of(TICK.0);
+    let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
     let told = [
         (
-            matches!(tcp.recovery, Method::Sack(None)),
+            matches!(tcp.recovery, Method::Sack(None) | Method::Rack(None)),
             "tcp.prr: Linux reduces by PRR in every recovery (RFC 6937)",
         ),
         (tcp.recovery == Method::NewReno, "tcp.recovery: without SACK, Linux reduces by PRR as well"),
-        (true, "tcp.duplicate_threshold: Linux finds losses by time (RACK, RFC 8985), not by counting alone"),
+        (
+            !matches!(tcp.recovery, Method::Rack(_)),
+            "tcp.recovery: Linux finds losses by time (RACK, RFC 8985), not by counting alone",
+        ),
         (
             tcp.loss_base == LossBase::FlightSize,
             "tcp.loss_base: Linux leaves a part of cwnd, not of what is in flight",
@@ -271,7 +297,10 @@ fn differences(experiment: &Experiment) -> Vec<String> {
         ),
         (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
         (rounded, "tcp.rto.min: a kernel rounds it up to its ticks, usually of 4 ms"),
-        (tcp.rto.initial != Duration::from_secs(1), "tcp.rto.initial: Linux has 1 s"),
+        (
+            dilation.real(tcp.rto.initial) != Duration::from_secs(1),
+            "tcp.rto.initial: Linux has 1 s of the machine's time",
+        ),
         (
             matches!(tcp.congestion, Congestion::Cubic(_)),
             "tcp.congestion: Linux' CUBIC leaves slow start by HyStart, with its own C and beta",
@@ -280,9 +309,35 @@ fn differences(experiment: &Experiment) -> Vec<String> {
             tcp.congestion.ecn_mode() == EcnMode::Accurate,
             "tcp.congestion: alpha is in whole 1,024ths, of packets, and a window ends when its end is acknowledged",
         ),
-        (experiment.jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
+        (
+            tcp.delayed_ack.segments == 2,
+            "tcp.delayed_ack: Linux acknowledges every segment while its receive window grows from 64 KB",
+        ),
+        (experiment.hosts.groups[0].jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
     ];
-    told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
+    let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
+    told.chain(dilated(experiment, dilation)).collect()
+}
+
+/// What of a kernel has times of its own, which do not become longer with those of the network.
+fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
+    if dilation == Dilation::NONE {
+        return Vec::new();
+    }
+    let factor = dilation.factor();
+    let delayed = dilation.network(Duration::from_millis(40));
+    let mut told = vec![
+        format!("time is dilated {factor} times: results are in the network's, health in the machine's"),
+        format!("tcp.delayed_ack.timeout: 40 ms of the machine's time are {delayed} here"),
+    ];
+    if matches!(experiment.tcp.congestion, Congestion::Cubic(_)) {
+        let factor = f64::from(factor);
+        let c = 0.4 * factor * factor * factor;
+        told.push(format!(
+            "tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {c} here"
+        ));
+    }
+    told
 }
 
 #[cfg(test)]
@@ -290,14 +345,18 @@ mod tests {
     use super::*;
 
     fn plan(tcp: &str, rest: &str) -> Result<Plan, Vec<Refusal>> {
+        dilated_plan(tcp, rest, "100Mbps", 1)
+    }
+
+    fn dilated_plan(tcp: &str, rest: &str, rate: &str, factor: u32) -> Result<Plan, Vec<Refusal>> {
         let text = format!(
-            "name = \"star\"\n{rest}\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"100Mbps\"\n\
+            "name = \"star\"\n{rest}\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"{rate}\"\n\
              [switch]\nbuffer = {{kind = \"static-partition\", per_port = \"150KB\"}}\n[[workload]]\nkind = \"long-lived\"\nsenders = \"0..2\"\nreceivers = \"2..3\"\n[stop]\nat = \"1s\"\n[tcp]\n{tcp}\n"
         );
         let experiment =
             shallows_scenario::parse(&text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
         let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Plan::of(&experiment, &["reno", "cubic"])
+        Plan::of(&experiment, &["reno", "cubic"], Dilation::try_from(factor).unwrap())
     }
 
     fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {
@@ -340,6 +399,21 @@ mod tests {
     }
 
     #[test]
+    fn dilated_time_makes_timers_longer_and_links_slower() {
+        let tcp = "congestion = \"cubic\"\nrto = {min = \"200us\", initial = \"10ms\", max = \"50ms\"}";
+        assert_eq!(keys(dilated_plan(tcp, "", "10Gbps", 1)), ["tcp.rto.min", "topology"]);
+        let plan = dilated_plan(tcp, "", "10Gbps", 100).unwrap();
+        assert!(plan.route.starts_with("rto_min 20ms "), "{}", plan.route);
+        assert_eq!(has(&plan, "tcp_rto_max_ms"), "5000");
+        let told = plan.differences.join("\n");
+        for text in ["dilated 100 times", "are 400us here", "C = 400000 here"] {
+            assert!(told.contains(text), "{text} is not in\n{told}");
+        }
+        // 20 ms are five ticks: nothing is rounded.
+        assert!(!told.contains("tcp.rto.min:"), "{told}");
+    }
+
+    #[test]
     fn what_it_cannot_do_is_refused_with_its_key() {
         assert_eq!(keys(plan("congestion = \"dctcp\"", "")), ["tcp.congestion"]);
         let other = "congestion = {kind = \"dctcp\", g = 0.5, initial_alpha = 0.0}";
@@ -347,7 +421,9 @@ mod tests {
             keys(plan(other, "")),
             ["tcp.congestion.g", "tcp.congestion.initial_alpha", "tcp.congestion"]
         );
-        assert_eq!(keys(plan("congestion = \"ecn-star\"", "")), ["tcp.ect"]);
+        assert_eq!(keys(plan("congestion = \"ecn-star\"", "")), ["tcp.congestion"]);
+        let cubic = "congestion = {kind = \"cubic\", ecn = true}\nect = \"all\"";
+        assert_eq!(keys(plan(cubic, "")), ["tcp.ect"]);
         let several = "congestion = \"pulser\"\nrto = {min = \"1ms\"}\nrestart_after_idle = \"reset\"\nrecovery = \"sack1\"";
         let expected = ["tcp.congestion", "tcp.recovery", "tcp.restart_after_idle", "tcp.rto.min"];
         assert_eq!(keys(plan(several, "")), expected);

@@ -3,30 +3,30 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
-use shallows_sim::{Measured, Report};
+use shallows_sim::{Captures, Measured, Report, Sink};
 
-use crate::carry::carry;
+use crate::carry::Switch;
+use crate::dilation::Dilation;
 use crate::fabric::Fabric;
 use crate::health::{Bounds, Health};
 use crate::hosts::{Hosts, congestion_controls};
 use crate::load::Load;
 use crate::mapping::{Plan, Refusal};
 use crate::sys::clock::Clock;
+use crate::sys::ebpf::{self, Registered};
 use crate::sys::machine::{self, Times};
-use crate::sys::packets::Packets;
 
-/// What is to be run, and where its tables go.
+/// A scenario as it was asked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The scenario's text.
+pub struct Scenario {
+    /// Its text.
     pub text: String,
     /// What it is called in messages.
     pub file: String,
@@ -36,6 +36,16 @@ pub struct Request {
     pub overrides: Vec<(String, String)>,
     /// In place of the scenario's own.
     pub seed: Option<u64>,
+    /// How many times slower than the machine's the network's time passes.
+    pub dilation: Dilation,
+}
+
+/// What is to be run, and where its tables go.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What is to be run.
+    pub scenario: Scenario,
     /// Where the tables go.
     pub folder: PathBuf,
 }
@@ -66,28 +76,13 @@ const TELL: Duration = Duration::from_millis(200);
 ///
 /// What stands in the way, before anything was sent, or what went wrong.
 pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Failure> {
-    let Request { text, file, base, overrides, seed, folder } = request;
-    let read = |path: &str| std::fs::read_to_string(base.join(path)).map_err(|error| error.to_string());
-    let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
-        .map_err(|error| Failure::Scenario(error.to_string()))?;
-    let available = congestion_controls();
-    let mut known: Vec<&str> = available.iter().map(String::as_str).collect();
-    let has_own = cfg!(feature = "ebpf") && !known.contains(&"dctcp");
-    known.extend(has_own.then_some("dctcp"));
-    let mut plan = Plan::of(&experiment, &known).map_err(Failure::Refused)?;
-    if !machine::is_root() {
-        machine::become_root().map_err(|error| {
-            Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
-        })?;
-    }
-    let own = register(has_own && plan.congestion == "dctcp")?;
-    if let Some((name, _)) = &own {
-        plan.congestion.clone_from(name);
-    }
+    let Request { scenario, folder } = request;
+    let (experiment, plan, _congestion) = prepare(scenario)?;
     let hosts = Hosts::raise(&experiment, &plan).map_err(Failure::Machine)?;
-    let bounds = Bounds::of(&experiment);
-    let (report, health) = measure(&experiment, &hosts, &plan, &mut tell)
-        .map_err(|error| Failure::Machine(error.to_string()))?;
+    let bounds = Bounds::of(&experiment, plan.dilation);
+    let machine = |error: io::Error| Failure::Machine(error.to_string());
+    let captures = capture(&experiment, &plan, folder).map_err(machine)?;
+    let (report, health) = measure(&experiment, &hosts, &plan, captures, &mut tell).map_err(machine)?;
     for name in report.tables() {
         write(&folder.join(format!("{name}.parquet")), |out| report.write_table(name, out))
             .map_err(|error| Failure::Machine(format!("{name}.parquet could not be written: {error}")))?;
@@ -102,20 +97,57 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
     }))
 }
 
-/// The kernel's name of our DCTCP, and what keeps it there.
-#[cfg(feature = "ebpf")]
-fn register(wanted: bool) -> Result<Option<(String, crate::sys::ebpf::Registered)>, Failure> {
-    if !wanted {
-        return Ok(None);
-    }
-    let registered = crate::sys::ebpf::dctcp()
-        .map_err(|error| Failure::Machine(format!("the kernel does not take DCTCP from us: {error}")))?;
-    Ok(Some((registered.name.clone(), registered)))
+/// The files of packets that a scenario asks for, in a folder.
+///
+/// # Errors
+///
+/// If one is there already, or cannot be written.
+pub fn capture(experiment: &Experiment, plan: &Plan, folder: &Path) -> io::Result<Captures> {
+    let factor = plan.dilation.factor();
+    let slower = if factor > 1 {
+        format!(", which pass {factor} times slower than the machine's")
+    } else {
+        String::new()
+    };
+    let how = format!("real TCP of Linux; times are those of the network{slower}");
+    Captures::new(experiment, &how, |name| {
+        let path = folder.join(format!("{name}.pcapng"));
+        let opened = File::create_new(&path);
+        let told = |error| io::Error::other(format!("{} cannot be written: {error}", path.display()));
+        opened.map(|file| Box::new(file) as Sink).map_err(told)
+    })
 }
 
-#[cfg(not(feature = "ebpf"))]
-fn register(_wanted: bool) -> Result<Option<(String, ())>, Failure> {
-    Ok(None)
+/// Check a scenario, become who may run it, and have the kernel know its congestion control for as long as the last one lives.
+///
+/// # Errors
+///
+/// What stands in the way.
+pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Registered>), Failure> {
+    let Scenario { text, file, base, overrides, seed, dilation } = scenario;
+    let read = |path: &str| shallows_files::read_text(&base.join(path));
+    let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
+        .map_err(|error| Failure::Scenario(error.to_string()))?;
+    let available = congestion_controls();
+    let mut known: Vec<&str> = available.iter().map(String::as_str).collect();
+    let own: Vec<&str> = ebpf::OWN.iter().copied().filter(|name| !known.contains(name)).collect();
+    known.extend(&own);
+    let mut plan = Plan::of(&experiment, &known, *dilation).map_err(Failure::Refused)?;
+    if !machine::is_root() {
+        machine::become_root().map_err(|error| {
+            Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
+        })?;
+    }
+    let wanted = plan.congestion.as_str();
+    let own = own.contains(&wanted).then(|| {
+        let told = |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}"));
+        ebpf::register(wanted).map_err(told)
+    });
+    let own = own.transpose()?;
+    if let Some(own) = &own {
+        plan.congestion.clone_from(&own.name);
+    }
+    Ok((experiment, plan, own))
 }
 
 fn write(path: &Path, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
@@ -129,82 +161,70 @@ fn measure(
     experiment: &Experiment,
     hosts: &Hosts,
     plan: &Plan,
+    captures: Captures,
     tell: &mut impl FnMut(Value),
 ) -> io::Result<(Report, Health)> {
     // Applications are not what is measured.
     machine::hurry();
-    let mut packets = Packets::open(plan.mtu.0 as usize)?;
+    let mut switch = Switch::open(hosts, plan)?;
     let mut load = Load::new(experiment, hosts, plan)?;
     let mut opening = Fabric::new(experiment);
-    let clock = Clock::starting_in(Duration::ZERO);
-    beside(&mut opening, &mut packets, hosts, clock, &mut Health::default(), || {
+    let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
+    switch.carry(&mut opening, clock, &mut |_| {}, |gone| {
         while !load.is_up() {
-            load.turn(Clock::starting_in(OPENING), LOOK)?;
-            if clock.now() >= Instant::ZERO + OPENING {
+            load.turn(Clock::starting_in(OPENING, plan.dilation), LOOK)?;
+            gone.check()?;
+            if clock.real_since(Instant::ZERO, clock.now()) >= OPENING {
                 return Err(io::Error::other("connections could not be opened: no answer"));
             }
         }
         // What opened them dies away.
         thread::sleep(std::time::Duration::from_micros(
-            (LEAD.0 + experiment.network.base_rtt().0) / 1_000_000,
+            (LEAD.0 + plan.dilation.real(experiment.network.base_rtt()).0) / 1_000_000,
         ));
         Ok(())
     })?;
-    let mut fabric = Fabric::new(experiment);
-    let mut health = Health::default();
+    let mut fabric = Fabric::capturing(experiment, captures);
     let (before, refused) = (Times::now(), hosts.refused());
-    let clock = Clock::starting_in(LEAD);
+    let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    beside(&mut fabric, &mut packets, hosts, clock, &mut health, || {
+    let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_| {}, |gone| {
         let mut told = Instant::ZERO;
         loop {
-            load.turn(clock, LOOK)?;
+            let turned = load.turn(clock, LOOK).and_then(|()| gone.check());
             let now = clock.now();
             end = now;
+            if let Err(error) = turned {
+                load.settle(end);
+                return Ok(Some(format!("it ended after {:.3} s: {error}", now.as_secs_f64())));
+            }
             let at = experiment.stop.at.filter(|at| now >= *at);
             if at.is_some() || (experiment.stop.on_completion && load.is_complete()) {
                 end = at.unwrap_or(now);
                 load.settle(end);
-                return Ok(());
+                return Ok(None);
             }
-            if now.saturating_since(told) >= TELL {
+            if clock.real_since(told, now) >= TELL {
                 told = now;
                 tell(progress(experiment, &load, now));
             }
         }
     })?;
+    fabric
+        .flush_captures()
+        .map_err(|error| io::Error::other(format!("a capture could not be written: {error}")))?;
+    health.incomplete = incomplete;
     health.steal = Times::now().steal_since(&before);
-    health.refused += hosts.refused() - refused;
+    health.refused += hosts.refused().saturating_sub(refused);
     health.writing = std::mem::take(&mut load.writing);
     let measured = Measured {
         flows: std::mem::take(&mut load.flows),
         queries: load.queries(),
+        flow_traces: std::mem::take(&mut load.tracer),
         end,
         ..Measured::default()
     };
     Ok((fabric.report(experiment.clone(), measured), health))
-}
-
-/// Carry frames in a thread of its own while `work` is done in this one.
-fn beside(
-    fabric: &mut Fabric,
-    packets: &mut Packets,
-    hosts: &Hosts,
-    clock: Clock,
-    health: &mut Health,
-    work: impl FnOnce() -> io::Result<()>,
-) -> io::Result<()> {
-    let end = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let carrier = scope.spawn(|| {
-            machine::hurry();
-            carry(fabric, packets, &hosts.interfaces, clock, &end, health);
-        });
-        let done = work();
-        end.store(true, Ordering::Relaxed);
-        carrier.join().expect("what a switch does cannot fail");
-        done
-    })
 }
 
 fn progress(experiment: &Experiment, load: &Load<'_>, now: Instant) -> Value {

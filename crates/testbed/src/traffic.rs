@@ -25,6 +25,8 @@ pub struct Traffic {
     tickets: u64,
     /// Announced since that was asked for.
     announced: Vec<Announced>,
+    /// How long before its time a flow is announced, if it waits for nothing.
+    ahead: Duration,
 }
 
 #[derive(Debug)]
@@ -37,15 +39,12 @@ struct Source {
     done: bool,
 }
 
-/// How long before its time a flow is announced, if it waits for nothing.
-pub const AHEAD: Duration = Duration::from_millis(100);
-
 impl Traffic {
-    /// The workloads of `experiment`, whose first flows are announced.
-    pub fn new(experiment: &Experiment) -> Self {
+    /// The workloads of `experiment`, whose first flows are announced; those that wait for nothing so long `ahead` of their time.
+    pub fn new(experiment: &Experiment, ahead: Duration) -> Self {
         let source = |workload| Source { workload, ahead: VecDeque::new(), until: None, done: false };
         let sources = experiment.workloads().into_iter().map(source).collect();
-        let mut traffic = Self { sources, tickets: 0, announced: Vec::new() };
+        let mut traffic = Self { sources, tickets: 0, announced: Vec::new(), ahead };
         (0..traffic.sources.len()).for_each(|index| traffic.refill(index, Instant::ZERO, Instant::ZERO));
         traffic
     }
@@ -143,7 +142,7 @@ impl Traffic {
             && self.sources[index].ahead.len() > known
         {
             let flow = last.flow;
-            if flow.leg.is_some() || flow.listed.is_some() || flow.at >= now + AHEAD {
+            if flow.leg.is_some() || flow.listed.is_some() || flow.at >= now + self.ahead {
                 return;
             }
             known = self.sources[index].ahead.len();
@@ -173,6 +172,7 @@ mod tests {
         loaded.unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
+    const AHEAD: Duration = Duration::from_millis(100);
     const POISSON: &str = "kind = \"poisson\"\nload = 0.5\nflows = 300\nsizes = \"web-search\"";
 
     /// The flows as the simulation meets them.
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_flows_are_those_of_the_simulation_however_late_they_are_fetched() {
         let experiment = experiment(POISSON);
-        let mut traffic = Traffic::new(&experiment);
+        let mut traffic = Traffic::new(&experiment, AHEAD);
         let mut flows = Vec::new();
         // Every 7 ms, so that several are due at once.
         for step in 0..=1_428 {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_nothing_is_announced_before_it_is_due() {
-        let mut traffic = Traffic::new(&experiment(POISSON));
+        let mut traffic = Traffic::new(&experiment(POISSON), AHEAD);
         let mut known = std::collections::BTreeSet::new();
         let mut late = 0;
         for step in 0..10_000 {

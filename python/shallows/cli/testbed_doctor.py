@@ -1,6 +1,7 @@
 """`shallows testbed doctor`: what real TCP this machine can carry, and what is missing."""
 
 import argparse
+import math
 import os
 import shutil
 import tempfile
@@ -87,4 +88,6 @@ def _trial() -> tuple[bool, str, str]:
         f"{goodput} Mb/s of 100; frames were late by {late['median_us']} us in the median, "
         f"{late['p99_us']} us at the 99th percentile (bound {bound}), {worst} us at worst"
     )
-    return bool(health["valid"]), "trial", "; ".join([told, *health["complaints"]])
+    factor = math.ceil(late["p99_us"] / health["bound_p99_us"])
+    remedy = [f"time dilated {factor} times would leave room (--dilate {factor})"] if factor > 1 else []
+    return bool(health["valid"]), "trial", "; ".join([told, *health["complaints"], *remedy])

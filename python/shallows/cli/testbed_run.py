@@ -9,26 +9,33 @@ from shallows.cli.codes import EMPTY, OK
 from shallows.cli.console import RunStatus, console, print_problems, print_warnings
 from shallows.cli.printing import print_results
 from shallows.runs.folder import check_writable, refuse_existing
-from shallows.runs.measuring import measure, measured_folder, measured_hash
+from shallows.runs.measuring import captures_of, measure, measured_folder, measured_hash
 from shallows.runs.running import Source
 
 
 def run(options: argparse.Namespace) -> int:
     """`shallows testbed run`; a run that is not to be believed has the exit code of one without numbers."""
-    source = Source.read(options.scenario, tuple(options.overrides), options.seed)
+    overrides = (*options.overrides, *captures_of(options.pcap))
+    source = Source.read(options.scenario, overrides, options.seed)
     experiment = source.parse()
-    folder = Path(options.out) if options.out is not None else measured_folder(experiment, Path("runs"))
-    refuse_existing(folder, measured_hash(experiment), force=options.force)
+    folder = (
+        Path(options.out)
+        if options.out is not None
+        else measured_folder(experiment, Path("runs"), options.dilate)
+    )
+    refuse_existing(folder, measured_hash(experiment, options.dilate), force=options.force)
     check_writable(folder.parent)
     screen = console(stderr=options.json)
     screen.print(f"[bold]{experiment.name}[/bold] on real TCP  seed {experiment.seed}")
     print_warnings(experiment.warnings(), screen)
     with RunStatus(experiment.name) as status:
-        finished = measure(source, experiment, folder, status.update)
+        finished = measure(source, experiment, folder, status.update, options.dilate)
     if options.json:
         print(json.dumps(finished.summary, ensure_ascii=False))
         print_problems(finished.problems, screen)
     else:
         print_results(finished, screen, before=set(experiment.warnings()))
+        for path in finished.captures.values():
+            screen.print(f"capture: {path}", soft_wrap=True)
     screen.print(f"report: {reports.write_run(finished)}", soft_wrap=True)
     return OK if finished.summary["health"]["valid"] and not finished.measured_nothing else EMPTY

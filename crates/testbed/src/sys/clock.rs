@@ -2,17 +2,25 @@
 
 use shallows_core::{Duration, Instant};
 
-/// The time since an origin, which is time zero of a network.
+use crate::dilation::Dilation;
+
+/// The time of a network since an origin, which is its time zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// Nanoseconds of the monotonic clock.
     origin: u64,
+    dilation: Dilation,
 }
 
 impl Clock {
-    /// A clock that shows zero so much later than now.
-    pub fn starting_in(lead: Duration) -> Self {
-        Self { origin: read(libc::CLOCK_MONOTONIC) + lead.0 / 1_000 }
+    /// A clock that shows zero when so much of the machine's time has passed.
+    pub fn starting_in(lead: Duration, dilation: Dilation) -> Self {
+        Self { origin: read(libc::CLOCK_MONOTONIC) + lead.0 / 1_000, dilation }
+    }
+
+    /// How much of the machine's time passes from one time to another; none if that is earlier.
+    pub fn real_since(&self, then: Instant, now: Instant) -> Duration {
+        self.dilation.real(now.saturating_since(then))
     }
 
     /// The time; zero before the origin.
@@ -20,7 +28,7 @@ impl Clock {
         self.at(read(libc::CLOCK_MONOTONIC))
     }
 
-    /// How long it is until the origin.
+    /// How much of the machine's time it is until the origin.
     pub fn until_origin(&self) -> Duration {
         Duration::from_nanos(self.origin.saturating_sub(read(libc::CLOCK_MONOTONIC)))
     }
@@ -31,7 +39,8 @@ impl Clock {
     }
 
     fn at(&self, monotonic: u64) -> Instant {
-        Instant(monotonic.saturating_sub(self.origin) * 1_000)
+        let real = Duration::from_nanos(monotonic.saturating_sub(self.origin));
+        Instant::ZERO + self.dilation.network(real)
     }
 }
 
@@ -46,4 +55,21 @@ fn read(clock: libc::clockid_t) -> u64 {
     // SAFETY: the kernel writes one timespec; both clocks exist on every Linux.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dilated_clock_runs_slower_than_the_machine() {
+        let clock = Clock { origin: 1_000, dilation: Dilation::try_from(10).unwrap() };
+        assert_eq!(clock.at(0), Instant::ZERO, "before its origin it shows zero");
+        // 50 us after the origin.
+        let now = clock.at(51_000);
+        assert_eq!(now, Instant::ZERO + Duration::from_micros(5));
+        assert_eq!(clock.of_stamp(51_000 + 700, 700), now);
+        assert_eq!(clock.real_since(Instant::ZERO, now), Duration::from_micros(50));
+        assert_eq!(clock.real_since(now, Instant::ZERO), Duration::ZERO);
+    }
 }

@@ -7,7 +7,13 @@ pub mod machine;
 pub mod namespace;
 pub mod packets;
 pub mod poll;
+pub mod shell;
 pub mod tcp;
+#[cfg(not(feature = "ebpf"))]
+pub mod without_ebpf;
+
+#[cfg(not(feature = "ebpf"))]
+pub use without_ebpf as ebpf;
 
 use std::io;
 use std::os::fd::RawFd;

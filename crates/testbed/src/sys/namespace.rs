@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::checked;
 
@@ -20,6 +20,15 @@ impl Namespace {
     pub fn create() -> io::Result<Self> {
         // SAFETY: a number, and nothing else; it concerns this thread.
         checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+        Self::current()
+    }
+
+    /// That of this thread.
+    ///
+    /// # Errors
+    ///
+    /// If there is no `/proc`.
+    pub fn current() -> io::Result<Self> {
         Ok(Self(File::open("/proc/thread-self/ns/net")?.into()))
     }
 
@@ -36,6 +45,12 @@ impl Namespace {
     /// A path by which other programs find it.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
+    }
+}
+
+impl AsRawFd for Namespace {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{checked, set_option};
+use super::{checked, counted, set_option};
 
 /// A socket for whole frames, with the ring that the kernel writes them to.
 #[derive(Debug)]
@@ -25,6 +25,15 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
     /// When, in nanoseconds of the clock of the day.
     pub stamp: u64,
+}
+
+/// What became of frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// So many are under way.
+    pub count: usize,
+    /// The place of the first whose interface is gone.
+    pub gone: Option<usize>,
 }
 
 /// Frames that are sent by one call.
@@ -130,8 +139,8 @@ impl Packets {
         Some(taken)
     }
 
-    /// Send frames, each over the interface of its number; returns how many could be.
-    pub fn send<'a>(&self, frames: impl Iterator<Item = (u32, &'a [u8])>) -> usize {
+    /// Send frames, each over the interface of its number.
+    pub fn send<'a>(&self, frames: impl Iterator<Item = (u32, &'a [u8])>) -> Sent {
         // SAFETY: of zeros these are empty messages and addresses.
         let (mut messages, mut addresses, mut parts): (
             [libc::mmsghdr; BATCH],
@@ -152,7 +161,7 @@ impl Packets {
             message.msg_iovlen = 1;
             count += 1;
         }
-        let mut sent = 0;
+        let mut sent = Sent { count: 0, gone: None };
         let mut first = 0;
         // One that the kernel refuses ends the call before it; the others are tried without it.
         while first < count {
@@ -162,8 +171,14 @@ impl Packets {
                 let (messages, len) = (rest.as_mut_ptr(), rest.len() as u32);
                 libc::sendmmsg(self.fd.as_raw_fd(), messages, len, libc::MSG_DONTWAIT)
             };
-            let done = usize::try_from(done).unwrap_or(0);
-            sent += done;
+            let done = counted(done as isize).unwrap_or_else(|error| {
+                // No interface has this number, or it is not up.
+                if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENODEV | libc::ENETDOWN)) {
+                    sent.gone = sent.gone.or(Some(first));
+                }
+                0
+            });
+            sent.count += done;
             first += done.max(1);
         }
         sent

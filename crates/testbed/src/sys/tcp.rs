@@ -20,6 +20,18 @@ pub struct Info {
     pub retransmits: u32,
     /// Expiries of the retransmission timer so far.
     pub timeouts: u32,
+    /// `TCP_CA_…` of net/tcp_states.h: 3 is recovery, 4 is after a timeout.
+    pub state: u8,
+    /// Bytes of data in a full segment.
+    pub mss: u32,
+    /// Congestion window, in segments.
+    pub cwnd: u32,
+    /// Slow start threshold, in segments; none if it was never set.
+    pub ssthresh: Option<u32>,
+    /// Smoothed round-trip time, in microseconds of the machine's time.
+    pub srtt: u32,
+    /// Segments that are in the network, as far as it knows.
+    pub in_flight: u32,
 }
 
 // linux/net_tstamp.h
@@ -30,6 +42,15 @@ const TIMESTAMPING_OPT_TSONLY: u32 = 1 << 11;
 const SIOCOUTQ: libc::Ioctl = 0x5411;
 const TCP_NOTSENT_LOWAT: libc::c_int = 25;
 /// linux/tcp.h, `struct tcp_info`: where these are.
+const STATE: usize = 1;
+const MSS: usize = 16;
+const UNACKED: usize = 24;
+const SACKED: usize = 28;
+const LOST: usize = 32;
+const RETRANS: usize = 36;
+const SRTT: usize = 68;
+const SSTHRESH: usize = 76;
+const CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
 const TOTAL_RTO: usize = 240;
 
@@ -237,7 +258,17 @@ impl Socket {
         }
         let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let timeouts = u16::from_ne_bytes([bytes[TOTAL_RTO], bytes[TOTAL_RTO + 1]]);
-        Info { retransmits: word(TOTAL_RETRANS), timeouts: u32::from(timeouts) }
+        Info {
+            retransmits: word(TOTAL_RETRANS),
+            timeouts: u32::from(timeouts),
+            state: bytes[STATE],
+            mss: word(MSS),
+            cwnd: word(CWND),
+            // net/tcp.h: TCP_INFINITE_SSTHRESH.
+            ssthresh: Some(word(SSTHRESH)).filter(|&segments| segments < 0x7fff_ffff),
+            srtt: word(SRTT),
+            in_flight: (word(UNACKED) + word(RETRANS)).saturating_sub(word(SACKED) + word(LOST)),
+        }
     }
 }
 

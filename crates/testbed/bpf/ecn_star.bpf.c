@@ -1,0 +1,32 @@
+/* ECN*, the papers' regular TCP with ECN, as the congestion control of a kernel, in BPF (struct_ops).
+ *
+ * It is Reno in all it does. That it needs ECN has the kernel send every packet as ECN-capable, acknowledgements and
+ * retransmissions too, which it does for no other classic ECN; marks are echoed and answered as RFC 3168 has it. */
+#include "tcp.h"
+
+SEC("struct_ops")
+__u32 BPF_PROG(ecn_star_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(ecn_star_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(ecn_star_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops control = {
+	.ssthresh = (void *)ecn_star_ssthresh,
+	.cong_avoid = (void *)ecn_star_cong_avoid,
+	.undo_cwnd = (void *)ecn_star_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
+	.name = NAME,
+};

@@ -1,0 +1,100 @@
+//! Traffic that reacts to nothing: datagrams, and echo requests with their replies.
+//!
+//! It needs no kernel. The network makes it, each packet at its very time, and takes it where it arrives, as the simulation does;
+//! what it measures are queues and links, and not hosts.
+
+use shallows_core::packet::{Flags, Header, Segment};
+use shallows_core::{Bytes, Instant};
+use shallows_scenario::{Experiment, Probe};
+use shallows_sim::{Datagrams, Echo};
+
+/// All sources, and what has come of them.
+#[derive(Debug)]
+pub struct Background {
+    datagrams: Datagrams,
+    /// How many of these there are: probes are numbered after them.
+    count: u32,
+    probes: Vec<Probe>,
+    echoes: Vec<Echo>,
+    /// Bytes of IP, UDP or ICMP headers, and of framing.
+    overhead: u16,
+}
+
+/// What stands for the bytes of a packet: nothing of a datagram, of an echo its number and whether it is the reply. A real frame is longer.
+type Body = Vec<u8>;
+
+/// A packet that leaves a host.
+pub type Made = (Header, Body);
+
+/// RFC 791, RFC 768, RFC 792: 20 bytes, and 8 of either.
+const HEADERS: u16 = 28;
+
+impl Background {
+    /// The sources of `experiment`.
+    pub fn new(experiment: &Experiment) -> Self {
+        let framing = u16::try_from(experiment.network.framing.0).expect("framing is small");
+        let sources = &experiment.datagram_sources;
+        Self {
+            datagrams: Datagrams::new(sources, HEADERS + framing, experiment.seed),
+            count: sources.len() as u32,
+            probes: experiment.probes.clone(),
+            echoes: Vec::new(),
+            overhead: HEADERS + framing,
+        }
+    }
+
+    /// When each source sends first, by number.
+    pub fn starts(&mut self) -> Vec<Instant> {
+        let probes = self.probes.iter().map(|probe| probe.start);
+        self.datagrams.starts().chain(probes).collect()
+    }
+
+    /// What a source sends now, and when it does so again; nothing once it has stopped.
+    pub fn send(&mut self, number: u32, now: Instant) -> Option<(Made, Instant)> {
+        let Some(index) = number.checked_sub(self.count) else {
+            let (header, next) = self.datagrams.send(number, now);
+            return Some(((header?, Body::new()), next?));
+        };
+        let probe = &self.probes[index as usize];
+        if probe.stop.is_some_and(|stop| now >= stop) {
+            return None;
+        }
+        let header = Echo::request(probe, index, self.overhead);
+        let number = self.echoes.len() as u32;
+        self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
+        Some(((header, body(number, false)), now + probe.interval))
+    }
+
+    /// A packet that was made here has reached its host: what that answers.
+    pub fn arrive(&mut self, now: Instant, header: &Header, bytes: &[u8]) -> Option<Made> {
+        let &[a, b, c, d, reply] = bytes else {
+            self.datagrams.receive(header);
+            return None;
+        };
+        let number = u32::from_be_bytes([a, b, c, d]);
+        let echo = &mut self.echoes[number as usize];
+        if reply != 0 {
+            echo.rtt = Some(now - echo.sent_at);
+            return None;
+        }
+        let answer = Echo::reply(&self.probes[echo.probe as usize], echo.probe, header);
+        Some((answer, body(number, true)))
+    }
+
+    /// Wire bytes of datagrams that have arrived, and all echo requests.
+    pub fn measured(self) -> (Bytes, Vec<Echo>) {
+        (self.datagrams.received_bytes, self.echoes)
+    }
+}
+
+/// What stands in a packet of this body beside its header, as captures show it; a datagram has nothing.
+pub fn segment(body: &[u8]) -> Option<Segment> {
+    let &[a, b, c, d, reply] = body else { return None };
+    let flags = if reply == 0 { Flags::default() } else { Flags::ACK };
+    Some(Segment { seq: u64::from(u32::from_be_bytes([a, b, c, d])), flags, ..Segment::default() })
+}
+
+fn body(number: u32, reply: bool) -> Body {
+    let [a, b, c, d] = number.to_be_bytes();
+    vec![a, b, c, d, u8::from(reply)]
+}

@@ -1,0 +1,22 @@
+//! A testbed that was built without BPF has no congestion controls of its own.
+
+use std::io;
+
+/// None.
+pub const OWN: [&str; 0] = [];
+
+/// Never made.
+#[derive(Debug)]
+pub struct Registered {
+    /// What the kernel would call it.
+    pub name: String,
+}
+
+/// Nothing can be given to the kernel.
+///
+/// # Errors
+///
+/// Always.
+pub fn register(_name: &str) -> io::Result<Registered> {
+    Err(io::ErrorKind::Unsupported.into())
+}

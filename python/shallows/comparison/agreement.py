@@ -1,0 +1,241 @@
+"""How far simulation and real TCP are apart: a verdict for each metric, by an interval over pairs of runs.
+
+The two runs of a pair have the same seed, and so the same flows. docs/testbed.md says what is compared, and
+within which bounds the two agree.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from shallows.comparison import intervals
+from shallows.comparison.intervals import FEWEST_SEEDS
+from shallows.errors import ShallowsError
+from shallows.quantity import digits, finite, parse_time, percent, signed
+from shallows.runs.results import Run
+from shallows.runs.tables import NOTHING, Table, bins
+from shallows.series.backlogs import backlogs, busiest
+
+if TYPE_CHECKING:
+    from shallows.runs.steps import Series
+
+Verdict = Literal["agree", "differ", "cannot tell"]
+
+FEWEST_FLOWS = 100
+"""In each run, for a 99th percentile that is not merely the slowest flow."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One metric of simulation and real TCP."""
+
+    metric: str
+    title: str
+    simulated: float | None
+    """The mean over runs, as `real` is."""
+    real: float | None
+    difference: float | None
+    """Real over simulated, less one; of shares and counts per flow, real less simulated."""
+    low: float | None
+    high: float | None
+    """Limits of the 95 % interval; nothing with fewer than three pairs."""
+    bound: float
+    """Differences up to this count as none."""
+    is_relative: bool
+    verdict: Verdict
+    reason: str
+    """Why it cannot be told."""
+
+
+@dataclass(frozen=True)
+class _Metric:
+    name: str
+    title: str
+    bound: float
+    of: Callable[[Run], float]
+    is_relative: bool = True
+    reason: str = ""
+    """Why it means nothing here."""
+
+
+def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]:
+    """A verdict for each metric that these runs have.
+
+    Parameters
+    ----------
+    simulated, real
+        Runs of one scenario, pair by pair with the same seed; one pair at least.
+
+    Returns
+    -------
+    list[Agreement]
+        "agree" where the whole interval is within the bound, "differ" where all of it is beyond.
+    """
+    return [_judge(metric, simulated, real) for metric in _metrics(simulated, real)]
+
+
+def unbelievable(real: Sequence[Run]) -> list[str]:
+    """Of runs that are not to be believed, which and why."""
+    return [
+        f"{run.path}: {complaints[0]}" for run in real if (complaints := run.summary["health"]["complaints"])
+    ]
+
+
+def _metrics(simulated: Sequence[Run], real: Sequence[Run]) -> Iterator[_Metric]:
+    everything = [*simulated, *real]
+    yield _Metric("goodput_gbps", "goodput Gb/s", 0.03, lambda run: float(run.summary["goodput_gbps"]))
+    yield from _queues(simulated, everything)
+    yield _Metric("marked", "marked packets", 0.2, lambda run: _share(run, run.summary["packets"]["marked"]))
+    yield from _times(everything)
+    yield _Metric(
+        "retransmits",
+        "retransmissions",
+        0.005,
+        lambda run: _share(run, run.summary["retransmits"]),
+        is_relative=False,
+    )
+    yield _Metric(
+        "timeouts_per_flow",
+        "timeouts per flow",
+        0.05,
+        lambda run: float(run.summary["timeouts"]) / max(run.flows.height, 1),
+        is_relative=False,
+    )
+
+
+def _share(run: Run, count: int) -> float:
+    data: int = run.summary["packets"]["data"]
+    return count / max(data, 1)
+
+
+def _queues(simulated: Sequence[Run], everything: Sequence[Run]) -> Iterator[_Metric]:
+    if any(run.queues is None and run.traces is None for run in everything):
+        return
+    port = busiest(simulated, most=1)[0]
+
+    def over_time(number: "Callable[[Series], float]") -> Callable[[Run], float]:
+        return lambda run: number(queue(run, port))
+
+    yield _Metric("queue.mean", f"{port} mean bytes", 0.15, over_time(lambda series: series.mean()))
+    yield _Metric("queue.p99", f"{port} p99 bytes", 0.25, over_time(lambda series: series.quantile(0.99)))
+
+
+def queue(run: Run, port: str) -> "Series":
+    """The backlog of a port after the warm-up."""
+    (series,) = backlogs(run, [port]).values()
+    warm_up = parse_time(run.scenario["measure"]["warm_up"]) * 1e6
+    return series.between(warm_up) if warm_up else series
+
+
+def _times(everything: Sequence[Run]) -> Iterator[_Metric]:
+    for name in bins(everything[0].summary):
+        fewest = min(run.summary["fct_us"].get(name, {"count": 0})["count"] for run in everything)
+        if fewest == 0 or (name != "all" and len(bins(everything[0].summary)) == 2):
+            continue  # Flows without an end, or of one size.
+        said = f"FCT {name.replace('_', ' ')}"
+        yield _Metric(f"fct_us.{name}.mean", f"{said} mean µs", 0.15, _time(name, "mean"))
+        few = f"{fewest} flows: {FEWEST_FLOWS} are needed" if fewest < FEWEST_FLOWS else ""
+        yield _Metric(f"fct_us.{name}.p99", f"{said} p99 µs", 0.25, _time(name, "p99"), reason=few)
+
+
+def _time(name: str, statistic: str) -> Callable[[Run], float]:
+    return lambda run: float(run.summary["fct_us"][name][statistic])
+
+
+def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Agreement:
+    import numpy as np
+
+    theirs, mine = ([np.array([metric.of(run)]) for run in side] for side in (simulated, real))
+    before, after = (float(intervals.means(side).mean()) for side in (theirs, mine))
+    known = Agreement(
+        metric.name,
+        metric.title,
+        before,
+        after,
+        None,
+        None,
+        None,
+        metric.bound,
+        metric.is_relative,
+        "cannot tell",
+        metric.reason,
+    )
+    if metric.is_relative and not (before and after):
+        same = before == after
+        return replace(known, verdict="agree" if same else "differ", difference=0.0 if same else None)
+    known = replace(known, difference=after / before - 1 if metric.is_relative else after - before)
+    if len(real) < FEWEST_SEEDS:
+        return replace(known, reason=f"pairs: {len(real)}; {FEWEST_SEEDS} are needed")
+    by = intervals.mean_change if metric.is_relative else intervals.mean_difference
+    change = by(theirs, mine)
+    known = replace(known, low=finite(change.low), high=finite(change.high))
+    if metric.reason:
+        return known
+    if -metric.bound <= change.low and change.high <= metric.bound:
+        return replace(known, verdict="agree")
+    if change.low > metric.bound or change.high < -metric.bound:
+        return replace(known, verdict="differ")
+    return replace(known, reason="the interval crosses the bound: more pairs")
+
+
+def table(found: Sequence[Agreement], pairs: int) -> Table:
+    """For the terminal, and for `markdown`."""
+    reasons = list(dict.fromkeys(each.reason for each in found if each.reason))
+    rows = []
+    for each in found:
+        mark = f" [{reasons.index(each.reason) + 1}]" if each.reason else ""
+        values = [_value(each, value) for value in (each.simulated, each.real)]
+        limits = NOTHING
+        if each.low is not None and each.high is not None:
+            limits = f"{_difference(each, each.low)} to {_difference(each, each.high)}"
+        bound = _difference(each, each.bound).removeprefix("+")
+        rows.append(
+            [each.title, each.verdict + mark, *values, _difference(each, each.difference), limits, bound]
+        )
+    return Table(
+        f"Real TCP beside simulation, {pairs} {'pair' if pairs == 1 else 'pairs'} of runs",
+        ["", "verdict", "simulated", "real", "difference", "95 % interval", "bound"],
+        rows,
+        names=2,
+        note="; ".join(f"[{place}] {reason}" for place, reason in enumerate(reasons, 1)),
+    )
+
+
+def _value(each: Agreement, value: float | None) -> str:
+    return percent(value) if each.metric in {"marked", "retransmits"} else digits(value)
+
+
+def _difference(each: Agreement, value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    if each.is_relative:
+        return f"{signed(100 * value)} %"
+    return f"{signed(100 * value)} points" if each.metric == "retransmits" else signed(value)
+
+
+def markdown(shown: Table) -> str:
+    """A table for documents."""
+    lines = [shown.columns, ["---"] * len(shown.columns), *shown.rows]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{text}\n" + (f"\n{shown.note}\n" if shown.note else "")
+
+
+def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> dict[str, Any]:
+    """All of it, for JSON."""
+    return {"pairs": pairs, "notes": list(notes), "metrics": [asdict(each) for each in found]}
+
+
+def refuse_unbelievable(real: Sequence[Run]) -> None:
+    """Refuse runs whose machine did not keep up.
+
+    Raises
+    ------
+    ShallowsError
+        If there is one.
+    """
+    if found := unbelievable(real):
+        raise ShallowsError(
+            f"{len(found)} of {len(real)} measured runs are not to be believed: {found[0]}",
+            "give the same command again when the machine has less to do: only these are measured again. "
+            "`--invalid` compares them all the same",
+        )
