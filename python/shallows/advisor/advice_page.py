@@ -1,0 +1,308 @@
+"""The page of an answer: what to set, what it buys, why, and how far that holds."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from shallows.advisor import advice_tables as tables
+from shallows.advisor.answer import SCENARIO, Answer
+from shallows.advisor.candidates import Candidate, Curve
+from shallows.advisor.goals import AXES, value_text
+from shallows.advisor.race import Objective
+from shallows.advisor.recommendation import Beside, Recommendation, Standing
+from shallows.advisor.rules import busy_share
+from shallows.errors import ShallowsError
+from shallows.figures.style import Unit, size_unit, time_unit
+from shallows.reports.chart import Axis, Chart, Line
+from shallows.reports.page import Block, Section, chart, render, table
+from shallows.runs.folder import write_whole
+from shallows.runs.tables import Table
+
+PAGE = "advice.html"
+
+GREY = 7
+"""The last of the looks, for what was dropped."""
+
+LIMITS = (1, 4, 8)
+"""Busy ports for which a queue's limit is drawn."""
+
+MOST_CURVES = 5
+
+
+def write_advice(found: Answer, folder: Path) -> Path:
+    """Write `advice.html` into a folder.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be written.
+    """
+    return write_whole(folder / PAGE, page(found))
+
+
+def page(found: Answer) -> str:
+    """The page, as HTML."""
+    recommendation, race = found.recommendation, found.race
+    if recommendation is None or race is None:
+        raise ShallowsError("there is no recommendation yet", "run the race first")
+    chosen = recommendation.candidate
+    watch = Section("On the real fabric", [Block("note", WATCH_NOTE), Block("facts", _watch(recommendation))])
+    return render(
+        title=found.fabric.name,
+        kind="Advice",
+        subtitle=f"{found.fabric.silicon.name} · {'; '.join(goal.text for goal in found.fabric.goals)}",
+        sections=[
+            Section("Decision", [Block("text", decision(found)), *_reasons(recommendation)]),
+            Section("What to set", [*_rows(tables.numbers(found)), *_limits_note(found)]),
+            Section("Frontier", [*map(chart, _frontiers(recommendation))]),
+            Section("Configuration", _configuration(found)),
+            Section("Before and after", _rows(tables.classes(found))),
+            Section("Marking curves", [chart(_curves(found, chosen))]),
+            Section("What if", _rows(tables.robust(found))),
+            Section("All settings", [*_rows(tables.decisions(found)), *_folded(found)]),
+            Section("Rules", [table(tables.rules(found)), table(tables.contradictions(found))]),
+            watch,
+            Section("Assumptions", [Block("note", each) for each in found.assumptions]),
+            Section("Again", _again()),
+        ],
+    )
+
+
+def decision(found: Answer) -> str:
+    """The verdict in one paragraph."""
+    recommendation = found.recommendation
+    if recommendation is None:
+        return ""
+    chosen = recommendation.candidate
+    parts = [f"{'Keep' if chosen is found.today else 'Take'} {chosen.name}: {chosen.text}."]
+    for goal, state in recommendation.standing.bounds:
+        parts.append(
+            f"{goal.text}: it {state}." if state != "cannot tell" else f"{goal.text}: cannot tell yet."
+        )
+    before = found.today or next(
+        each.candidate for each in recommendation.standings if each.candidate.origin == "default"
+    )
+    if before.name != chosen.name:
+        parts.append(_beside(recommendation.of(before.name)))
+    if any(each.flips for each in found.effects):
+        flips = ", ".join(f"{each.what.name} {each.what.level}" for each in found.effects if each.flips)
+        parts.append(f"It no longer holds with {flips}.")
+    return " ".join(parts)
+
+
+def _beside(other: Standing) -> str:
+    """What another setting does instead."""
+    said = []
+    for each in other.beside:
+        if each.verdict == "cannot tell":
+            continue
+        said.append(
+            f"{each.objective.text} {value_text(each.objective.metric, each.value)} ({each.verdict}, "
+            f"{each.change_text})"
+        )
+    name = other.candidate.name
+    if not said:
+        return f"It cannot be told from {name} in any number."
+    return f"Instead, {name} has: {'; '.join(said)}."
+
+
+def _reasons(recommendation: Recommendation) -> list[Block]:
+    return [Block("note", each) for each in recommendation.reasons]
+
+
+def _limits_note(found: Answer) -> list[Block]:
+    cell = found.fabric.silicon.cell
+    whys = [(f"why this {name}", why) for name, why in tables.reasons(found)]
+    return [
+        Block("facts", whys),
+        Block("note", f"Thresholds are whole cells of {cell} bytes; probabilities and α are the chip's."),
+    ]
+
+
+def _configuration(found: Answer) -> list[Block]:
+    """The change to copy, what takes it back, and what the format cannot say."""
+    made = found.configured
+    if made is None:
+        return []
+    return [
+        Block("code", made.change),
+        Block("details", made.rollback, "What takes it back"),
+        *_rows(tables.configuration(found)),
+    ]
+
+
+def _rows(made: Table) -> list[Block]:
+    # The section is called so already.
+    return [replace(table(made), title="")] if made.rows else []
+
+
+def _folded(found: Answer) -> list[Block]:
+    made = tables.dropped(found)
+    if not made.rows:
+        return []
+    block = table(made)
+    return [replace(block, kind="folded", title="Who was dropped, and why")]
+
+
+def _frontiers(recommendation: Recommendation) -> list[Chart]:
+    """Throughput and loss against the tail, at the highest load."""
+    tail, throughput, loss = AXES
+    objectives = [each.objective for each in recommendation.standing.beside]
+    top = max(objective.load for objective in objectives)
+    there = {objective.metric.name for objective in objectives if objective.load == top}
+    made = []
+    for other in (throughput, loss):
+        if {tail.metric.name, other.metric.name} <= there:
+            made.append(_frontier(recommendation, Objective(tail, top), Objective(other, top)))
+    return made
+
+
+def _frontier(recommendation: Recommendation, across: Objective, up: Objective) -> Chart:
+    standings = [each for each in recommendation.standings if None not in _values(each, across, up)]
+    units = [_unit(objective, [_at(each, objective) for each in standings]) for objective in (across, up)]
+    named, groups = _named(recommendation, standings), {"left": "left in the race", "out": "dropped"}
+    lines = []
+    for look, each in enumerate(named):
+        name = each.candidate.name
+        is_first = each.candidate is recommendation.candidate
+        lines.append(_dots(f"{name}, recommended" if is_first else name, look, [each], (across, up), units))
+    for state, name in groups.items():
+        others = [each for each in standings if each not in named and each.kept is (state == "left")]
+        if others:
+            lines.append(_dots(name, GREY - (state == "left"), others, (across, up), units))
+    axes = [
+        Axis(f"{_said(objective)} ({unit.name})", unit.name, log=not objective.metric.is_loss)
+        for objective, unit in zip((across, up), units, strict=True)
+    ]
+    title = f"{up.goal.said.capitalize()} against the tail, {up.load * 100:g} % load"
+    note = "Down and left is better. Bars: 95 % intervals over seeds."
+    return Chart(f"frontier-{up.goal.said}", title, "points", axes[0], axes[1], lines, note=note)
+
+
+def _named(recommendation: Recommendation, standings: Sequence[Standing]) -> list[Standing]:
+    """What is recommended, what runs today, and who else is left, as far as there are colours."""
+    first = recommendation.candidate
+
+    def order(each: Standing) -> tuple[bool, bool, bool]:
+        return each.candidate is not first, each.candidate.origin != "today", not each.kept
+
+    chosen = sorted(standings, key=order)
+    return [each for each in chosen if each.kept or each.candidate.origin == "today"][: GREY - 1]
+
+
+def _dots(
+    name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
+) -> Line:
+    """Candidates as points, with the intervals of what is drawn upwards."""
+    points, bars = [], []
+    for each in those:
+        across, up = (_at(each, objective) for objective in objectives)
+        place, height = (across.value or 0.0) / units[0].size, (up.value or 0.0) / units[1].size
+        points.append((place, height))
+        own = up.interval
+        if own and math.isfinite(own.low) and math.isfinite(own.high):
+            bars.append((place, max(0.0, own.low) / units[1].size, own.high / units[1].size))
+    return Line(name, look, sorted(points), bars=bars, published=True)
+
+
+def _values(each: Standing, *objectives: Objective) -> list[float | None]:
+    return [_at(each, objective).value for objective in objectives]
+
+
+def _said(objective: Objective) -> str:
+    return "mean time of large flows" if objective.metric == AXES[1].metric else objective.goal.said
+
+
+def _at(standing: Standing, objective: Objective) -> Beside:
+    return next(
+        each
+        for each in standing.beside
+        if (each.objective.metric, each.objective.load) == (objective.metric, objective.load)
+    )
+
+
+def _unit(objective: Objective, found: Sequence[Beside]) -> Unit:
+    if objective.metric.is_loss:
+        return Unit("%", 0.01)
+    return time_unit([each.value or 0.0 for each in found])
+
+
+def _curves(found: Answer, chosen: Candidate) -> Chart:
+    """Marking curves, and how far a queue can grow while so many are busy."""
+    buffer = found.fabric.buffer
+    limits = [
+        (count, busy_share(buffer.pool, chosen.alpha, count) + buffer.private)
+        for count in LIMITS
+        if count <= buffer.ports
+    ]
+    end = 1.1 * max(limit for _, limit in limits)
+    unit = size_unit([end])
+    named: list[tuple[str, Curve]] = []
+    for each in [chosen, *([found.today] if found.today else []), *_defaults(found)]:
+        curve = next((one for one in each.queues if one), None)
+        if curve:
+            named.append((each.name, curve))
+    lines = [
+        Line(name, look, [(x / unit.size, 100 * y) for x, y in tables.curve_points(curve, end) if x <= end])
+        for look, (name, curve) in enumerate(named[:MOST_CURVES])
+    ]
+    lines += [
+        Line(f"limit, {count} busy", GREY, [(limit / unit.size, 0.0), (limit / unit.size, 100.0)])
+        for count, limit in limits
+    ]
+    x, y = Axis(f"backlog of a queue ({unit.name})", unit.name), Axis("marked (%)", "%")
+    note = "A curve that begins to the right of a limit never marks while so many ports are busy."
+    return Chart("curves", "Marking curves", "points", x, y, lines, note=note)
+
+
+def _defaults(found: Answer) -> list[Candidate]:
+    race = found.race
+    return [each for each in race.candidates if each.origin == "default"] if race else []
+
+
+WATCH_NOTE = (
+    "Change one switch first, at an hour of high load, and compare with one that was not changed. What the "
+    "simulation expects is a range, not a promise: the order of two settings carries over better than "
+    "their numbers."
+)
+
+
+def _watch(recommendation: Recommendation) -> list[tuple[str, str]]:
+    """Counters, and what they should say."""
+    return [
+        ("ECN-marked packets of each queue", "they grow at busy times, and long before drops do"),
+        ("WRED and tail drops of each queue", _expected(recommendation, "loss_rate_in_switches")),
+        ("watermark of the pool", "it stays below the pool; above Kmax of the pool everything is marked"),
+        ("hosts: nstat TcpExtTCPTimeouts, TcpRetransSegs", "they fall with drops; a timeout costs RTOmin"),
+        (
+            "hosts: ss -ti, ecn and ecnseen",
+            "flows must be ECN-capable, or they are dropped where others are marked",
+        ),
+        (
+            "a test",
+            "two hosts send to a third for ten seconds: the link must be full, and the watermark of that "
+            "queue "
+            "close to K; then many small requests beside it, whose 99th percentile is compared with the page",
+        ),
+    ]
+
+
+def _expected(recommendation: Recommendation, metric: str) -> str:
+    said = [
+        f"{value_text(each.objective.metric, each.value)} at {each.objective.load * 100:g} % load"
+        for each in recommendation.standing.beside
+        if each.objective.metric.name == metric
+    ]
+    return f"expected: {', '.join(said)}"
+
+
+def _again() -> list[Block]:
+    return [
+        Block("text", f"{SCENARIO} beside this page is the whole race as a sweep; its runs are in runs/."),
+        Block(
+            "code",
+            f"shallows sweep {SCENARIO} --out runs\nshallows compare runs --metrics "
+            "fct_us.small.p99,fct_us.large.mean",
+        ),
+    ]

@@ -1,0 +1,223 @@
+"""An answer as tables, for the terminal and for its page."""
+
+import math
+from collections.abc import Sequence
+
+from shallows.advisor.answer import Answer
+from shallows.advisor.candidates import Candidate, Curve
+from shallows.advisor.configured import differences
+from shallows.advisor.goals import value_text
+from shallows.advisor.recommendation import Beside, Standing
+from shallows.advisor.rules import alpha_text, seconds
+from shallows.comparison.verdicts import Judgement, Metric
+from shallows.quantity import digits, percent, signed
+from shallows.runs.tables import NOTHING, Table
+
+AS_ABOVE = "as above"
+
+MARKS = {"better": "▲", "worse": "▼", "cannot tell": "○"}
+
+
+def rules(found: Answer) -> Table:
+    """Every number that a rule gives."""
+    columns = ["number", "", "formula", "with", "valid for", "source"]
+    rows = [
+        [each.name, each.text, each.formula, each.given, each.valid_for, each.source] for each in found.rules
+    ]
+    return Table("What rules say", columns, rows, names=6)
+
+
+def contradictions(found: Answer) -> Table:
+    """Where rules disagree, and why."""
+    columns = ["question", "what they ask for", "because of", "here"]
+    rows = [[each.name, each.numbers, each.cause, each.applies] for each in found.contradictions]
+    return Table("Where rules contradict each other", columns, rows, names=4)
+
+
+def numbers(found: Answer) -> Table:
+    """What to set, and what runs today."""
+    assert found.recommendation is not None  # noqa: S101 — called when there is one
+    chosen, today = found.recommendation.candidate, found.today
+    columns = ["setting", *(["today"] if today else []), "take", "in BDP", "in time"]
+    rows = []
+    for name, mine, theirs, _ in _settings(found, chosen, today):
+        rows.append([name, *([theirs[0]] if today else []), *mine])
+    return Table("What to set", columns, rows)
+
+
+def reasons(found: Answer) -> list[tuple[str, str]]:
+    """Why each number is what it is."""
+    assert found.recommendation is not None  # noqa: S101
+    lines = _settings(found, found.recommendation.candidate, found.today)
+    return [(name, reason) for name, _, _, reason in lines if reason != AS_ABOVE]
+
+
+Said = tuple[str, str, str]
+"""A setting as it is, in bandwidth-delay products, and in time on the link."""
+
+
+def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list[tuple[str, Said, Said, str]]:
+    lines: list[tuple[str, Said, Said, str]] = []
+    names = [each.name for each in found.fabric.classes]
+    if chosen.sojourn is not None:
+        said = (seconds(chosen.sojourn), NOTHING, seconds(chosen.sojourn))
+        lines.append(
+            ("T of every queue", said, _of_curve(found, today.queues[0] if today else None), chosen.why)
+        )
+    elif chosen.follows is not None:
+        alone = Curve(chosen.follows, chosen.follows)
+        theirs = _of_curve(found, today.queues[0] if today else None)
+        lines.append(("K of MQ-ECN", _of_curve(found, alone), theirs, chosen.why))
+    else:
+        for place, curve in enumerate(chosen.queues):
+            label = "marking" if len(names) == 1 else f"marking of {names[place]}"
+            theirs = _of_curve(found, today.queues[place] if today else None)
+            lines.append((label, _of_curve(found, curve), theirs, chosen.why if place == 0 else AS_ABOVE))
+    if chosen.pool or (today and today.pool):
+        pool, theirs = _of_curve(found, chosen.pool), _of_curve(found, today.pool if today else None)
+        lines.append(("marking of the pool", pool, theirs, chosen.why))
+    before = (alpha_text(today.alpha) if today else NOTHING, NOTHING, NOTHING)
+    why = "as the fabric's file has it" if found.fabric.buffer.alpha is not None else "burst absorption"
+    why = chosen.why if chosen is today else why
+    lines.append(("α", (alpha_text(chosen.alpha), NOTHING, NOTHING), before, why))
+    rto = seconds(found.fabric.rto)
+    lines.append(("RTOmin of hosts", (rto, NOTHING, rto), (NOTHING, NOTHING, NOTHING), "as simulated"))
+    return lines
+
+
+def _of_curve(found: Answer, curve: Curve | None) -> Said:
+    if curve is None:
+        return "none", NOTHING, NOTHING
+    ends = [curve.kmin] if curve.kmin == curve.kmax else [curve.kmin, curve.kmax]
+    pipe, link = found.fabric.pipe, found.fabric.links.rate
+    return (
+        f"{' to '.join(f'{end:,} B' for end in ends)}"
+        + ("" if len(ends) == 1 else f", {percent(curve.pmax)}"),
+        " to ".join(digits(end / pipe, 2) for end in ends),
+        " to ".join(seconds(end * 8 / link) for end in ends),
+    )
+
+
+def configuration(found: Answer) -> Table:
+    """What a format cannot say, what it rounds, and what that costs."""
+    made, recommendation = found.configured, found.recommendation
+    if made is None or recommendation is None:
+        return Table("", [], [])
+    rows = [["not in this format", text] for text in made.left_out]
+    if made.rounded:
+        rows.append(["becomes", differences(made.rounded, recommendation.candidate)])
+    rows += [[f"costs in {objective.text}", ", ".join(_cost(judged))] for objective, judged in found.rounding]
+    if not rows:
+        rows.append(["all of it", "as recommended, and as simulated"])
+    return Table(f"In the words of {made.format}", ["", ""], rows, names=2)
+
+
+def _cost(judged: Judgement) -> list[str]:
+    return [*_change(judged), judged.verdict]
+
+
+def decisions(found: Answer) -> Table:
+    """Every candidate beside the recommended one, in every number."""
+    assert found.recommendation is not None  # noqa: S101
+    recommended = found.recommendation
+    first = recommended.standing
+    columns = ["setting", "left", "seeds", *(_head(beside) for beside in first.beside)]
+    order = sorted(recommended.standings, key=_rank)
+    rows = [_row(each, each is first) for each in order]
+    note = (
+        "▲ better, ▼ worse than what is recommended, ○ cannot tell; by paired intervals that hold together "
+        "with "
+        "95 %. Left: not beaten in the race."
+    )
+    return Table("All settings", columns, rows, names=2, note=note)
+
+
+def _rank(each: Standing) -> tuple[bool, bool]:
+    return not each.kept, each.candidate.origin == "between"
+
+
+def _head(beside: Beside) -> str:
+    objective = beside.objective
+    return f"{objective.goal.said.replace(' of small flows', ' small')}, {percent(objective.load)}"
+
+
+def _row(each: Standing, is_first: bool) -> list[str]:
+    cells = [
+        value_text(beside.objective.metric, beside.value) + ("" if is_first else f" {MARKS[beside.verdict]}")
+        for beside in each.beside
+    ]
+    return [each.candidate.name, "yes" if each.kept else "no", str(each.seeds), *cells]
+
+
+def classes(found: Answer) -> Table:
+    """The recommendation beside what was before, class by class."""
+    columns = ["class", "number", found.before, "recommended", "change", "95 % interval", "verdict"]
+    rows = [
+        [
+            each.name,
+            each.metric,
+            value_text(Metric("fct_us.all.mean"), each.judgement.baseline_value),
+            value_text(Metric("fct_us.all.mean"), each.judgement.value),
+            *_change(each.judgement),
+            each.judgement.verdict,
+        ]
+        for each in found.classes
+    ]
+    recommended = found.recommendation
+    load = percent(recommended.decided_by.load) if recommended else ""
+    return Table(f"Before and after, at {load} load", columns, rows, names=2)
+
+
+def _change(judged: Judgement) -> list[str]:
+    change = judged.change
+    if change is None:
+        return [NOTHING, judged.reason]
+    if not (math.isfinite(change.low) or math.isfinite(change.high)):
+        return [f"{signed(change.estimate * 100)} %", judged.reason]
+    ends = [signed(end * 100) if math.isfinite(end) else "no limit" for end in (change.low, change.high)]
+    return [f"{signed(change.estimate * 100)} %", f"{ends[0]} to {ends[1]} %"]
+
+
+def robust(found: Answer) -> Table:
+    """What if the fabric is not what its file says."""
+    rows = [
+        [f"{each.what.name} {each.what.level}", "flips" if each.flips else "holds", each.text]
+        for each in found.effects
+    ]
+    return Table("What if", ["what if", "", "then"], rows, names=3, note=_flips(found))
+
+
+def _flips(found: Answer) -> str:
+    """Where each what-if flips first."""
+    first: dict[str, str] = {}
+    for each in found.effects:
+        if each.flips:
+            first.setdefault(each.what.name, each.what.level)
+    if not found.effects:
+        return ""
+    if not first:
+        return "The recommendation holds in all of these, as far as the runs can tell."
+    return "It no longer holds from: " + ", ".join(f"{name} {level}" for name, level in first.items()) + "."
+
+
+def dropped(found: Answer) -> Table:
+    """Who was beaten by whom, with the intervals that say so."""
+    race = found.race
+    rows = [
+        [each.name, each.by, str(each.seeds), _told(each.changes)] for each in (race.drops if race else [])
+    ]
+    note = "Of each number: by how much the winner differs, and the interval that says so."
+    return Table("Dropped", ["setting", "beaten by", "seeds", "because"], rows, names=2, note=note)
+
+
+def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
+    """The number in which the winner is ahead most clearly."""
+    text, estimate, low, high = min(changes, key=lambda change: change[3])
+    return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
+
+
+def curve_points(curve: Curve, end: float) -> list[tuple[float, float]]:
+    """Where the line of a marking curve bends, up to a backlog."""
+    if curve.kmin == curve.kmax:
+        return [(0.0, 0.0), (curve.kmin, 0.0), (curve.kmin, 1.0), (end, 1.0)]
+    return [(0.0, 0.0), (curve.kmin, 0.0), (curve.kmax, curve.pmax), (curve.kmax, 1.0), (end, 1.0)]

@@ -1,0 +1,223 @@
+"""What the rules say of a fabric, and where they contradict each other."""
+
+from dataclasses import dataclass
+
+from shallows.advisor import rules
+from shallows.advisor.fabric import TRANSPORTS, Fabric, TrafficClass
+from shallows.advisor.rules import Advice, bdp
+from shallows.quantity import digits, size
+
+BUSY = (1, 4, 8, 16)
+"""Busy ports for which limits are shown."""
+
+METRE = 5e-9
+"""Seconds that light in fibre needs."""
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two rules or habits that ask for different numbers, and why."""
+
+    name: str
+    numbers: str
+    """What they ask for here."""
+    cause: str
+    applies: str
+    """Which side this fabric is on."""
+
+
+def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:
+    """The K that a class's transport needs with real hosts."""
+    link, rtt = fabric.links.rate, fabric.links.rtt
+    match each.transport:
+        case "dctcp":
+            return rules.dctcp_practice(link, rtt)
+        case "cubic":
+            return rules.cubic(link, rtt)
+        case _:
+            return rules.halving(link, rtt)
+
+
+def advised(fabric: Fabric) -> list[Advice]:
+    """Every number that a rule gives for this fabric, from a port's threshold to the hosts' timeout."""
+    return [*_thresholds(fabric), *_classes(fabric), *_buffer(fabric), *_hosts(fabric)]
+
+
+def _thresholds(fabric: Fabric) -> list[Advice]:
+    link, rtt = fabric.links.rate, fabric.links.rtt
+    transports = {each.transport for each in fabric.classes}
+    found = []
+    if "dctcp" in transports:
+        practice = rules.dctcp_practice(link, rtt)
+        found += [
+            rules.dctcp_bound(link, rtt),
+            rules.dctcp_fluid(link, rtt),
+            rules.dctcp_with_bursts(link, rtt),
+            practice,
+            rules.dctcp_queue_minimum(link, rtt, practice.number, 2, fabric.links.mtu),
+        ]
+    if transports & {"ecn-star", "reno"}:
+        found.append(rules.halving(link, rtt))
+    if "cubic" in transports:
+        found.append(rules.cubic(link, rtt))
+    return found
+
+
+def _classes(fabric: Fabric) -> list[Advice]:
+    if len(fabric.classes) == 1:
+        return []
+    queues = [each for each in fabric.classes if not each.strict]
+    weights = [each.weight for each in queues]
+    first = len(fabric.classes) - len(queues)
+    link, rtt = fabric.links.rate, fabric.links.rtt
+    found = [
+        rules.per_class(link, rtt, weights, place, TRANSPORTS[each.transport], first)
+        for place, each in enumerate(queues)
+    ]
+    return [*found, rules.sojourn(rtt, fabric.need)]
+
+
+def _buffer(fabric: Fabric) -> list[Advice]:
+    link, rtt, buffer = fabric.links.rate, fabric.links.rtt, fabric.buffer
+    alpha = chosen_alpha(fabric)
+    found = [] if buffer.alpha is not None else [_alpha(fabric)]
+    queues = [count for count in BUSY if count <= buffer.ports]
+    found += [rules.share_of_pool(buffer.pool, alpha, count, buffer.private) for count in queues]
+    found.append(rules.conservative(buffer.pool, alpha, buffer.ports, buffer.private, fabric.need))
+    needed = rules.required(link, rtt, fabric.need, buffer.private)
+    kmax = rules.pool_kmax(buffer.pool, alpha, needed.number)
+    found += [needed, kmax, rules.pool_kmin(kmax.number, link, buffer.ports)]
+    found.append(rules.burst_limit(buffer.pool, alpha, min(2, buffer.ports), buffer.private))
+    return [*found, rules.headroom(link, 100 * METRE, fabric.links.mtu)]
+
+
+def _hosts(fabric: Fabric) -> list[Advice]:
+    link, buffer = fabric.links.rate, fabric.buffer
+    longest = rules.busy_share(buffer.pool, chosen_alpha(fabric), 1) + buffer.private
+    found = [rules.least_rto(fabric.links.rtt, longest * 8 / link)]
+    if fabric.incast:
+        window = min(fabric.window, fabric.incast.size)
+        found.append(rules.first_windows(fabric.incast.senders, window))
+    return found
+
+
+def _alpha(fabric: Fabric) -> Advice:
+    incast = fabric.incast
+    burst = incast.senders * min(fabric.window, incast.size) if incast else fabric.pipe
+    buffer = fabric.buffer
+    return rules.alpha_for(buffer.pool, fabric.silicon.alphas, burst, min(2, buffer.ports), buffer.private)
+
+
+def chosen_alpha(fabric: Fabric) -> float:
+    """The α of the fabric, or that of the rule."""
+    return fabric.buffer.alpha if fabric.buffer.alpha is not None else _alpha(fabric).number
+
+
+def contradictions(fabric: Fabric) -> list[Contradiction]:
+    """Where rules disagree about this fabric, and which cause applies."""
+    link, rtt, pipe = fabric.links.rate, fabric.links.rtt, fabric.pipe
+    transports = {each.transport for each in fabric.classes}
+    found = []
+    if "dctcp" in transports:
+        low, high = rules.dctcp_bound(link, rtt), rules.dctcp_practice(link, rtt)
+        found.append(
+            Contradiction(
+                "0.14, 0.17, 0.72 or 1 bandwidth-delay product",
+                f"{low.text} (theory) to {high.text} (practice) and {size(pipe)} (a transport that halves)",
+                "different transports, smooth senders or bursts of offload, flows in step or not",
+                "hosts here are simulated with "
+                + " and ".join(sorted(transports))
+                + ", and send window by window without offload: what comes out may be below practice; "
+                f"allow {size(rules.TSO)} more where offload is on",
+            )
+        )
+    found += [_which_rtt(fabric), *_queue_or_port(fabric)]
+    if fabric.silicon.at == "dequeue":
+        where = "this chip marks as packets leave: the signal is not late by the wait"
+    else:
+        where = "this chip marks as packets come: the signal waits in the queue, K/C longer"
+    found.append(
+        Contradiction(
+            "marked at enqueue or at dequeue",
+            f"K/C = {rules.seconds(high_k(fabric) * 8 / link)} of delay, and one packet of "
+            f"{size(fabric.links.mtu)}",
+            "thresholds of BCC are for dequeue, those of DCTCP and MQ-ECN for enqueue",
+            where,
+        )
+    )
+    found += _step_or_ramp(fabric, transports)
+    found.append(_alphas(fabric))
+    return found
+
+
+def high_k(fabric: Fabric) -> float:
+    """The largest threshold that a transport of the fabric asks for."""
+    return max(of_transport(each, fabric).number for each in fabric.classes)
+
+
+def _which_rtt(fabric: Fabric) -> Contradiction:
+    links = fabric.links
+    wire = 2 * links.hops * links.delay
+    return Contradiction(
+        "which round-trip time",
+        f"C·RTT is {size(bdp(links.rate, wire))} for the wires alone, {size(fabric.pipe)} with the hosts",
+        "papers mean the base time with hosts, vendors' tables often that of the wires, measurements one "
+        "under load",
+        f"all rules here take {rules.seconds(links.rtt)}, of which hosts have "
+        f"{rules.seconds(links.rtt - wire)}; with "
+        "several, the longest decides on throughput",
+    )
+
+
+def _queue_or_port(fabric: Fabric) -> list[Contradiction]:
+    count = len(fabric.classes)
+    if count == 1:
+        return []
+    threshold = high_k(fabric)
+    return [
+        Contradiction(
+            "threshold of a queue, or of a port",
+            f"{size(threshold)} for each of {count} queues allows {size(count * threshold)} at the port",
+            "rules are for one queue that has the link; vendors' defaults are for each queue of several",
+            "queues share the link here: K_i by weight, MQ-ECN or TCN keep what one K promises",
+        )
+    ]
+
+
+def _step_or_ramp(fabric: Fabric, transports: set[str]) -> list[Contradiction]:
+    if "dctcp" not in transports:
+        return []
+    link, rtt, mtu = fabric.links.rate, fabric.links.rtt, fabric.links.mtu
+    backlogs = [rules.ramp_backlog(link, rtt, flows, 2**20, 2**21, 0.05, mtu) for flows in (1, 8)]
+    return [
+        Contradiction(
+            "one step, or a ramp",
+            f"on SONiC's ramp of 1 to 2 MiB, 5 %, one long flow settles at {size(backlogs[0])}, eight at "
+            f"{size(backlogs[1])}: {digits(backlogs[0] / fabric.pipe)} and "
+            f"{digits(backlogs[1] / fabric.pipe)} C·RTT",
+            "on a ramp DCTCP settles where p(q) = 2/W; DCQCN wants a ramp, DCTCP a step",
+            "classes here run DCTCP: a step, or a ramp with Pmax = 100 %",
+        )
+    ]
+
+
+def _alphas(fabric: Fabric) -> Contradiction:
+    buffer = fabric.buffer
+    few, many = max(fabric.silicon.alphas), min(each for each in fabric.silicon.alphas if each >= 1 / 16)
+    numbers = [
+        f"α = {rules.alpha_text(alpha)}: {size(rules.busy_share(buffer.pool, alpha, 1))} for one busy queue, "
+        f"{size(rules.busy_share(buffer.pool, alpha, buffer.ports))} each for {buffer.ports}"
+        for alpha in (few, many)
+    ]
+    degree = fabric.incast.senders if fabric.incast else 0
+    side = (
+        f"an incast of {degree} to one port asks for a large α"
+        if degree
+        else "no incast is described: bursts of single flows matter, and small α protects them"
+    )
+    return Contradiction(
+        "large or small α",
+        "; ".join(numbers),
+        "a large α absorbs the burst of one busy queue, a small one keeps room for those that come later",
+        side,
+    )

@@ -1,0 +1,288 @@
+"""All that is answered to a fabric's operator: rules, the race, the recommendation, and how far it holds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shallows.advisor import robustness
+from shallows.advisor.advised import Contradiction, advised, contradictions
+from shallows.advisor.candidates import Candidate, candidates
+from shallows.advisor.configuration import Switch
+from shallows.advisor.configured import Configured, configured
+from shallows.advisor.fabric import Fabric
+from shallows.advisor.goals import AXES, Goal
+from shallows.advisor.race import (
+    CONFIDENCE,
+    COOL_DOWN,
+    Objective,
+    OnRound,
+    Race,
+    judge_pair,
+    loads,
+    run_set,
+)
+from shallows.advisor.recommendation import Recommendation, Standing, recommend
+from shallows.advisor.robustness import Effect, WhatIf
+from shallows.advisor.rules import Advice
+from shallows.advisor.simulated import assumptions, refuse_mixed, sweep_text
+from shallows.comparison import samples
+from shallows.comparison.verdicts import Judgement, Metric, judge
+from shallows.errors import ShallowsError
+from shallows.quantity import finite
+from shallows.runs.folder import check_writable, write_whole
+from shallows.sweeps.points import Outcome
+from shallows.sweeps.sweeps import Engine
+
+RACE_SHARE = 0.7
+"""Of the budget; the rest is for what-ifs."""
+
+SCENARIO = "race.toml"
+"""All that was simulated in the race, as a sweep."""
+
+OnWhatIf = Callable[[WhatIf, Mapping[int, dict[str, Any]], Sequence[Outcome]], None]
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One number of one class, before and after."""
+
+    name: str
+    metric: str
+    judgement: Judgement
+    """Of what is recommended, with what is compared as the baseline."""
+
+
+@dataclass
+class Answer:
+    """What is known, more with each step."""
+
+    fabric: Fabric
+    today: Candidate | None = None
+    notes: list[str] = field(default_factory=list)
+    """Of what was read of today's configuration."""
+    race: Race | None = None
+    recommendation: Recommendation | None = None
+    effects: list[Effect] = field(default_factory=list)
+    switch: Switch | None = None
+    """What was read of today's configuration."""
+    to: str | None = None
+    """The format in which the change is wanted."""
+    configured: Configured | None = None
+    rounding: list[tuple[Objective, Judgement]] = field(default_factory=list)
+    """What the format's rounding costs: the rounded setting, with the recommended one as the baseline."""
+    before: str = ""
+    """The candidate that the recommendation is compared with, class by class."""
+    classes: list[ClassRow] = field(default_factory=list)
+
+    @property
+    def rules(self) -> list[Advice]:
+        """What rules say."""
+        return advised(self.fabric)
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Where rules disagree."""
+        return contradictions(self.fabric)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What was simplified, or assumed."""
+        return [*assumptions(self.fabric), *self.notes]
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        found: dict[str, Any] = {
+            "fabric": self.fabric.name,
+            "goals": [goal.text for goal in self.fabric.goals],
+            "rules": [asdict(each) for each in self.rules],
+            "contradictions": [asdict(each) for each in self.contradictions],
+        }
+        if self.race is None or self.recommendation is None:
+            return found
+        chosen = self.recommendation.candidate
+        return found | {
+            "recommendation": asdict(chosen) | {"text": chosen.text},
+            "reasons": list(self.recommendation.reasons),
+            "cannot_be_told_from": list(self.recommendation.equals),
+            "kept": list(self.race.kept),
+            "dropped": [asdict(each) for each in self.race.drops],
+            "seeds": self.race.rounds,
+            "packet_hops": self.race.packet_hops,
+            "ended": self.race.ended,
+            "standings": [_standing(each) for each in self.recommendation.standings],
+            "robustness": [
+                {"what": each.what.name, "level": each.what.level, "flips": each.flips, "text": each.text}
+                for each in self.effects
+            ],
+            "assumptions": self.assumptions,
+            "configuration": asdict(self.configured) if self.configured else None,
+        }
+
+
+def _standing(each: Standing) -> dict[str, Any]:
+    numbers = []
+    for one in each.beside:
+        own, change = one.interval, one.judgement.change
+        numbers.append(
+            {
+                "number": one.objective.goal.said,
+                "metric": one.objective.metric.name,
+                "load": one.objective.load,
+                "value": one.value,
+                "low": finite(own.low) if own else None,
+                "high": finite(own.high) if own else None,
+                "verdict": one.verdict,
+                "reason": one.judgement.reason,
+                "change": change.estimate if change else None,
+                "change_low": finite(change.low) if change else None,
+                "change_high": finite(change.high) if change else None,
+            }
+        )
+    return {
+        "name": each.candidate.name,
+        "settings": each.candidate.text,
+        "origin": each.candidate.origin,
+        "seeds": each.seeds,
+        "kept": each.kept,
+        "numbers": numbers,
+    }
+
+
+def answer(
+    found: Answer,
+    folder: Path,
+    engine: Engine,
+    budget_s: float,
+    clock: Callable[[], float],
+    on_round: OnRound,
+    on_what_if: OnWhatIf,
+    most_rounds: int = 64,
+) -> None:
+    """Run the race, recommend, and ask what if; what `found` knows grows with each step.
+
+    Parameters
+    ----------
+    found
+        The fabric, and what runs there today.
+    folder
+        Of the runs, and of the sweep that repeats them.
+    engine
+        Runs points, as a sweep's.
+    budget_s
+        Wall time, in seconds. A round that has begun is ended.
+    clock
+        Says the time, in seconds.
+    on_round, on_what_if
+        Are told how far it is.
+    most_rounds
+        Of the race.
+
+    Raises
+    ------
+    ShallowsError
+        If something cannot be simulated or written.
+    """
+    refuse_mixed(found.fabric)
+    check_writable(folder)
+    start = clock()
+    race = Race(found.fabric, candidates(found.fabric, found.today), folder, engine)
+    if len(race.candidates) < 2:
+        raise ShallowsError(
+            "there is one setting only to choose from", "allow more: buffer.alpha, buffer.pool"
+        )
+    race.run(RACE_SHARE * budget_s, on_round, most_rounds)
+    found.race, found.recommendation = race, recommend(race)
+    seeds = range(1, race.rounds + 1)
+    text = sweep_text(found.fabric, race.candidates, loads(race.objectives), seeds)
+    write_whole(folder / SCENARIO, text)
+    found.before, found.classes = _by_class(found)
+    if found.to is not None and found.recommendation.candidate is not found.today:
+        found.configured = configured(found.to, found.switch, found.fabric, found.recommendation.candidate)
+        found.rounding = _rounding(found, race)
+    per_run = (clock() - start) / max(1, len(race.points))
+    each = per_run * (robustness.RIVALS + 1) * robustness.SEEDS
+    found.effects = robustness.check(
+        found.recommendation,
+        found.fabric,
+        folder,
+        engine,
+        lambda: clock() - start + each < budget_s,
+        on_what_if,
+    )
+
+
+def _rounding(found: Answer, race: Race) -> list[tuple[Objective, Judgement]]:
+    """The rounded setting under seeds of the race, beside the recommended one."""
+    if found.configured is None or found.recommendation is None or found.configured.rounded is None:
+        return []
+    rounded, chosen = found.configured.rounded, found.recommendation.candidate
+    metrics = [objective.metric for objective in race.objectives]
+    seeds = range(1, robustness.SEEDS + 1)
+    place = race.folder / "rounded"
+    ran = run_set(
+        found.fabric,
+        [chosen, rounded],
+        loads(race.objectives),
+        seeds,
+        place,
+        race.engine,
+        _say_nothing,
+        metrics,
+    )
+    return [
+        (each, judge_pair(ran.measured[each.load], each.metric, chosen.name, rounded.name, CONFIDENCE))
+        for each in race.objectives
+    ]
+
+
+def _say_nothing(*_: object) -> None:
+    """Few runs need no progress."""
+
+
+def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
+    """The recommendation beside what runs today, or beside the first default, class by class."""
+    race, recommended = found.race, found.recommendation
+    if race is None or recommended is None:
+        return "", []
+    before = found.today or next(each for each in race.candidates if each.origin == "default")
+    load = recommended.decided_by.load
+    sides = [
+        {
+            point.source.labels["seed"]: point
+            for point in race.points
+            if point.source.labels["scheme"] == name and point.source.labels["load"] == load
+        }
+        for name in (before.name, recommended.candidate.name)
+    ]
+    common = [seed for seed in sides[0] if seed in sides[1]]
+    rows: list[ClassRow] = []
+    names = [each.name for each in found.fabric.classes]
+    wheres = [f"class{place}" for place in range(len(names))] if len(names) > 1 else [""]
+    from shallows.runs.results import Run
+
+    read = [
+        [
+            samples.read(
+                Run(side[seed].folder), COOL_DOWN, [f"fct_us.all.mean@{where}" for where in wheres if where]
+            )
+            for side in sides
+        ]
+        for seed in common
+    ]
+    for name, where in zip(names, wheres, strict=True):
+        for goal in _of_class():
+            metric = Metric(f"{goal.metric.name}{'@' if where else ''}{where}")
+            if all(metric.series in sample.series for pair in read for sample in pair):
+                judged = judge(metric, [(pair[0], pair[1]) for pair in read], 0.95)
+                rows.append(ClassRow(name, goal.said, judged))
+    return before.name, rows
+
+
+def _of_class() -> Sequence[Goal]:
+    tail, throughput, _ = AXES
+    return (
+        tail,
+        Goal("mean of small flows", Metric("fct_us.small.mean")),
+        Goal("mean of large flows", throughput.metric),
+    )

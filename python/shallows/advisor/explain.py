@@ -1,0 +1,368 @@
+"""What a switch's configuration means: a verdict, curves, what happens to packets, and findings."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shallows.advisor.configuration import Curve, Pool, Scheduler
+from shallows.advisor.finding import SEVERITIES, Finding, together
+from shallows.advisor.findings import find
+from shallows.advisor.findings_of_marking import never
+from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
+from shallows.quantity import digits, percent, rate, size
+from shallows.runs.tables import Table
+
+ZONES = ("below the minimum", "in between", "above the maximum", "beyond the limit")
+"""Of a queue's backlog, when a packet comes."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All of it, to be printed, drawn or written as JSON."""
+
+    resolved: Resolved
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> str:
+        """A few sentences."""
+        return " ".join(_verdict(self.resolved, self.findings))
+
+    @property
+    def tables(self) -> list[Table]:
+        """Curves, limits, and what happens to which packets."""
+        made = [curves(self.resolved), limits(self.resolved), zones(self.resolved)]
+        return [table for table in made if table.rows]
+
+    @property
+    def sources(self) -> list[str]:
+        """What findings rest on, each once."""
+        return list(dict.fromkeys(finding.citation for finding in self.findings if finding.citation))
+
+    def document(self) -> dict[str, Any]:
+        """For JSON: sizes in bytes, times in microseconds, rates in bit/s."""
+        switch, chip = self.resolved.switch, self.resolved.chip
+        return {
+            "format": switch.format,
+            "name": switch.name,
+            "platform": switch.platform,
+            "chip": chip.name if chip else None,
+            "verdict": self.verdict,
+            "classes": [_class_document(self.resolved, each) for each in self.resolved.classes],
+            "pools": [_pool_document(resolved=self.resolved, pool=each) for each in switch.pools],
+            "findings": [finding.document() for finding in self.findings],
+            "understood": switch.understood,
+            "unread": [vars(source) for source in switch.unread],
+            "defaults": [vars(default) for default in switch.defaults],
+            "settings": [
+                {"name": each.name, "value": each.value, "scope": each.scope} for each in switch.settings
+            ],
+        }
+
+
+def explain(resolved: Resolved) -> Explanation:
+    """What it means."""
+    return Explanation(resolved, find(resolved))
+
+
+def alike(resolved: Resolved) -> list[list[Class]]:
+    """Classes that mark alike at ports of one rate: one row."""
+    return together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.rate))
+
+
+def _curves(each: Class) -> tuple[Curve, ...]:
+    return each.marking.curves if each.marking else ()
+
+
+def _names(classes: Sequence[Class]) -> str:
+    names = list(dict.fromkeys(each.marking.name for each in classes if each.marking))
+    return (names[0] + (", …" if len(names) > 1 else "")) if names else "–"
+
+
+def numbers(classes: Sequence[Class]) -> str:
+    """Of queues, as a cell has them.
+
+    >>> from shallows.advisor.configuration import Queue
+    >>> numbers([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 2, 5)])
+    '0–2, 5'
+    """
+    found: list[list[int]] = []
+    for number in sorted({each.queue.number for each in classes}):
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found)
+
+
+def ports(classes: Sequence[Class]) -> int:
+    """How many ports have any of these."""
+    found = {id(profile): len(profile.ports) for each in classes for profile in each.profiles}
+    return sum(found.values())
+
+
+def curves(resolved: Resolved) -> Table:
+    """Where each queue begins to mark, in bytes, time and bandwidth-delay products."""
+    columns = ["queues", "served", "profile", "ports", "rate", "marks", "at most", "µs", "BDP"]
+    made = []
+    for classes in alike(resolved):
+        each = classes[0]
+        lines = [numbers(classes), served([one.queue.scheduler for one in classes]), _names(classes)]
+        lines += [f"{ports(classes):,}" if ports(classes) else "–", rate(each.rate) if each.rate else "–"]
+        made.append([*lines, *_curve_cells(resolved, each)])
+    for pool, curve in pool_curves(resolved):
+        made.append([f"pool {pool.name}", "–", pool.marking or "–", "–", "–", *_pool_cells(resolved, curve)])
+    notes = []
+    if any(each.rate is None for each in resolved.classes):
+        notes.append("The rate of ports is not known: --rate gives it.")
+    if resolved.hints.rtt is None:
+        notes.append("--rtt gives the round-trip time for bandwidth-delay products.")
+    return Table("Where queues mark", columns, made, names=3, note=" ".join(notes))
+
+
+def _curve_cells(resolved: Resolved, each: Class) -> list[str]:
+    if each.curve is None:
+        return ["never", "–", "–", "–"]
+    if each.kmin is None or each.kmax is None:
+        return [as_written(each.curve), percent_of(each.curve), "–", "–"]
+    ends = (each.kmin, each.kmax)
+    bdp = resolved.bdp(each.rate)
+    waits = [digits(microseconds(end, each.rate)) for end in ends] if each.rate else []
+    return [
+        span([size(end) for end in ends]),
+        percent_of(each.curve),
+        span(waits),
+        span([digits(end / bdp) for end in ends]) if bdp else "–",
+    ]
+
+
+def pool_curves(resolved: Resolved) -> Iterator[tuple[Pool, Curve]]:
+    """Pools whose backlog marks, and how."""
+    for pool in resolved.switch.pools:
+        marking = resolved.switch.marking(pool.marking)
+        curve = marking.marking_curve() if marking else None
+        if curve is not None:
+            yield pool, curve
+
+
+def _pool_cells(resolved: Resolved, curve: Curve) -> list[str]:
+    cell = resolved.chip.cell.value if resolved.chip and resolved.chip.cell else None
+    ends = [each.bytes(cell=cell) if each else None for each in (curve.minimum, curve.maximum)]
+    known = [size(end) for end in ends if end is not None]
+    return [span(known) if len(known) == 2 else as_written(curve), percent_of(curve), "–", "–"]
+
+
+def as_written(curve: Curve) -> str:
+    """Its thresholds in their own unit.
+
+    >>> from fractions import Fraction
+    >>> from shallows.advisor.configuration import Threshold
+    >>> as_written(Curve(Threshold(Fraction(787), "cells"), Threshold(Fraction(3937), "cells")))
+    '787 – 3,937 cells'
+    """
+    ends = [each for each in (curve.minimum, curve.maximum) if each is not None]
+    if len(ends) < 2 or ends[0].unit != ends[1].unit:
+        return "not known"
+    unit = {"percent": "% of its limit", "ps": "µs"}.get(ends[0].unit, ends[0].unit)
+    scale = 10**6 if ends[0].unit == "ps" else 1
+    return f"{span([digits(float(each.amount / scale), 6) for each in ends])} {unit}"
+
+
+def span(ends: Sequence[str]) -> str:
+    """From one to the other; one where both are the same.
+
+    >>> span(["1 MB", "2 MB"]), span(["1 MB", "1 MB"]), span([])
+    ('1 MB – 2 MB', '1 MB', '–')
+    """
+    return " – ".join(dict.fromkeys(ends)) or "–"
+
+
+def percent_of(curve: Curve) -> str:
+    """The probability at its maximum; above it, all are marked."""
+    if curve.probability is None:
+        return "not known"
+    return percent(float(curve.probability))
+
+
+def served(schedulers: Sequence[Scheduler | None]) -> str:
+    """When queues are served.
+
+    >>> served([Scheduler("dwrr", 14), Scheduler("dwrr", 15), None])
+    'dwrr 14, dwrr 15, …'
+    """
+    ways = list(dict.fromkeys(_served(scheduler) for scheduler in schedulers))
+    return ", ".join(ways[:2]) + (", …" if len(ways) > 2 else "")
+
+
+def _served(scheduler: Scheduler | None) -> str:
+    if scheduler is None:
+        return "–"
+    share = f"{digits(float(scheduler.percent))} %" if scheduler.percent is not None else scheduler.weight
+    return scheduler.kind if share is None or scheduler.kind == "strict" else f"{scheduler.kind} {share}"
+
+
+def limits(resolved: Resolved) -> Table:
+    """What a queue may hold, and where its senders are paused, by how many are busy."""
+    busy = resolved.hints.busy
+    made = []
+    for classes in together(resolved.classes, lambda each: (_share(each), each.limit, each.group_limit)):
+        each = classes[0]
+        if each.limit:
+            made.append(_limit_row(numbers(classes), _share(each), each.limit))
+        if each.group_limit:
+            made.append(_limit_row(numbers(classes), "paused at", each.group_limit))
+    notes = []
+    chip = resolved.chip
+    if chip and chip.parts and chip.parts.value > 1 and made:
+        notes.append(
+            f"{chip.title} has {chip.parts.value} memories ({chip.parts.source}); how a pool is divided over "
+            f"them is not published: a queue may get 1/{chip.parts.value} of what is said here."
+        )
+    if any(each.limit and each.limit.of_chip for each in resolved.classes):
+        notes.append("Where no pool is written, the chip's whole memory is taken: an upper bound.")
+    columns = ["queues", "share", "of", *(f"{count} busy" for count in busy)]
+    return Table("What the buffer allows", columns, made, names=2, note=" ".join(notes))
+
+
+def _limit_row(name: str, share: str, limit: Limit) -> list[str]:
+    return [name, share, size(limit.memory), *(size(held) for _, held in limit.at)]
+
+
+def _share(each: Class) -> str:
+    allotment = each.queue.allotment
+    if each.limit is None or allotment is None:
+        return "–"
+    if each.limit.dynamic:
+        return f"α = {allotment.alpha}"
+    return "fixed" if allotment.limit else "no limit"
+
+
+def zones(resolved: Resolved) -> Table:
+    """What happens to which packets, by the backlog that they meet."""
+    made = []
+    for classes in together(resolved.classes, _curves):
+        each = classes[0]
+        if not each.marking or not each.marking.curves:
+            continue
+        for bits, row in zone_rows(resolved, each):
+            made.append([numbers(classes), bits, *row])
+    return Table(
+        "What happens to a packet",
+        ["queues", "ECN bits", *ZONES],
+        made,
+        names=6,
+        note="A packet that came marked stays marked. The limit depends on how many queues are busy.",
+    )
+
+
+def zone_rows(resolved: Resolved, each: Class) -> Iterator[tuple[str, list[str]]]:
+    """Of a class: the packet's ECN bits, and what happens in each zone."""
+    assert each.marking is not None  # noqa: S101 - asked for such classes alone
+    green = [curve for curve in each.marking.curves if curve.colour in ("all", "green")]
+    drops = _dropped(resolved, green)
+    yield "00 (not capable)", drops
+    if each.curve is not None:
+        most = percent_of(each.curve)
+        yield "01, 10 (capable)", ["passed", f"marked, up to {most}", "marked", "dropped"]
+    else:
+        yield "01, 10 (capable)", drops
+    yield "11 (marked before)", ["passed", "passed", "passed", "dropped"] if each.curve else drops
+
+
+def _dropped(resolved: Resolved, green: Sequence[Curve]) -> list[str]:
+    """What happens to packets that are not ECN-capable."""
+    told = {resolved.drops_not_ect(curve): curve for curve in green}
+    if True in told:
+        return ["passed", f"dropped, up to {percent_of(told[True])}", "dropped", "dropped"]
+    if None in told:
+        return ["passed", "platform decides", "platform decides", "dropped"]
+    return ["passed", "passed", "passed", "dropped"]
+
+
+def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
+    marking = [classes for classes in alike(resolved) if classes[0].curve and not _is_off(classes[0])]
+    off = [each for each in resolved.classes if _is_off(each)]
+    silent = [each for each in resolved.classes if not each.curve]
+    if not resolved.classes:
+        yield "The file says nothing of any queue."
+    for classes in marking[:3]:
+        yield _marks(resolved, classes)
+    if len(marking) > 3:
+        yield f"The tables show {len(marking) - 3} more."
+    if off:
+        yield f"{_queues(off, 'mark')} nothing in effect: the profile never fires."
+    for pool, curve in pool_curves(resolved):
+        held, most, *_ = _pool_cells(resolved, curve)
+        yield f"Pool {pool.name} marks from {_to(held)} with {_most(most)}."
+    if silent and marking:
+        yield f"{_queues(silent, 'mark')} nothing."
+    elif silent and not off:
+        yield "No queue marks: all drop at their limit."
+    counts = {severity: sum(each.severity == severity for each in findings) for severity in SEVERITIES}
+    said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
+    yield f"Found: {', '.join(said)}." if said else "Nothing was found wrong."
+
+
+def _is_off(each: Class) -> bool:
+    return each.curve is not None and bool(never(each, each.curve))
+
+
+def _marks(resolved: Resolved, classes: Sequence[Class]) -> str:
+    each = classes[0]
+    held, most, wait, bdp = _curve_cells(resolved, each)
+    inside = [f"{_to(wait)} µs" if wait != "–" else "", f"{_to(bdp)} BDP" if bdp != "–" else ""]
+    aside = ", ".join(part for part in inside if part)
+    at = f" at {rate(each.rate)}" if each.rate and aside else ""
+    where = "somewhere that the file does not say" if held == "not known" else _to(held)
+    return f"{_queues(classes, 'mark')} from {where}{f' ({aside}{at})' if aside else ''} with {_most(most)}."
+
+
+def _most(probability: str) -> str:
+    return "a probability that nobody wrote" if probability == "not known" else f"up to {probability}"
+
+
+def _to(text: str) -> str:
+    """A range, as a sentence has it."""
+    return text.replace(" – ", " to ")
+
+
+def _queues(classes: Sequence[Class], verb: str) -> str:
+    text = numbers(classes)
+    return f"Queues {text} {verb}" if "–" in text or "," in text else f"Queue {text} {verb}s"
+
+
+def _pool_document(resolved: Resolved, pool: Pool) -> dict[str, Any]:
+    found = {each.name: curve for each, curve in pool_curves(resolved)}.get(pool.name)
+    cell = resolved.chip.cell.value if resolved.chip and resolved.chip.cell else None
+    return {
+        "name": pool.name,
+        "direction": pool.direction,
+        "size_bytes": pool_size(pool, resolved.chip),
+        "headroom_bytes": pool.headroom,
+        "kmin_bytes": found.minimum.bytes(cell=cell) if found and found.minimum else None,
+        "kmax_bytes": found.maximum.bytes(cell=cell) if found and found.maximum else None,
+    }
+
+
+def _class_document(resolved: Resolved, each: Class) -> dict[str, Any]:
+    bdp = resolved.bdp(each.rate)
+    ends = {"kmin": each.kmin, "kmax": each.kmax}
+    zone = dict(zone_rows(resolved, each)) if each.marking and each.marking.curves else {}
+    return {
+        "queue": each.queue.number,
+        "ports": each.ports,
+        "rate_bps": each.rate,
+        "served": _served(each.queue.scheduler),
+        "lossless": each.queue.lossless,
+        "marking": each.marking.name if each.marking else None,
+        **{f"{name}_bytes": count for name, count in ends.items()},
+        **{
+            f"{name}_us": microseconds(count, each.rate) if count is not None and each.rate else None
+            for name, count in ends.items()
+        },
+        **{f"{name}_bdp": count / bdp if count is not None and bdp else None for name, count in ends.items()},
+        "pmax": float(each.curve.probability) if each.curve and each.curve.probability is not None else None,
+        "limit_bytes": dict(each.limit.at) if each.limit else None,
+        "pause_bytes": dict(each.group_limit.at) if each.group_limit else None,
+        "zones": {bits: dict(zip(ZONES, row, strict=True)) for bits, row in zone.items()},
+    }

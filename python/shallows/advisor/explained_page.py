@@ -1,0 +1,153 @@
+"""What a configuration means, as a page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shallows.advisor.explain import Explanation, alike, numbers
+from shallows.advisor.finding import Finding
+from shallows.advisor.resolved import Class, Resolved, microseconds
+from shallows.quantity import digits, rate
+from shallows.reports.chart import Axis, Chart, Line, Point, looks
+from shallows.reports.page import Block, Cell, Section, chart, render, table
+
+MOST_CURVES = 8
+"""In a chart."""
+
+ROOM = 1.25
+"""How far the axis goes beyond what is drawn."""
+
+VERDICTS = {"error": "worse", "warning": "cannot tell", "note": ""}
+"""Colours that findings borrow of comparisons."""
+
+
+def page(found: Explanation, files: Sequence[str]) -> str:
+    """The HTML text; whatever the files hold is escaped."""
+    switch, chip = found.resolved.switch, found.resolved.chip
+    named = [switch.format, switch.platform, chip.title if chip else "chip not known"]
+    return render(
+        title=switch.name or "A switch's configuration",
+        kind="Explained",
+        subtitle=" · ".join(part for part in named if part),
+        sections=[
+            Section("Verdict", [Block("text", found.verdict)]),
+            Section("Curves", [*_charts(found.resolved), *map(table, found.tables)]),
+            Section("Findings", _findings(found.findings)),
+            Section("Left open", _open(found)),
+            Section("Sources", [Block("text", each) for each in found.sources]),
+            Section("Files", [Block("code", "\n".join(files))]),
+        ],
+    )
+
+
+def _charts(resolved: Resolved) -> list[Block]:
+    """Curves over the backlog in KB; what a queue may hold is where a vertical line stands."""
+    rows = [classes for classes in alike(resolved) if _drawn(classes[0])]
+    if not rows:
+        return []
+    shown = rows[:MOST_CURVES]
+    end = ROOM * max(each.kmax for classes in shown for each in classes[:1] if each.kmax is not None)
+    lines = [
+        Line(_name(classes), look, [(x / 1000, y) for x, y in _points(classes[0], end)])
+        for look, classes in enumerate(shown)
+    ]
+    held = [
+        replace(line, look=(len(shown) + number) % len(looks()))
+        for number, line in enumerate(line for classes in shown for line in _limits(classes, end))
+    ]
+    notes = [
+        "A vertical line is what a queue may hold, or where its senders are paused, with so many busy."
+        if held
+        else "",
+        f"The table has {len(rows) - len(shown)} more curves." if len(rows) > len(shown) else "",
+    ]
+    return [
+        chart(
+            Chart(
+                "marking",
+                "Packets marked, by the backlog that they meet",
+                "points",
+                Axis("Backlog (KB)"),
+                Axis("Marked (%)"),
+                [*lines, *held],
+                note=" ".join(filter(None, notes)),
+            )
+        )
+    ]
+
+
+def _limits(classes: Sequence[Class], end: float) -> list[Line]:
+    """Vertical lines, as far as the axis goes."""
+    each = classes[0]
+    told = [("may hold", each.limit), ("paused", each.group_limit)]
+    return [
+        Line(
+            f"{words}, {count} busy: queue {numbers(classes)}",
+            0,
+            [(held / 1000, 0.0), (held / 1000, 100.0)],
+        )
+        for words, limit in told
+        if limit and limit.dynamic
+        for count, held in limit.at
+        if held <= end
+    ]
+
+
+def _drawn(each: Class) -> bool:
+    return bool(each.curve and each.kmin is not None and each.kmax)
+
+
+def _points(each: Class, end: float) -> list[Point]:
+    assert each.curve is not None  # noqa: S101 - only such are drawn
+    assert each.kmin is not None  # noqa: S101
+    assert each.kmax is not None  # noqa: S101
+    most = 100 * float(each.curve.probability or 0)
+    return [(0.0, 0.0), (each.kmin, 0.0), (each.kmax, most), (each.kmax, 100.0), (end, 100.0)]
+
+
+def _name(classes: Sequence[Class]) -> str:
+    each = classes[0]
+    wait = (
+        f", from {digits(microseconds(each.kmin, each.rate))} µs at {rate(each.rate)}"
+        if each.rate and each.kmin
+        else ""
+    )
+    return f"queue {numbers(classes)}{wait}"
+
+
+def _findings(findings: Sequence[Finding]) -> list[Block]:
+    if not findings:
+        return [Block("text", "Nothing was found wrong.")]
+    rows = [
+        [
+            Cell(each.severity, verdict=VERDICTS[each.severity]),
+            Cell(each.what, detail=each.code),
+            Cell(each.why),
+            Cell(each.fix),
+            Cell(str(each.source), detail=each.citation),
+        ]
+        for each in findings
+    ]
+    columns = ["", "what", "why", "to do", "where"]
+    return [Block("table", {"columns": columns, "rows": rows}, names=len(columns))]
+
+
+def _open(found: Explanation) -> list[Block]:
+    """What nobody set, and what was not understood."""
+    switch = found.resolved.switch
+    blocks = [
+        Block(
+            "text",
+            f"{switch.understood:,} of {switch.understood + len(switch.unread):,} lines or values "
+            "about queues were understood.",
+        )
+    ]
+    if switch.defaults:
+        lines = "\n".join(f"{each.what}: {each.value}" for each in switch.defaults)
+        blocks.append(Block("details", lines, "What nobody set"))
+    if switch.unread:
+        lines = "\n".join(f"{each}  {each.text}" for each in switch.unread)
+        blocks.append(Block("details", lines, "Not understood"))
+    if switch.settings:
+        lines = "\n".join(f"{each.name} = {each.value}  {each.scope}" for each in switch.settings)
+        blocks.append(Block("details", lines, "Other settings"))
+    return blocks

@@ -1,0 +1,369 @@
+"""A fabric as its operator describes it: chip, links, classes, traffic, goals (docs/advisor.md)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from shallows.advisor import goals
+from shallows.advisor.goals import Goal
+from shallows.advisor.reading import REMEDY, Table
+from shallows.advisor.rules import LAMBDA_DCTCP, LAMBDA_HALVING, bdp
+from shallows.advisor.silicon import Silicon, silicon_of
+from shallows.bounded import parse_toml, read_text
+from shallows.errors import ShallowsError
+
+TRANSPORTS = {
+    "dctcp": LAMBDA_DCTCP,
+    "ecn-star": LAMBDA_HALVING,
+    "cubic": (1 - 0.7) / 0.7,
+    "reno": LAMBDA_HALVING,
+}
+"""By name, the share of a bandwidth-delay product that each needs to fill a link."""
+
+MARKS = ("queue", "pool", "sojourn", "mq-ecn")
+"""What a switch may be able to mark by."""
+
+MOST_HOSTS = 64
+"""That are simulated: what happens at a port does not need more."""
+
+FEWEST_FLOWS = 2_000
+"""Of a run, unless the file says otherwise: with three seeds a 99th percentile of small flows has an "
+"interval."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """What connects hosts and switches."""
+
+    rate: float
+    """Of a host's link, in bit/s."""
+    rtt: float
+    """Base round trip between two hosts, in seconds, with all that hosts need."""
+    delay: float
+    """Of one link, one way."""
+    mtu: int
+    ports: int | None
+    """To hosts, of one switch; nothing: all that are no uplinks."""
+    uplinks: int
+    """Of each leaf, to as many spines; 0: one switch."""
+    uplink_rate: float
+
+    @property
+    def hops(self) -> int:
+        """Links from one host to another."""
+        return 4 if self.uplinks else 2
+
+    @property
+    def host_delay(self) -> float:
+        """Spent in each host, one way: what of the round trip the links do not explain."""
+        return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of one pool, and how it is shared."""
+
+    pool: float
+    ports: int
+    """That share it."""
+    private: float
+    """Of each queue, in bytes."""
+    alpha: float | None
+    """If it may not be chosen."""
+
+
+@dataclass(frozen=True)
+class TrafficClass:
+    """A class of service."""
+
+    name: str
+    share: float
+    """Of the load."""
+    weight: float
+    """Of its queue in the round robin."""
+    strict: bool
+    """Whether its queue goes before those with weights."""
+    transport: str
+    sizes: object
+    """As in a scenario."""
+    queue: int
+    """Of a switch's configuration."""
+
+
+@dataclass(frozen=True)
+class Incast:
+    """Many answers to one receiver at once, again and again."""
+
+    senders: int
+    size: float
+    every: float
+    place: int
+    """Number of its class."""
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """All of it, checked."""
+
+    name: str
+    silicon: Silicon
+    links: Links
+    buffer: Buffer
+    classes: tuple[TrafficClass, ...]
+    loads: tuple[float, ...]
+    """From the lowest to the highest."""
+    incast: Incast | None
+    rto: float
+    initial_window: int
+    """In segments."""
+    goals: tuple[Goal, ...]
+    marks: tuple[str, ...]
+    hosts: int
+    """That are simulated at one switch, or all leaves together."""
+    flows: int
+    """Of a run, all classes together."""
+    notes: tuple[str, ...] = ()
+    """What was assumed where the file says nothing."""
+
+    @property
+    def pipe(self) -> float:
+        """Its bandwidth-delay product, in bytes."""
+        return bdp(self.links.rate, self.links.rtt)
+
+    @property
+    def need(self) -> float:
+        """λ of the transport that needs most of it."""
+        return max(TRANSPORTS[each.transport] for each in self.classes)
+
+    @property
+    def window(self) -> float:
+        """Bytes of an initial window."""
+        return float(self.initial_window * (self.links.mtu - 52))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Fabric":
+        """Read a fabric's file.
+
+        Raises
+        ------
+        ShallowsError
+            If it cannot be read, or says what cannot be.
+        """
+        text = read_text(path, remedy=f"name a fabric's file, TOML in UTF-8; {REMEDY}")
+        try:
+            document = parse_toml(text)
+        except ValueError as error:
+            raise ShallowsError(f"{path}: {error}", f"it is no TOML, or ends too early; {REMEDY}") from None
+        return cls.from_dict(document, str(path))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], file: str = "fabric.toml") -> "Fabric":
+        """A fabric of a dictionary that says what its file would say.
+
+        Raises
+        ------
+        ShallowsError
+            If it says what cannot be.
+        """
+        keys = ["name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated"]
+        table = Table(file, document, keys)
+        notes: list[str] = []
+        if "chip" not in document:
+            raise table.need("chip", "a name that `shallows chips` lists, or a table that describes one")
+        links = _links(Table(f"{file}: links", document.get("links", {}), LINKS))
+        silicon = silicon_of(document["chip"], file, links.rate)
+        buffer = _buffer(Table(f"{file}: buffer", document.get("buffer", {}), BUFFER), silicon, notes)
+        classes = _classes(file, document.get("class", []), Path(file).parent)
+        names = [each.name for each in classes]
+        traffic = Table(f"{file}: traffic", document.get("traffic", {}), TRAFFIC)
+        loads = _loads(traffic)
+        rto, window = traffic.quantity("rto", "seconds", 5e-3), traffic.whole("initial_window", 1, 10_000, 10)
+        if not 1e-6 <= rto <= 60:
+            raise traffic.wrong("rto", "a timeout from 1us to 60s")
+        incast = _incast(traffic, names)
+        wanted = goals.parse(document.get("goal", goals.DEFAULT), names if len(names) > 1 else [])
+        goals.refuse_impossible(wanted, links.rtt, loads)
+        if incast is None and any(goal.metric.name.startswith("query_us") for goal in wanted):
+            raise ShallowsError(f"{file}: goal: there are no queries", "describe them as traffic.incast")
+        simulated = Table(f"{file}: simulated", document.get("simulated", {}), SIMULATED)
+        fewest = max(16, incast.senders + 1 if incast else 0)
+        hosts = simulated.whole("hosts", 4, MOST_HOSTS, min(fewest, MOST_HOSTS))
+        if incast and incast.senders >= hosts:
+            raise traffic.wrong("incast", f"of fewer senders than the {hosts} hosts that are simulated")
+        flows = simulated.whole("flows", 20, 10**7, FEWEST_FLOWS)
+        marks = _marks(Table(f"{file}: buffer", document.get("buffer", {}), BUFFER), silicon)
+        return cls(
+            _name(table, Path(file).stem or "fabric"),
+            silicon,
+            links,
+            buffer,
+            classes,
+            loads,
+            incast,
+            rto,
+            window,
+            tuple(wanted),
+            marks,
+            hosts,
+            flows,
+            tuple(notes),
+        )
+
+    def rounded(self, size: float) -> int:
+        """A threshold that the chip can have: whole cells, at least one."""
+        return max(1, round(size / self.silicon.cell)) * self.silicon.cell
+
+    def probability(self, share: float) -> float:
+        """A probability that the chip can have: the next one below."""
+        steps = [each for each in self.silicon.probabilities if each <= share + 1e-9]
+        return max(steps) if steps else min(self.silicon.probabilities)
+
+    def alphas(self) -> tuple[float, ...]:
+        """Those that may be chosen."""
+        return self.silicon.alphas if self.buffer.alpha is None else (self.buffer.alpha,)
+
+    def changed(self, **changes: Any) -> "Fabric":
+        """The same with another value of some fields."""
+        return replace(self, **changes)
+
+
+LINKS = ("rate", "rtt", "delay", "host_delay", "mtu", "ports", "uplinks")
+BUFFER = ("pool", "ports_per_pool", "private", "alpha", "marks")
+TRAFFIC = ("load", "incast", "rto", "initial_window")
+CLASS = ("name", "share", "weight", "strict", "transport", "sizes", "queue")
+SIMULATED = ("hosts", "flows")
+
+
+def _name(table: Table, default: str) -> str:
+    """Of results, and so of files."""
+    name = table.text("name", default)
+    if len(name) > 80 or not name.isprintable() or any(character in name for character in "/\\"):
+        raise table.wrong(
+            "name", "a name of up to 80 characters without control characters and path separators"
+        )
+    return name
+
+
+def _links(table: Table) -> Links:
+    rate = table.quantity("rate", "bits per second")
+    if not 1e6 <= rate <= 1e13:
+        raise table.wrong("rate", "a rate from 1Mbps to 10Tbps")
+    uplinks, uplink_rate = 0, rate
+    if "uplinks" in table.content:
+        inner = Table(f"{table.place}.uplinks", table.content["uplinks"], ("count", "rate"))
+        uplinks, uplink_rate = inner.whole("count", 1, 64), inner.quantity("rate", "bits per second", rate)
+        if not 1e6 <= uplink_rate <= 1e13:
+            raise inner.wrong("rate", "a rate from 1Mbps to 10Tbps")
+    hops = 4 if uplinks else 2
+    delay = table.quantity("delay", "seconds", 1e-6)
+    if "rtt" in table.content:
+        if "host_delay" in table.content:
+            raise ShallowsError(f"{table.place}: both rtt and host_delay are given", "leave one of them out")
+        rtt = table.quantity("rtt", "seconds")
+        if "delay" not in table.content:
+            delay = min(delay, rtt / (2 * hops))
+    else:
+        if "host_delay" not in table.content:
+            raise table.need("rtt", 'a measured round-trip time such as "80us", or delay and host_delay')
+        rtt = 2 * hops * delay + 4 * table.quantity("host_delay", "seconds")
+    if not 1e-7 <= rtt <= 10:
+        raise table.wrong("rtt", "a round-trip time from 100ns to 10s")
+    if rtt < 2 * hops * delay * (1 - 1e-9):
+        raise table.wrong("rtt", f"as long as {2 * hops} links of {delay * 1e6:g} us")
+    mtu = table.whole("mtu", 576, 65_535, 1500)
+    ports = table.whole("ports", 1, 1024) if "ports" in table.content else None
+    return Links(rate, rtt, delay, mtu, ports, uplinks, uplink_rate)
+
+
+def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:
+    ports = table.whole("ports_per_pool", 1, 1024, max(1, silicon.ports // silicon.parts))
+    if "pool" in table.content:
+        pool = table.quantity("pool", "bytes")
+    else:
+        pool = silicon.memory / silicon.parts
+        notes.append(
+            f"All memory of the chip is shared: {pool / 1e6:.3g} MB for {ports} ports. What is reserved, "
+            "private or "
+            "headroom is not in a fabric's file: give buffer.pool."
+        )
+    if not 10_000 <= pool <= 1e12:
+        raise table.wrong("pool", "a memory from 10KB to 1TB")
+    private = table.quantity("private", "bytes", 0.0)
+    alpha = table.number("alpha", 1 / 1024, 1024) if "alpha" in table.content else None
+    return Buffer(pool, ports, private, alpha)
+
+
+def _marks(table: Table, silicon: Silicon) -> tuple[str, ...]:
+    found = table.content.get("marks", list(silicon.marks))
+    if not isinstance(found, list) or not found or not all(each in MARKS for each in found):
+        raise table.wrong("marks", f"a list of some of {', '.join(MARKS)}")
+    return tuple(each for each in MARKS if each in found)
+
+
+def _classes(file: str, given: object, base: Path) -> tuple[TrafficClass, ...]:
+    if not isinstance(given, list) or not given:
+        raise ShallowsError(f"{file}: there is no [[class]]", f"describe each class of traffic; {REMEDY}")
+    if len(given) > 8:
+        raise ShallowsError(f"{file}: {len(given)} classes are more than the 8 queues of a port", REMEDY)
+    found = [
+        _class(Table(f"{file}: class {number}", each, CLASS), number, len(given), base)
+        for number, each in enumerate(given)
+    ]
+    names = [each.name for each in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ShallowsError(f"{file}: two classes are called {twice!r}", "give each a name of its own")
+    total = sum(each.share for each in found)
+    if not 0.999 <= total <= 1.001:
+        raise ShallowsError(f"{file}: the classes' shares of the load add up to {total:g}, not 1", REMEDY)
+    queues = [each.queue for each in found]
+    if len({*queues}) < len(queues):
+        raise ShallowsError(f"{file}: two classes have the same queue", "give each a queue of its own")
+    if any(later.strict and not earlier.strict for earlier, later in pairwise(found)):
+        raise ShallowsError(f"{file}: a strict class follows one that is not", "strict classes come first")
+    return tuple(found)
+
+
+def _class(table: Table, number: int, count: int, base: Path) -> TrafficClass:
+    sizes = table.content.get("sizes", "web-search")
+    if not isinstance(sizes, str | dict):
+        raise table.wrong("sizes", 'a distribution such as "web-search"')
+    if isinstance(sizes, str) and sizes.endswith(".cdf"):
+        sizes = str((base / sizes).resolve())
+    return TrafficClass(
+        table.text("name", "all" if count == 1 else None),
+        table.number("share", 0.001, 1.0, 1.0 if count == 1 else None),
+        table.number("weight", 0.001, 1e6, 1.0),
+        table.flag("strict"),
+        table.text("transport", "dctcp", tuple(TRANSPORTS)),
+        sizes,
+        table.whole("queue", 0, 15, number),
+    )
+
+
+def _loads(table: Table) -> tuple[float, ...]:
+    given = table.content.get("load", [0.4, 0.8])
+    loads = given if isinstance(given, list) else [given]
+    if (
+        not loads
+        or len(loads) > 8
+        or not all(
+            isinstance(each, int | float) and not isinstance(each, bool) and 0 < each < 1 for each in loads
+        )
+    ):
+        raise table.wrong("load", "a share such as 0.8, or a list of some, between 0 and 1")
+    return tuple(sorted({float(each) for each in loads}))
+
+
+def _incast(table: Table, names: Sequence[str]) -> Incast | None:
+    if "incast" not in table.content:
+        return None
+    inner = Table(f"{table.place}.incast", table.content["incast"], ("senders", "size", "every", "class"))
+    size, every = inner.quantity("size", "bytes", 20_000.0), inner.quantity("every", "seconds", 1e-3)
+    if not 1 <= size <= 1e9:
+        raise inner.wrong("size", "a size from 1B to 1GB")
+    if not 1e-6 <= every <= 10:
+        raise inner.wrong("every", "a time from 1us to 10s")
+    place = names.index(inner.text("class", names[0], names))
+    return Incast(inner.whole("senders", 1, MOST_HOSTS - 1), size, every, place)

@@ -1,0 +1,69 @@
+"""One finding about a configuration, as a linter says it, and what rules that make them share.
+
+Each finding has a code, a place, what was found, why it matters, and what to do; it is computed from the
+model, the chip and what is known of the fabric alone, and never from a vendor's syntax.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shallows.advisor.configuration import Source
+from shallows.advisor.resolved import Class, Resolved
+
+Severity = Literal["error", "warning", "note"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""The gravest first."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One of them."""
+
+    code: str
+    severity: Severity
+    what: str
+    why: str
+    fix: str
+    citation: str
+    source: Source = field(default=Source())
+    """Where it was written."""
+
+    def document(self) -> dict[str, str]:
+        """For JSON."""
+        fields = ("code", "severity", "what", "why", "fix", "citation")
+        return {name: getattr(self, name) for name in fields} | {
+            "file": self.source.file,
+            "place": self.source.place,
+            "text": self.source.text,
+        }
+
+
+Rule = Callable[[Resolved], Iterator[Finding]]
+
+DT = "Choudhury and Hahne, Dynamic Queue Length Thresholds, IEEE/ACM ToN 6(2), 1998"
+
+
+def queues(classes: Sequence[Class]) -> str:
+    """Numbers of queues, as a sentence has them.
+
+    >>> from shallows.advisor.configuration import Queue
+    >>> queues([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 4)])
+    'queues 0, 1, 4'
+    """
+    numbers = sorted({each.queue.number for each in classes})
+    return ("queues " if len(numbers) > 1 else "queue ") + ", ".join(map(str, numbers))
+
+
+def together(classes: Sequence[Class], key: Callable[[Class], object] | None = None) -> list[list[Class]]:
+    """Classes of which a key is equal; by default, that differ in their numbers or ports alone."""
+    found: dict[object, list[Class]] = {}
+    for each in classes:
+        found.setdefault(key(each) if key else _told(each), []).append(each)
+    return list(found.values())
+
+
+def _told(each: Class) -> object:
+    lossless = each.queue.lossless
+    return (each.marking, each.queue.allotment, lossless, each.rate, each.group_limit, each.limit)

@@ -1,0 +1,15 @@
+"""All that is wrong, doubtful or worth knowing about a configuration."""
+
+from collections.abc import Sequence
+
+from shallows.advisor import findings_of_marking, findings_of_memory
+from shallows.advisor.finding import SEVERITIES, Finding, Rule
+from shallows.advisor.resolved import Resolved
+
+RULES: Sequence[Rule] = (*findings_of_marking.RULES, *findings_of_memory.RULES)
+
+
+def find(resolved: Resolved) -> tuple[Finding, ...]:
+    """All findings, the gravest first, and then in the order of the rules; each once."""
+    found = dict.fromkeys(finding for rule in RULES for finding in rule(resolved))
+    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))

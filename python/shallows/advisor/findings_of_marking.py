@@ -1,0 +1,426 @@
+"""Findings about curves: what marks, whom it drops, and what the chip makes of its numbers."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+
+from shallows.advisor.configuration import COLOURS, Curve, Marking
+from shallows.advisor.finding import DT, Finding, Rule, queues, together
+from shallows.advisor.resolved import Class, Resolved, microseconds
+from shallows.quantity import digits, percent, rate, size
+
+WRED = "SAI: saiwred.h; sonic-mgmt pull request 8179"
+RFC8257 = "RFC 8257 §3.1, §5"
+LATE_US = 1000.0
+"""A threshold of more than a millisecond in a datacenter is the wrong unit, or meant for another rate."""
+
+FEWEST = 256
+"""Bytes: less than the smallest packet's cells marks all."""
+
+
+def never_fires(resolved: Resolved) -> Iterator[Finding]:
+    """Marks that no backlog can reach."""
+    for each, curve in _marking(resolved):
+        reason = never(each, curve)
+        if reason:
+            yield Finding(
+                "never-fires",
+                "warning",
+                f"{each.marking.name if each.marking else ''} at {queues([each])} never marks: {reason}",
+                "the buffer drops packets before it marks any; often this is how a template says off",
+                "lower the minimum below what the queue may hold, or take the profile away if off is meant",
+                DT,
+                curve.source,
+            )
+
+
+def never(each: Class, curve: Curve) -> str:
+    """Why it marks nothing; empty if it can."""
+    if curve.probability == 0 and (each.kmax is None or each.limit is None or each.kmax >= each.limit.most):
+        return "its probability is 0"
+    if each.kmin is None or each.limit is None:
+        return ""
+    if each.kmin >= each.limit.memory:
+        return f"it begins at {size(each.kmin)}, and the pool has {size(each.limit.memory)}"
+    if each.kmin >= each.limit.most:
+        return f"it begins at {size(each.kmin)}, and the queue may hold {size(each.limit.most)}"
+    return ""
+
+
+def fires_after_limit(resolved: Resolved) -> Iterator[Finding]:
+    """Marks that begin beyond what a queue may hold as soon as several are busy."""
+    for each, curve in _marking(resolved):
+        if each.kmin is None or each.limit is None or not each.limit.dynamic or never(each, curve):
+            continue
+        late = [(count, share) for count, share in each.limit.at if share <= each.kmin]
+        if late:
+            count, share = late[0]
+            yield Finding(
+                "fires-after-limit",
+                "warning",
+                f"{queues([each])}: with {count} busy queues each may hold {size(share)}, "
+                f"and marks begin at {size(each.kmin)}",
+                "when several ports are busy, packets are dropped that ECN was to save",
+                f"begin below {size(share)}, or mark by the pool{_or_alpha(resolved, each)}",
+                DT,
+                curve.source,
+            )
+
+
+def _or_alpha(resolved: Resolved, each: Class) -> str:
+    """Raising alpha helps, if the chip has a larger one."""
+    alpha = each.queue.allotment.alpha if each.queue.allotment else None
+    has = resolved.chip.alphas.value if resolved.chip and resolved.chip.alphas else ()
+    return "" if alpha is None or (has and alpha >= max(has)) else ", or raise α"
+
+
+def no_profile(resolved: Resolved) -> Iterator[Finding]:
+    """Queues that drop at their limit and mark nothing."""
+    without = [each for each in resolved.classes if not any(curve for _, curve in _marking_of(each))]
+    if not without:
+        return
+    of_all = len(without) == len(resolved.classes)
+    tail = [each for each in without if not (each.queue.scheduler and each.queue.scheduler.kind == "strict")]
+    if tail:
+        yield Finding(
+            "no-profile",
+            "warning" if of_all else "note",
+            f"nothing is marked in {queues(tail)} of some ports" + (", nor in any other" if of_all else ""),
+            "ECN-capable transports get tail drop there, and fill the buffer first",
+            "bind a marking profile to queues that carry DCTCP, DCQCN or TCP with ECN",
+            "RFC 7567 §4.2",
+            tail[0].queue.source,
+        )
+
+
+def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
+    """Where what is not ECN-capable is dropped early, although the buffer has room."""
+    for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.queue.lossless)):
+        first = classes[0]
+        curves = [curve for curve in _curves(first) if resolved.drops_not_ect(curve)]
+        if not curves:
+            continue
+        lossless = [each for each in classes if each.queue.lossless]
+        yield Finding(
+            "not-ect-dropped",
+            "warning" if lossless else "note",
+            f"{queues(classes)}: above {_from(first)} packets that are not ECN-capable are dropped",
+            "a lossless queue loses packets with PFC on"
+            if lossless
+            else "SYNs, UDP and TCP without ECN lose packets that others have marked",
+            "let the profile mark and not drop, or keep such traffic out of the queue",
+            f"sonic-buildimage issue 27606; {RFC8257}" if lossless else RFC8257,
+            curves[0].source,
+        )
+
+
+def enable_false(resolved: Resolved) -> Iterator[Finding]:
+    """Marks without WRED: platforms differ in what they do then."""
+    for marking in _markings(resolved):
+        curves = [curve for curve in marking.curves if curve.marks_ect and curve.drops_not_ect is None]
+        if curves and resolved.drops_not_ect(curves[0]) is None:
+            yield Finding(
+                "enable-false",
+                "warning",
+                f"{marking.name} marks but has WRED off: whether it marks, and what happens to packets "
+                "that are not ECN-capable, is the platform's",
+                "some platforms mark and drop at the limit alone, on others WRED off means no marks at all",
+                ("" if resolved.chip else "name the chip (--chip), and ")
+                + "look at the counters of marked packets under load",
+                "sonic-mgmt pull request 8179; sonic-buildimage issue 4545",
+                curves[0].source,
+            )
+
+
+def probability(resolved: Resolved) -> Iterator[Finding]:
+    """Probabilities that the chip does not have."""
+    chip = resolved.chip
+    if chip is None or chip.probabilities is None:
+        return
+    for marking in _markings(resolved):
+        wanted = {curve.probability: curve for curve in reversed(list(_each(marking)))}
+        for value, curve in wanted.items():
+            if value is None or chip.legal_probability(value) == value:
+                continue
+            legal = percent(float(chip.legal_probability(value)))
+            yield Finding(
+                "pmax-rounded",
+                "warning",
+                f"{_of(marking, curve)}: {percent(float(value))} becomes {legal}",
+                f"{chip.title} has few probabilities and takes the next one below",
+                f"write {legal}, or the next one above that the chip has",
+                chip.probabilities.source,
+                curve.source,
+            )
+
+
+def steps(resolved: Resolved) -> Iterator[Finding]:
+    """Ramps without height."""
+    for marking in _markings(resolved):
+        for curve in _each(marking):
+            if _is_step(curve) and curve.probability is not None and 0 < curve.probability < 1:
+                yield Finding(
+                    "step-with-probability",
+                    "note",
+                    f"{_of(marking, curve)}: minimum is maximum, so "
+                    f"{percent(float(curve.probability))} does nothing",
+                    "at and above the maximum all packets are marked",
+                    "write 100 %, which is what happens",
+                    "sonic-mgmt: tests/ecn; OpenConfig: openconfig-qos-mem-mgmt.yang",
+                    curve.source,
+                )
+
+
+def _is_step(curve: Curve) -> bool:
+    return curve.minimum is not None and curve.minimum == curve.maximum
+
+
+def order(resolved: Resolved) -> Iterator[Finding]:
+    """Curves whose minimum lies above their maximum."""
+    for marking in _markings(resolved):
+        for curve in _each(marking):
+            low, high = curve.minimum, curve.maximum
+            if low and high and low.unit == high.unit and low.amount > high.amount:
+                yield Finding(
+                    "minimum-above-maximum",
+                    "error",
+                    f"{_of(marking, curve)}: it begins at {_said(low.amount, low.unit)} "
+                    f"and ends at {_said(high.amount, high.unit)}",
+                    "no platform says what it does then; SONiC's models refuse it, others take it silently",
+                    "exchange them",
+                    "sonic-buildimage: sonic-wred-profile.yang",
+                    curve.source,
+                )
+
+
+def cells(resolved: Resolved) -> Iterator[Finding]:
+    """Thresholds that are no whole cells."""
+    chip = resolved.chip
+    if chip is None or chip.cell is None:
+        return
+    for marking in _markings(resolved):
+        for curve in _each(marking):
+            both = [each for each in (curve.minimum, curve.maximum) if each and each.unit == "bytes"]
+            rounded = [each for each in both if each.amount % chip.cell.value]
+            if rounded:
+                texts = [
+                    f"{int(each.amount):,} → {chip.whole_cells(int(each.amount)):,} B" for each in rounded
+                ]
+                yield Finding(
+                    "cell-rounded",
+                    "note",
+                    f"{_of(marking, curve)}: {'; '.join(texts)}",
+                    f"the chip counts in cells of {chip.cell.value} B; numbers that fit none were often "
+                    "copied from another chip",
+                    "write whole cells",
+                    chip.cell.source,
+                    curve.source,
+                )
+
+
+def colours(resolved: Resolved) -> Iterator[Finding]:
+    """Colours of which the better one is marked earlier."""
+    for marking in _markings(resolved):
+        by_colour = {curve.colour: curve for curve in marking.curves if curve.minimum and curve.maximum}
+        present = [by_colour[colour] for colour in COLOURS if colour in by_colour]
+        starts = [curve.minimum.amount for curve in present if curve.minimum]
+        if any(later > earlier for earlier, later in pairwise(starts)):
+            yield Finding(
+                "colour-inconsistent",
+                "note",
+                f"{marking.name}: " + ", ".join(f"{each.colour} from {_start(each)}" for each in present),
+                "yellow and red are what is dropped first, and here begin later than green; it matters only "
+                "where something colours packets",
+                "give all colours the same curve, or the worse colour the lower one",
+                "RFC 2597 §2: drop precedence",
+                present[0].source,
+            )
+
+
+def weight(resolved: Resolved) -> Iterator[Finding]:
+    """Averages, which DCTCP must not have."""
+    for marking in _markings(resolved):
+        for curve in _each(marking):
+            if curve.weight:
+                yield Finding(
+                    "averaged",
+                    "warning",
+                    f"{_of(marking, curve)}: it looks at an average, with weight {curve.weight}",
+                    "DCTCP and DCQCN react to the backlog itself; an average reports bursts late",
+                    "weight 0",
+                    "Alizadeh et al., DCTCP, SIGCOMM 2010, §3.1",
+                    curve.source,
+                )
+
+
+def moving(resolved: Resolved) -> Iterator[Finding]:
+    """Percent of what moves."""
+    for each, curve in _marking(resolved):
+        if curve.minimum and curve.minimum.unit == "percent" and each.limit and each.limit.dynamic:
+            few, many = each.limit.at[0], each.limit.at[-1]
+            share = curve.minimum.amount / 100
+            yield Finding(
+                "percent-of-dynamic",
+                "note",
+                f"{queues([each])}: marks begin at {percent(float(share))} of what the queue may hold, "
+                f"{size(float(share * few[1]))} with {few[0]} busy, "
+                f"{size(float(share * many[1]))} with {many[0]}",
+                "a share of a dynamic threshold falls as ports get busy",
+                "check the smallest against the bandwidth-delay product",
+                DT,
+                curve.source,
+            )
+
+
+def times(resolved: Resolved) -> Iterator[Finding]:
+    """Times on chips that have none."""
+    if resolved.chip is None or resolved.chip.times:
+        return
+    for marking in _markings(resolved):
+        for curve in _each(marking):
+            if curve.minimum and curve.minimum.unit == "ps":
+                yield Finding(
+                    "time-unsupported",
+                    "error",
+                    f"{_of(marking, curve)}: its thresholds are times",
+                    f"{resolved.chip.title} takes bytes or cells",
+                    "write bytes: time × rate / 8",
+                    "Arista AVD issue 4900",
+                    curve.source,
+                )
+
+
+def units(resolved: Resolved) -> Iterator[Finding]:
+    """Thresholds of a size that only another unit explains."""
+    for each, curve in _marking(resolved):
+        if each.kmin is None or never(each, curve):
+            continue
+        wait = microseconds(each.kmin, each.rate) if each.rate else 0.0
+        if each.rate and wait > LATE_US:
+            said = f"{digits(wait)} µs at {rate(each.rate)}"
+        elif each.kmin < FEWEST and curve.minimum and curve.minimum.amount:
+            said = "less than one small packet"
+        else:
+            continue
+        yield Finding(
+            "unit-suspect",
+            "warning",
+            f"{queues([each])}: marks begin at {size(each.kmin)}, {said}",
+            "thresholds of datacenters are some 10 to some 100 µs of the link",
+            "check the unit (bytes, KB, cells), and whether the numbers were made for another rate",
+            "published settings from 0.6 to 480 µs: docs/advisor.md",
+            curve.source,
+        )
+
+
+def speeds(resolved: Resolved) -> Iterator[Finding]:
+    """One threshold in bytes for ports of several rates."""
+    for marking in _markings(resolved):
+        own = [each for each in resolved.classes if each.marking == marking and each.rate and each.kmin]
+        rates = sorted({each.rate for each in own if each.rate})
+        curve = marking.marking_curve()
+        if len(rates) > 1 and curve and curve.minimum and curve.minimum.unit in ("bytes", "cells"):
+            kmin = own[0].kmin or 0
+            yield Finding(
+                "speed-independent",
+                "warning",
+                f"{marking.name}: marks begin at {size(kmin)} on ports of {', '.join(map(rate, rates))}: "
+                f"{digits(microseconds(kmin, rates[0]))} and {digits(microseconds(kmin, rates[-1]))} µs",
+                "what a link needs grows with its rate: K follows C·RTT",
+                "a profile for each rate",
+                "Alizadeh et al., DCTCP, SIGCOMM 2010, §3.4",
+                curve.source,
+            )
+
+
+def unsaid(resolved: Resolved) -> Iterator[Finding]:
+    """Thresholds that nobody wrote."""
+    for marking in _markings(resolved):
+        for curve in _each(marking):
+            told = {"minimum": curve.minimum, "maximum": curve.maximum, "probability": curve.probability}
+            missing = [name for name, value in told.items() if value is None]
+            if missing:
+                yield Finding(
+                    "default-nobody-set",
+                    "note" if missing == ["probability"] else "warning",
+                    f"{_of(marking, curve)}: nobody wrote the {' and the '.join(missing)}",
+                    "the platform's default holds, which is not published or means the whole buffer",
+                    "write all three, if the platform lets you",
+                    WRED,
+                    curve.source,
+                )
+    for default in resolved.switch.defaults:
+        yield Finding(
+            "default-nobody-set",
+            "note",
+            f"{default.what}: {default.value}",
+            "nobody set it",
+            "set it, so that the next release cannot change it",
+            default.citation,
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    order,
+    times,
+    never_fires,
+    fires_after_limit,
+    not_ect_dropped,
+    enable_false,
+    units,
+    probability,
+    steps,
+    speeds,
+    weight,
+    no_profile,
+    moving,
+    colours,
+    cells,
+    unsaid,
+)
+
+
+def _markings(resolved: Resolved) -> Iterator[Marking]:
+    """All profiles, whether or not a queue has them."""
+    yield from resolved.switch.markings
+
+
+def _each(marking: Marking) -> Iterator[Curve]:
+    """Its curves that do something; equal ones of several colours once."""
+    seen = set()
+    for curve in marking.curves:
+        told = (curve.minimum, curve.maximum, curve.probability, curve.weight)
+        if (curve.marks_ect or curve.drops_not_ect) and told not in seen:
+            seen.add(told)
+            yield curve
+
+
+def _curves(each: Class) -> tuple[Curve, ...]:
+    return each.marking.curves if each.marking else ()
+
+
+def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
+    if each.curve is not None:
+        yield each, each.curve
+
+
+def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
+    """Of queues that differ in nothing but number and ports, one."""
+    for classes in together(resolved.classes):
+        yield from _marking_of(classes[0])
+
+
+def _of(marking: Marking, curve: Curve) -> str:
+    return marking.name if curve.colour == "all" else f"{marking.name}, {curve.colour}"
+
+
+def _from(each: Class) -> str:
+    return "its minimum" if each.kmin is None else size(each.kmin)
+
+
+def _start(curve: Curve) -> str:
+    return _said(curve.minimum.amount, curve.minimum.unit) if curve.minimum else "–"
+
+
+def _said(amount: Fraction, unit: str) -> str:
+    return size(float(amount)) if unit == "bytes" else f"{digits(float(amount))} {unit}"

@@ -1,0 +1,193 @@
+"""Findings about memory and service: pauses, headroom, sums, and what a reader has noted."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from shallows.advisor.finding import DT, Finding, Rule, queues, together
+from shallows.advisor.resolved import Resolved
+from shallows.advisor.rules import RESPONSE_QUANTA, after_pause
+from shallows.quantity import digits, rate, size
+
+METRES_PER_SECOND = 2 * 10**8
+"""Light in fibre."""
+
+SHARES = Fraction(1, 1000)
+"""Sums of percentages may be off by rounding."""
+
+
+def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
+    """Bytes that still come in after the decision to pause, at most; nothing for an unknown rate.
+
+    >>> headroom(100 * 10**9, Fraction(100), 1500), headroom(40 * 10**9, Fraction(100), 1500)
+    (40876, 15712)
+    """
+    quanta = RESPONSE_QUANTA.get(rate // 10**9)
+    if quanta is None:
+        return None
+    return int(after_pause(2 * metres * rate / (8 * METRES_PER_SECOND), quanta, mtu))
+
+
+def pauses(resolved: Resolved) -> Iterator[Finding]:
+    """Lossless queues whose senders are paused before they see a mark."""
+    for classes in together(resolved.classes):
+        each = classes[0]
+        limit, curve = each.group_limit, each.curve
+        if not each.queue.lossless or limit is None or curve is None or each.kmin is None:
+            continue
+        kmax = each.kmax if each.kmax is not None else each.kmin
+        late = [(count, share) for count, share in limit.at if share <= kmax]
+        if not late:
+            continue
+        count, share = late[0]
+        before = [(busy, least) for busy, least in limit.at if least <= each.kmin]
+        also = f"; from {before[0][0]} on, before the first mark" if before else ""
+        yield Finding(
+            "pause-before-mark",
+            "warning",
+            f"{queues(classes)}: with {count} busy priority groups each is paused at {size(share)}, "
+            f"and the curve ends at {size(kmax)}{also}",
+            "PFC stops whole links before ECN has slowed the senders down; assumed is one ingress port "
+            "that feeds the queue",
+            f"end the curve below {size(share)}, or raise the priority group's α",
+            f"Zhu et al., DCQCN, SIGCOMM 2015, §4; {DT}",
+            curve.source,
+        )
+
+
+def headrooms(resolved: Resolved) -> Iterator[Finding]:
+    """Headroom beside what physics asks for."""
+    seen = set()
+    for profile in resolved.switch.profiles:
+        speed, metres = resolved.rate_of(profile), profile.cable or resolved.hints.cable
+        if speed is None or metres is None:
+            continue
+        needed = headroom(speed, metres, resolved.hints.mtu)
+        for group in profile.groups:
+            cell = resolved.chip.cell.value if resolved.chip and resolved.chip.cell else None
+            has = group.xoff.bytes(cell=cell) if group.xoff else None
+            if needed is None or has is None or has >= needed or (speed, metres, has) in seen:
+                continue
+            seen.add((speed, metres, has))
+            yield Finding(
+                "headroom-insufficient",
+                "error",
+                f"priority group {group.number}: {size(has)} of headroom, and after PAUSE "
+                f"{size(needed)} may come in ({rate(speed)}, {digits(float(metres))} m, "
+                f"MTU {resolved.hints.mtu})",
+                "a lossless class loses packets",
+                f"at least {needed:,} B, and the chip's cells and pipeline on top",
+                "IEEE 802.1Qbb; IEEE 802.3 31B.3.7",
+                group.source,
+            )
+
+
+def no_headroom(resolved: Resolved) -> Iterator[Finding]:
+    """Lossless queues whose priority group has none at all."""
+    for classes in together(resolved.classes):
+        group = classes[0].group
+        if group is None or group.xoff is not None or group.allotment is None:
+            continue
+        pool = resolved.switch.pool(group.allotment.pool)
+        if pool is None or pool.headroom:
+            # Without a pool it is the platform that gives groups their headroom.
+            continue
+        yield Finding(
+            "headroom-insufficient",
+            "warning",
+            f"{queues(classes)}: lossless priority group {group.number} has no headroom",
+            "what comes in after PAUSE has no room",
+            "give its profile xoff, or its pool shared headroom",
+            "sonic-net/SONiC issue 480",
+            group.source,
+        )
+
+
+def sums(resolved: Resolved) -> Iterator[Finding]:
+    """Percentages that are more than all."""
+    for profile in resolved.switch.profiles:
+        shares = [
+            queue.scheduler.percent for queue in profile.queues if queue.scheduler and queue.scheduler.percent
+        ]
+        if sum(shares) > 100 + SHARES:
+            yield Finding(
+                "sum-over-100",
+                "error",
+                f"queues of {profile.name or 'a port'} are promised {digits(float(sum(shares)))} % of it",
+                "not all of them can have what they are promised",
+                "let them sum to 100",
+                "NVUE and NX-OS refuse more",
+                profile.source,
+            )
+    for direction in ("ingress", "egress"):
+        pools = [
+            pool for pool in resolved.switch.pools if pool.direction in (direction, "both") and pool.percent
+        ]
+        total = sum((pool.percent or Fraction(0) for pool in pools), Fraction(0))
+        if total > 100 + SHARES:
+            yield Finding(
+                "sum-over-100",
+                "error",
+                f"{direction} pools {', '.join(pool.name for pool in pools)} sum to {digits(float(total))} %",
+                "there is no more than all of the memory",
+                "let them sum to 100",
+                "NVUE: traffic-pool memory-percent",
+                pools[0].source,
+            )
+
+
+def beyond_memory(resolved: Resolved) -> Iterator[Finding]:
+    """Pools that are larger than the chip."""
+    chip = resolved.chip
+    if chip is None or chip.memory is None:
+        return
+    for pool in resolved.switch.pools:
+        if pool.size and pool.size > chip.memory.value:
+            yield Finding(
+                "pool-beyond-memory",
+                "warning",
+                f"pool {pool.name} has {size(pool.size)}, and {chip.title} {size(chip.memory.value)} in all",
+                "limits computed from the pool are too high",
+                "check the chip, and where the pool's size comes from",
+                chip.memory.source,
+                pool.source,
+            )
+
+
+def alphas(resolved: Resolved) -> Iterator[Finding]:
+    """Values of alpha that the chip does not have."""
+    chip = resolved.chip
+    if chip is None or chip.alphas is None:
+        return
+    for classes in together(resolved.classes):
+        allotment = classes[0].queue.allotment
+        alpha = allotment.alpha if allotment else None
+        unlimited = classes[0].limit is not None and not classes[0].limit.dynamic
+        if allotment is None or alpha is None or unlimited or chip.legal_alpha(alpha) == alpha:
+            continue
+        yield Finding(
+            "alpha-rounded",
+            "warning",
+            f"{queues(classes)}: {chip.title} has no α of {alpha}; the next is {chip.legal_alpha(alpha)}",
+            "what the platform makes of it is not published",
+            f"one of {', '.join(map(str, chip.alphas.value))}",
+            chip.alphas.source,
+            allotment.source,
+        )
+
+
+def notes(resolved: Resolved) -> Iterator[Finding]:
+    """What the reader has seen."""
+    for note in resolved.switch.notes:
+        blank = note.code == "value-with-blank"
+        yield Finding(
+            note.code,
+            "note" if blank else "warning",
+            note.what,
+            "some programs do not trim it" if blank else "it has no effect, or not the one that was meant",
+            "write it without blanks" if blank else "correct it, or take it away",
+            "",
+            note.source,
+        )
+
+
+RULES: tuple[Rule, ...] = (headrooms, pauses, no_headroom, sums, beyond_memory, alphas, notes)

@@ -1,0 +1,221 @@
+"""What an operator wants, in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
+
+    goals     = goal { "," "then" goal }
+    goal      = number [ "below" quantity ] [ "at" percent "load" ]
+    number    = ( "p99" | "mean" ) "of" ( "small" | "medium" | "large" | "all" ) "flows" [ "of" class ]
+              | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss"
+
+The first goal counts most: among settings that keep what is bounded, the next decides. Weights instead of an
+order are
+a table, `{ "p99 of small flows" = 2, throughput = 1 }`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shallows.comparison.verdicts import Metric
+from shallows.errors import ShallowsError
+from shallows.quantity import parse_quantity, percent
+
+SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss"'
+
+REMEDY = f"write goals such as {SHAPE}; docs/advisor.md has the words"
+
+DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
+"""What is wanted if nobody says so: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to "
+"throughput."""
+
+_GOAL = re.compile(
+    r"(?P<what>.+?)(?: below (?P<bound>\S+(?: ?\S+)?))?(?: at (?P<load>[0-9.]+) ?% load)?", re.IGNORECASE
+)
+_FLOWS = re.compile(
+    r"(?P<rank>p99|mean) of (?P<size>small|medium|large|all) flows(?: of (?P<name>.+))?", re.IGNORECASE
+)
+_QUERIES = re.compile(r"(?P<rank>p99|mean) of queries", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One number to be small, and what it has to stay below."""
+
+    said: str
+    """Which number, in the operator's words."""
+    metric: Metric
+    bound: float | None = None
+    """In the metric's unit: µs, or a share of packets."""
+    load: float | None = None
+    """At which load; the highest if none is named."""
+    weight: float | None = None
+    """Beside the other goals; none where their order counts."""
+
+    @property
+    def text(self) -> str:
+        """The goal with its bound."""
+        bound = "" if self.bound is None else f" below {value_text(self.metric, self.bound)}"
+        return f"{self.said}{bound}" + ("" if self.load is None else f" at {percent(self.load)} load")
+
+
+def value_text(metric: Metric, value: float | None) -> str:
+    """A metric's value with its unit.
+
+    >>> value_text(Metric("fct_us.small.p99"), 1234.0), value_text(Metric("loss_rate_in_switches"), 0.00123)
+    ('1.23 ms', '0.123 %')
+    """
+    from shallows.advisor.rules import seconds
+
+    if value is None:
+        return "–"
+    return percent(value) if metric.is_loss else seconds(value / 1e6)
+
+
+TAIL = Goal("p99 of small flows", Metric("fct_us.small.p99"))
+THROUGHPUT = Goal("throughput", Metric("fct_us.large.mean"))
+LOSS = Goal("loss", Metric("loss_rate_in_switches"))
+AXES = (TAIL, THROUGHPUT, LOSS)
+"""What the Pareto set is spanned by, whatever the goals.
+
+Throughput is measured as papers do: as the mean time of large flows, which is short where it is high.
+"""
+
+
+def parse(given: object, classes: Sequence[str]) -> list[Goal]:
+    """Goals as a fabric's file has them: a text, or a table of weights.
+
+    Parameters
+    ----------
+    given
+        The value of `goal`.
+    classes
+        Names of the fabric's classes, which goals may speak of.
+
+    Raises
+    ------
+    ShallowsError
+        If it is neither, a word is unknown, or goals contradict each other.
+
+    Examples
+    --------
+    >>> [goal.text for goal in parse("p99 of small flows below 1 ms at 80 % load, then throughput", [])]
+    ['p99 of small flows below 1 ms at 80 % load', 'throughput']
+    >>> [(goal.said, goal.weight) for goal in parse({"p99 of small flows": 2, "loss": 1}, [])]
+    [('p99 of small flows', 2.0), ('loss', 1.0)]
+    """
+    match given:
+        case str():
+            found = [_goal(part, classes) for part in re.split(r",?\s+then\s+", " ".join(given.split()))]
+        case Mapping() if given:
+            found = [
+                replace(_goal(str(part), classes), weight=_weight(part, of)) for part, of in given.items()
+            ]
+        case _:
+            raise ShallowsError("goal: neither a text nor a table of weights", REMEDY)
+    _refuse_contradictions(found)
+    return found
+
+
+def _weight(goal: object, weight: object) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < 1e6:
+        raise ShallowsError(f"goal: the weight of {goal!r} is {weight!r}, not a number above 0", REMEDY)
+    return float(weight)
+
+
+def _goal(text: str, classes: Sequence[str]) -> Goal:
+    found = _GOAL.fullmatch(text.strip())
+    if found is None:
+        raise ShallowsError("goal: it is empty", REMEDY)
+    goal = _number(found["what"].strip(), classes)
+    load = None if found["load"] is None else _load(found["load"])
+    bound = None if found["bound"] is None else _bound(found["bound"], goal)
+    return replace(goal, bound=bound, load=load)
+
+
+def _number(what: str, classes: Sequence[str]) -> Goal:
+    plain = what.lower()
+    if plain == "throughput":
+        return THROUGHPUT
+    if plain == "loss":
+        return LOSS
+    if found := _QUERIES.fullmatch(what):
+        return Goal(plain, Metric(f"query_us.all.{found['rank'].lower()}"))
+    if (found := _FLOWS.fullmatch(what)) is None:
+        raise ShallowsError(f"goal: {what!r} is no number that is measured", REMEDY)
+    rank, size, name = found["rank"].lower(), found["size"].lower(), found["name"]
+    where = ""
+    if name is not None:
+        if name not in classes:
+            known = ", ".join(classes) or "none: the fabric has one class"
+            raise ShallowsError(f"goal: there is no class {name!r}", f"the classes are: {known}")
+        where = f"@class{list(classes).index(name)}"
+    said = f"{rank} of {size} flows" + (f" of {name}" if name else "")
+    return Goal(said, Metric(f"fct_us.{size}.{rank}{where}"))
+
+
+def _load(text: str) -> float:
+    try:
+        load = float(text) / 100
+    except ValueError:
+        load = 0.0
+    if not 0 < load < 1:
+        raise ShallowsError(f"goal: a load of {text} % is not between 0 and 100 %", REMEDY)
+    return load
+
+
+def _bound(text: str, goal: Goal) -> float:
+    if goal.said == THROUGHPUT.said:
+        raise ShallowsError(
+            "goal: throughput has no bound: it is to be high, and is measured by the time of large flows",
+            "write `throughput` alone, or `mean of large flows below 20 ms`",
+        )
+    wrong = ShallowsError(
+        f"goal: {text!r} is no bound of {goal.said}", "a time such as 1 ms, a loss such as 0.1 %"
+    )
+    if goal.metric.is_loss:
+        found = re.fullmatch(r"([0-9.]+) ?%", text)
+        try:
+            value = float(found[1]) / 100 if found else 0.0
+        except ValueError:
+            value = 0.0
+        if not 0 < value < 1:
+            raise wrong
+        return value
+    try:
+        quantity = parse_quantity(text.replace("µ", "u"))
+    except ValueError:
+        raise wrong from None
+    if quantity.of != "seconds" or quantity.number <= 0:
+        raise wrong
+    return float(quantity.number) * 1e6
+
+
+def _refuse_contradictions(goals: Sequence[Goal]) -> None:
+    seen: dict[tuple[str, float | None], Goal] = {}
+    for goal in goals:
+        other = seen.setdefault((goal.metric.name, goal.load), goal)
+        if other is goal:
+            continue
+        kind = "contradict each other" if other.bound != goal.bound else "are the same"
+        raise ShallowsError(f"goal: {other.text!r} and {goal.text!r} {kind}", "name each number once")
+
+
+def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float]) -> None:
+    """Refuse what no setting can give.
+
+    Raises
+    ------
+    ShallowsError
+        If a time is below that of light, so to speak, or a load is above those that the fabric must carry.
+    """
+    for goal in goals:
+        if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:
+            raise ShallowsError(
+                f"goal: {goal.text!r} is below half of the round-trip time, "
+                f"{value_text(goal.metric, rtt * 1e6 / 2)}, "
+                "which every flow takes",
+                "allow more, or check links.rtt",
+            )
+        if goal.load is not None and goal.load > max(loads) + 1e-9:
+            raise ShallowsError(
+                f"goal: {goal.text!r} is above the highest load of the fabric, {percent(max(loads))}",
+                "raise traffic.load, or ask for less",
+            )

@@ -1,0 +1,342 @@
+"""A race of candidates: each round runs one more seed of all that are left, and drops those that are beaten.
+
+Under one seed all candidates meet the same flows, so that differences are judged by pairs
+(`comparison.verdicts`). One is dropped if another is better in a number and, in all the others, not worse by
+more than what nobody would notice; each by intervals that hold together: Bonferroni over all pairs that are
+left, all numbers, and all looks so far. docs/design.md says why this is no library's search.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shallows.advisor.candidates import Candidate
+from shallows.advisor.fabric import Fabric
+from shallows.advisor.goals import AXES, Goal
+from shallows.advisor.simulated import sweep_text
+from shallows.comparison import samples
+from shallows.comparison.samples import Sample
+from shallows.comparison.verdicts import SAME, Judgement, Metric, estimate, judge
+from shallows.errors import ShallowsError
+from shallows.quantity import percent
+from shallows.runs.results import describe
+from shallows.runs.running import Source
+from shallows.sweeps.points import Outcome, Point, plan, write_index
+from shallows.sweeps.sweeps import Engine, run_points
+
+CONFIDENCE = 0.95
+"""Of everything that a race drops, together."""
+
+DELTA = 0.03
+"""Relative differences of times that count as none."""
+
+DELTA_LOSS = 1e-4
+"""Differences of loss that count as none."""
+
+FIRST_LOOK = 5
+"""Seeds before the first look: fewer say nothing of losses (`verdicts.SEEDS_ALONE`)."""
+
+ALONE = 20
+"""From so many seeds on runs are not cut into blocks: at a race's confidence five alone bound nothing."""
+
+FEWEST_ROUNDS = 8
+"""Before a set that no longer changes ends the race."""
+
+STABLE = 2
+"""Looks without a drop that end it."""
+
+COOL_DOWN = 0.05
+"""Share of the arrivals at the end that is left out, as `shallows compare` does."""
+
+RUNS = "runs"
+"""Folder of the race's runs."""
+
+OnRound = Callable[["Progress", Mapping[int, dict[str, Any]], Sequence[Outcome]], None]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A number at a load."""
+
+    goal: Goal
+    load: float
+
+    @property
+    def metric(self) -> Metric:
+        """What is measured."""
+        return self.goal.metric
+
+    @property
+    def delta(self) -> float:
+        """Differences that count as none."""
+        return DELTA if self.metric.is_relative else DELTA_LOSS
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return f"{self.goal.said} at {percent(self.load)} load"
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A candidate that is out, and why."""
+
+    name: str
+    by: str
+    """The candidate that beats it."""
+    seeds: int
+    confidence: float
+    """Of each interval."""
+    changes: tuple[tuple[str, float, float, float], ...]
+    """Of each objective: its words, by how much the other is better or worse, and the limits of that."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a race is."""
+
+    round: int
+    kept: int
+    of: int
+    left_s: float
+    """Of its budget."""
+
+
+@dataclass
+class Race:
+    """Candidates, what they were measured as, and who is left.
+
+    Parameters
+    ----------
+    fabric
+        What is simulated.
+    candidates
+        In their fixed order.
+    folder
+        Of the runs; what is finished there is not run again.
+    engine
+        Runs points, as a sweep's.
+    """
+
+    fabric: Fabric
+    candidates: Sequence[Candidate]
+    folder: Path
+    engine: Engine
+    kept: list[str] = field(default_factory=list)
+    drops: list[Drop] = field(default_factory=list)
+    rounds: int = 0
+    ended: str = ""
+    """Why there was no further round."""
+    measured: dict[float, dict[str, dict[int, Sample]]] = field(default_factory=dict)
+    """Samples by load, candidate and seed."""
+    points: list[Point] = field(default_factory=list)
+    packet_hops: int = 0
+    objectives: list[Objective] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kept = [each.name for each in self.candidates]
+        self.objectives = objectives(self.fabric)
+
+    def run(self, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
+        """Run rounds until the set that is left no longer changes, or the next would exceed the budget.
+
+        The first round always runs to its end.
+
+        Raises
+        ------
+        ShallowsError
+            If a candidate cannot be run, or a goal speaks of flows that there are none of.
+        """
+        start, stable = time.monotonic(), 0
+        while not self.ended:
+            began = time.monotonic()
+            self._round(
+                Progress(self.rounds + 1, len(self.kept), len(self.candidates), budget_s + start - began),
+                on_round,
+            )
+            if self.rounds >= FIRST_LOOK:
+                before = len(self.kept)
+                self._look()
+                stable = stable + 1 if len(self.kept) == before else 0
+            lasted, elapsed = time.monotonic() - began, time.monotonic() - start
+            if len(self.kept) == 1:
+                self.ended = "one candidate is left"
+            elif self.rounds >= FEWEST_ROUNDS and stable >= STABLE:
+                self.ended = f"{STABLE} rounds in a row dropped nobody"
+            elif elapsed + lasted > budget_s:
+                self.ended = "the budget is spent"
+            elif self.rounds >= most_rounds:
+                self.ended = f"{most_rounds} rounds are the most"
+        write_index(self.folder / RUNS, self.points)
+
+    def _round(self, progress: Progress, on_round: OnRound) -> None:
+        """One more seed of each that is left, at each load."""
+        left = [each for each in self.candidates if each.name in self.kept]
+        done = run_set(
+            self.fabric,
+            left,
+            loads(self.objectives),
+            [self.rounds + 1],
+            self.folder / RUNS,
+            self.engine,
+            lambda running, outcomes: on_round(progress, running, outcomes),
+            [objective.metric for objective in self.objectives],
+        )
+        self.points += done.points
+        self.packet_hops += done.packet_hops
+        for load, by_name in done.measured.items():
+            for name, by_seed in by_name.items():
+                self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
+        self.rounds += 1
+        if self.rounds == 1:
+            self._choose()
+
+    def _choose(self) -> None:
+        """Objectives of which this traffic has flows; a goal that has none is a mistake."""
+        first = self.measured[self.objectives[0].load][self.candidates[0].name][1]
+        for goal in self.fabric.goals:
+            if not _is_measured(goal.metric, first):
+                raise ShallowsError(
+                    f"goal: {goal.said!r}: no such flows are in this traffic",
+                    "name flows of other sizes, or more of them (simulated.flows)",
+                )
+        self.objectives = [each for each in self.objectives if _is_measured(each.metric, first)]
+
+    def _look(self) -> None:
+        """Drop whoever is beaten, in the fixed order; who is dropped beats nobody afterwards."""
+        count = len(self.kept)
+        pairs = count * (count - 1) // 2
+        look = self.rounds - FIRST_LOOK + 1
+        # The looks' shares, 6 / (π·look)², add up to one however many there are.
+        share = 6 / (math.pi * look) ** 2 / max(1, pairs * len(self.objectives))
+        confidence = 1 - (1 - CONFIDENCE) * share
+        values = {name: [self.value(each, name) for each in self.objectives] for name in self.kept}
+        for name in [*self.kept]:
+            for other in self.kept:
+                if other == name or not self._may_beat(values[other], values[name]):
+                    continue
+                if (changes := self._beats(other, name, confidence)) is not None:
+                    self.drops.append(Drop(name, other, self.rounds, confidence, changes))
+                    self.kept.remove(name)
+                    break
+
+    def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
+        """Whether estimates leave room for it; intervals take longer."""
+        better = False
+        for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
+            if one is None or other is None:
+                return False
+            change = one / other - 1 if objective.metric.is_relative and other > 0 else one - other
+            if change > objective.delta:
+                return False
+            better |= change < -objective.delta
+        return better
+
+    def _beats(
+        self, one: str, other: str, confidence: float
+    ) -> tuple[tuple[str, float, float, float], ...] | None:
+        """The changes by which one candidate beats another; nothing if it does not."""
+        changes, better = [], False
+        for objective in self.objectives:
+            found = self.judge(objective, other, one, confidence)
+            change = found.change
+            if change is None or not (found.reason == SAME or change.high <= objective.delta):
+                return None
+            better |= found.verdict == "better" and change.estimate < -objective.delta
+            changes.append((objective.text, change.estimate, change.low, change.high))
+        return tuple(changes) if better else None
+
+    def judge(
+        self, objective: Objective, baseline: str, other: str, confidence: float = CONFIDENCE
+    ) -> Judgement:
+        """One candidate beside another in one objective, by the seeds that both have."""
+        return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
+
+    def value(self, objective: Objective, name: str) -> float | None:
+        """A candidate's number, of all its seeds."""
+        return estimate(objective.metric, list(self.measured[objective.load][name].values()))
+
+    def seeds(self, name: str) -> int:
+        """How many a candidate has run."""
+        return len(next(iter(self.measured.values()))[name])
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a set of runs gave."""
+
+    points: list[Point]
+    measured: dict[float, dict[str, dict[int, Sample]]]
+    packet_hops: int
+
+
+def run_set(
+    fabric: Fabric,
+    candidates: Sequence[Candidate],
+    at: Sequence[float],
+    seeds: Sequence[int],
+    folder: Path,
+    engine: Engine,
+    on_update: Callable[[Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
+    metrics: Sequence[Metric],
+) -> Ran:
+    """Run candidates at loads under seeds, as points of a sweep, and read what they say.
+
+    Raises
+    ------
+    ShallowsError
+        If one cannot run.
+    """
+    text = sweep_text(fabric, candidates, at, seeds)
+    _, points = plan(Source(str(folder.parent / "race.toml"), text), folder)
+    measured: dict[float, dict[str, dict[int, Sample]]] = {}
+    hops = 0
+    wanted = [metric.name for metric in metrics if metric.where] + [
+        f"fct_us.all.mean@class{place}" for place in range(len(fabric.classes)) if len(fabric.classes) > 1
+    ]
+    for outcome in run_points(points, engine, on_update):
+        labels = outcome.point.source.labels
+        if outcome.run is None:
+            raise ShallowsError(f"{describe(labels)} failed: {outcome.error}", "what has finished is kept")
+        hops += outcome.run.summary["engine"]["packet_hops"]
+        by_name = measured.setdefault(labels["load"], {})
+        by_name.setdefault(labels["scheme"], {})[labels["seed"]] = samples.read(
+            outcome.run, COOL_DOWN, wanted
+        )
+    return Ran(points, measured, hops)
+
+
+def judge_pair(
+    measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
+) -> Judgement:
+    """One candidate beside another in one metric, by the seeds that both have."""
+    mine, theirs = measured[baseline], measured[other]
+    pairs = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+    return judge(metric, pairs, confidence, ALONE)
+
+
+def objectives(fabric: Fabric) -> list[Objective]:
+    """What decides: the goals at their loads, and tail, throughput and loss at the highest; none twice.
+
+    Throughput is looked at where it suffers first from low thresholds, at the lowest load, as well.
+    """
+    highest, lowest = max(fabric.loads), min(fabric.loads)
+    found = [Objective(goal, goal.load or highest) for goal in fabric.goals]
+    found += [Objective(goal, highest) for goal in AXES]
+    found.append(Objective(AXES[1], lowest))
+    first: dict[tuple[str, float], Objective] = {}
+    for each in found:
+        first.setdefault((each.metric.name, each.load), each)
+    return list(first.values())
+
+
+def loads(of: Sequence[Objective]) -> list[float]:
+    """At which something is measured, from the lowest."""
+    return sorted({objective.load for objective in of})
+
+
+def _is_measured(metric: Metric, sample: Sample) -> bool:
+    return metric.is_total or metric.series in sample.series

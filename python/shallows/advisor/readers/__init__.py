@@ -1,0 +1,120 @@
+"""Vendors' files, read into the neutral model: each format is one module of this folder.
+
+A reader's module has two functions:
+
+- `recognises(text, name)`: whether a file of that name is in its format; quickly, and without errors;
+- `read(text, name)`: the `Switch` that it describes, or a `ShallowsError` with the file's name and the place.
+
+To add one, add its name to `FORMATS`, and its module to `reader`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, cast
+
+from shallows.advisor.configuration import Switch
+from shallows.bounded import read_text
+from shallows.errors import ShallowsError, listed
+
+FORMATS = ("sonic", "nvue", "junos", "nxos", "eos", "avd", "tc")
+"""Names of the modules, in the order in which they are asked."""
+
+LARGEST_CONFIGURATION = 1 << 26
+"""Bytes of one file: a hundred times as long as that of a switch with a thousand ports."""
+
+MOST_FILES = 64
+"""Of one switch."""
+
+REMEDY = "give a switch's configuration, or a folder of its files; docs/advisor.md lists the formats"
+
+
+class Reader(Protocol):
+    """What a reader's module offers."""
+
+    def recognises(self, text: str, name: str) -> bool:
+        """Whether a file is in this format."""
+
+    def read(self, text: str, name: str) -> Switch:
+        """The switch that it describes."""
+
+
+def reader(name: str) -> Reader:
+    """The reader of a format."""
+    from shallows.advisor.readers import avd, eos, junos, nvue, nxos, sonic, tc
+
+    modules = {"sonic": sonic, "nvue": nvue, "junos": junos, "nxos": nxos, "eos": eos, "avd": avd, "tc": tc}
+    return cast(Reader, modules[name])
+
+
+def read(paths: str | Path | Sequence[str | Path]) -> Switch:
+    """The switch that a file, several, or those in a folder, describe.
+
+    Raises
+    ------
+    ShallowsError
+        If one cannot be read or is in no known format, or they are not of one switch.
+    """
+    documents = [(str(path), _text(path)) for path in _files(paths)]
+    formats = {name: format_of(text, name) for name, text in documents}
+    if len(set(formats.values())) > 1:
+        kinds = [f"{name} is {kind}" for name, kind in formats.items()]
+        raise ShallowsError("these files are in several formats", listed("give those of one switch", kinds))
+    format_ = formats[documents[0][0]]
+    if len(documents) == 1:
+        name, text = documents[0]
+        return reader(format_).read(text, name)
+    if format_ == "sonic":
+        from shallows.advisor.readers import sonic
+
+        return sonic.read_together(documents)
+    raise ShallowsError(
+        f"these are {len(documents)} configurations", "give one: in this format each file is a whole switch"
+    )
+
+
+def format_of(text: str, name: str) -> str:
+    """The format of a file.
+
+    Raises
+    ------
+    ShallowsError
+        If no reader knows it.
+    """
+    for format_ in FORMATS:
+        if reader(format_).recognises(text, name):
+            return format_
+    raise ShallowsError(f"{name} is in no format that is known here", REMEDY)
+
+
+def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
+        found += _inside(path) if _is_folder(path) else [path]
+    if not found:
+        raise ShallowsError("no file was given", REMEDY)
+    if len(found) > MOST_FILES:
+        raise ShallowsError(
+            f"these are {len(found)} files", f"give those of one switch, at most {MOST_FILES}"
+        )
+    return found
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        found = sorted(entry for entry in folder.iterdir() if entry.name[0] != "." and entry.is_file())
+    except OSError as error:
+        raise ShallowsError(f"{folder} cannot be read: {error.strerror or error}", REMEDY) from None
+    if not found:
+        raise ShallowsError(f"{folder} holds no file", REMEDY)
+    return found
+
+
+def _text(path: Path) -> str:
+    return read_text(path, remedy=REMEDY, most=LARGEST_CONFIGURATION)

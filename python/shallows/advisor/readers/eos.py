@@ -1,0 +1,539 @@
+"""Arista EOS: a running configuration, with `qos profile`, MMU queue profiles, and interfaces.
+
+Syntax as EOS's manual and the schema of pyavd 6.4 have it. Segments are cells of the chip; Arista does not
+say whether its kbytes are 1000 or 1024 bytes: 1000 is assumed, and said. Classes go to the queue of their
+number.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from shallows.advisor.configuration import (
+    COLOURS,
+    Allotment,
+    Colour,
+    Curve,
+    Default,
+    Maps,
+    Marking,
+    Pool,
+    PortProfile,
+    PriorityGroup,
+    Queue,
+    Scheduler,
+    Source,
+    Switch,
+    Threshold,
+)
+from shallows.advisor.readers.reading import Findings, alike, alpha, lossless, percent, size
+from shallows.advisor.syntax import indented
+from shallows.advisor.syntax.statements import Statement
+from shallows.bounded import whole
+
+FORMAT = "eos"
+KBYTES = Default(
+    "unit kbytes", "1000 bytes are assumed", "Arista's manual does not say; 1024 were 2.4 % more"
+)
+POOL = "global-buffer"
+"""Name of the marking that looks at the whole memory."""
+
+_TELLING = re.compile(
+    r"^\s*(qos profile |platform trident mmu |qos random-detect ecn |(uc-|mc-)?tx-queue \d|service-profile "
+    r"|qos map (dscp|traffic-class|cos) |priority-flow-control pause watchdog )|^! device: .*EOS",
+    re.MULTILINE,
+)
+_QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]{1,2})", re.ASCII)
+_SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
+_ABOUT_QUEUES = re.compile(
+    r"qos |random-detect|priority-flow-control|(uc-|mc-)?tx-queue|service-profile|platform .*mmu"
+    r"|queue-monitor|bandwidth |shape |hardware buffer"
+)
+
+
+def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
+    """Whether a text is a configuration of EOS that speaks of queues."""
+    return _TELLING.search(text) is not None and not re.match(r"\s*[{\[]", text)
+
+
+def read(text: str, name: str) -> Switch:
+    """What a running configuration says of queues and buffers.
+
+    Raises
+    ------
+    ShallowsError
+        If it has lines that no configuration has.
+    """
+    return of_statements(indented.read(text, name), name, FORMAT)
+
+
+def is_queue(text: str) -> bool:
+    """Whether a text opens the section of a queue for one receiver.
+
+    >>> is_queue("uc-tx-queue 3"), is_queue("mc-tx-queue 3")
+    (True, False)
+    """
+    return _QUEUE.fullmatch(text) is not None
+
+
+@dataclass
+class _Told:
+    """What a section says of one queue."""
+
+    kind: str = "uc-tx-queue"
+    strict: bool | None = None
+    percent: Fraction | None = None
+    shape: int | None = None
+    mark: Curve | None = None
+    drops: dict[Colour, Curve] = field(default_factory=dict)
+    source: Source = field(default_factory=Source)
+
+    def scheduler(self) -> Scheduler | None:
+        if self.strict is None and self.percent is None and self.shape is None:
+            return None
+        return Scheduler("strict" if self.strict else "dwrr", percent=self.percent, shape=self.shape)
+
+
+@dataclass
+class _Section:
+    """A `qos profile`, or an interface."""
+
+    queues: dict[int, _Told] = field(default_factory=dict)
+    pfc: set[int] = field(default_factory=set)
+    pfc_on: bool | None = None
+    profile: str | None = None
+    rate: int | None = None
+    mtu: int | None = None
+    source: Source = field(default_factory=Source)
+
+    def empty(self) -> bool:
+        return not (self.queues or self.pfc or self.pfc_on is not None)
+
+
+@dataclass
+class _Memory:
+    """An MMU queue profile."""
+
+    queues: dict[int, Allotment] = field(default_factory=dict)
+    groups: dict[int, Allotment] = field(default_factory=dict)
+    statements: list[Statement] = field(default_factory=list)
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self.found = Findings(name)
+        self.profiles: dict[str, _Section] = {}
+        self.ports: dict[str, _Section] = {}
+        self.memory: dict[str, list[Statement]] = {}
+        self.applied: str | None = None
+        self.hostname: str | None = None
+        self.dscp: dict[int, int] = {}
+        self.to_queue: dict[int, int] = {}
+        self.pool: tuple[Threshold, Threshold, Source] | None = None
+
+    def take(self, statement: Statement) -> None:
+        """One line, with the sections that it is in."""
+        sections = statement.sections
+        words = statement.words
+        kind, _, name = sections[0].rpartition(" ") if sections else ("", "", "")
+        if kind == "qos profile":
+            self.found.took(self.in_section(self.profiles[name], sections[1:], statement), statement)
+        elif kind == "interface":
+            understood = self.in_section(self.port(name), sections[1:], statement)
+            if understood or _ABOUT_QUEUES.match(" ".join((*sections[1:], statement.text))):
+                self.found.took(understood, statement)
+        elif kind == "platform trident mmu queue profile":
+            self.memory[name].append(statement)
+        elif sections:
+            if _ABOUT_QUEUES.match(statement.text) and not sections[0].startswith(
+                ("policy-map", "class-map")
+            ):
+                self.found.skip(statement)
+        elif words[:2] == ("qos", "profile") and len(words) == 3:
+            self.profiles.setdefault(words[2], _Section(source=self.found.source(statement)))
+            self.found.understood += 1
+        elif words[:3] == ("no", "qos", "profile") and len(words) == 4:
+            self.profiles.pop(words[3], None)
+        elif words[0] == "interface" and len(words) == 2:
+            self.port(words[1])
+        elif words[0] == "hostname" and len(words) == 2:
+            self.hostname = words[1]
+        elif _ABOUT_QUEUES.match(statement.text.removeprefix("no ").removeprefix("default ")):
+            self.found.took(self.globally(statement), statement)
+
+    def port(self, name: str) -> _Section:
+        return self.ports.setdefault(name, _Section())
+
+    def globally(self, statement: Statement) -> bool:
+        words, found = statement.words, self.found
+        match words:
+            case ("platform", "trident", "mmu", "queue", "profile", name):
+                self.memory.setdefault(name, [])
+                return True
+            case ("platform", "trident", "mmu", "queue", "profile", name, "apply"):
+                self.applied = name
+                return True
+            case ("no", "platform", "trident", "mmu", "queue", "profile", _, "apply"):
+                self.applied = None
+                return True
+            case (
+                "platform",
+                "trident",
+                "mmu",
+                "headroom-pool",
+                "limit",
+                ("bytes" | "cells") as unit,
+                amount,
+            ):
+                return whole(amount) is not None and found.setting(
+                    "headroom-pool", f"{whole(amount)} {unit}", statement
+                )
+            case ("no", "platform", "trident", "mmu", "headroom-pool", "limit", *_):
+                return found.unset("headroom-pool")
+            case (
+                "qos",
+                "random-detect",
+                "ecn",
+                "global-buffer",
+                "minimum-threshold",
+                low,
+                unit,
+                "maximum-threshold",
+                high,
+                other,
+            ):
+                ends = size(low, unit), size(high, other)
+                if ends[0] is None or ends[1] is None or ends[0].unit == "ps":
+                    return False
+                self.pool = (ends[0], ends[1], found.source(statement))
+                return True
+            case ("no", "qos", "random-detect", "ecn", "global-buffer", *_):
+                self.pool = None
+                return True
+            case ("qos", "random-detect", "ecn", "allow", "non-ect"):
+                return found.setting("not-ect.allowed", "yes", statement)
+            case ("qos", "random-detect", "ecn", "allow", "non-ect", "chip-based"):
+                return found.setting("not-ect.allowed", "chip-based", statement)
+            case ("no", "qos", "random-detect", "ecn", "allow", "non-ect", *_):
+                return found.unset("not-ect.allowed")
+            case ("qos", "rewrite", "dscp"):
+                return found.setting("rewrite-dscp", "yes", statement)
+            case ("no", "qos", "rewrite", "dscp"):
+                return found.unset("rewrite-dscp")
+            case ("qos", "map", *rest):
+                return self.map(rest)
+            case ("no", "qos", "map", "dscp", *points):
+                numbers = [whole(point, most=63) for point in points]
+                return all(number is not None and (self.dscp.pop(number, 0), True) for number in numbers)
+            case ("no", "qos", "map", "traffic-class", number, "to", "tx-queue"):
+                self.to_queue.pop(whole(number) or 0, None)
+                return True
+            case ("priority-flow-control", "pause", "watchdog", "action", action):
+                return found.setting("pfc-watchdog.action", action, statement)
+            case (
+                "priority-flow-control",
+                "pause",
+                "watchdog",
+                "default",
+                ("timeout" | "recovery-time" | "polling-interval") as what,
+                seconds,
+            ):
+                return found.setting(f"pfc-watchdog.{what}", f"{seconds}s", statement)
+            case ("no", "priority-flow-control", "pause", "watchdog", "action"):
+                return found.unset("pfc-watchdog.action")
+            case ("no", "priority-flow-control", "pause", "watchdog", "default", what):
+                return found.unset(f"pfc-watchdog.{what}")
+        return False
+
+    def map(self, words: Sequence[str]) -> bool:
+        if "to" not in words:
+            return False
+        at = list(words).index("to")
+        numbers = [whole(word, most=63) for word in words[1:at]]
+        target = whole(words[-1], most=63)
+        if target is None or None in numbers or not numbers:
+            return False
+        chosen = {
+            ("dscp", "traffic-class"): self.dscp,
+            ("traffic-class", "tx-queue"): self.to_queue,
+            ("traffic-class", "uc-tx-queue"): self.to_queue,
+        }.get((words[0], words[at + 1]))
+        if chosen is None or len(words) != at + 3:
+            return False
+        chosen.update({number: target for number in numbers if number is not None})
+        return True
+
+    def in_section(self, section: _Section, inner: tuple[str, ...], statement: Statement) -> bool:
+        """Whether a line in a profile or at an interface is understood."""
+        if len(inner) == 1 and (queue := _QUEUE.fullmatch(inner[0])):
+            return self.in_queue(section.queues[int(queue[2])], statement)
+        if inner:
+            return False
+        words, found = statement.words, self.found
+        if queue := _QUEUE.fullmatch(statement.text):
+            told = section.queues.setdefault(int(queue[2]), _Told())
+            told.kind, told.source = queue[1], found.source(statement)
+            return True
+        if words[0] == "no" and (queue := _QUEUE.fullmatch(" ".join(words[1:]))):
+            section.queues.pop(int(queue[2]), None)
+            return True
+        scope = " ".join(statement.sections[:1])
+        match words:
+            case ("service-profile", name):
+                section.profile = name
+            case ("no", "service-profile", *_):
+                section.profile = None
+            case ("qos", "trust", what):
+                found.setting("trust", what, statement, scope)
+            case ("no", "qos", "trust"):
+                found.unset("trust", scope)
+            case ("priority-flow-control", "on"):
+                section.pfc_on = True
+            case ("no", "priority-flow-control"):
+                section.pfc_on = None
+            case ("priority-flow-control", "priority", number, "no-drop") if (
+                priority := whole(number, most=7)
+            ) is not None:
+                section.pfc.add(priority)
+            case ("no", "priority-flow-control", "priority", number, *_):
+                section.pfc.discard(whole(number) or 0)
+            case ("speed", *rest) if speed := _SPEED.fullmatch(" ".join(rest)):
+                section.rate = int(speed[1]) * (10**9 if speed[2] else 10**6)
+            case ("mtu", number) if mtu := whole(number, 64, 65535):
+                section.mtu = mtu
+            case ("no", ("speed" | "mtu") as what):
+                setattr(section, {"speed": "rate", "mtu": "mtu"}[what], None)
+            case _:
+                return False
+        return True
+
+    def in_queue(self, told: _Told, statement: Statement) -> bool:
+        words, found = statement.words, self.found
+        scope = f"{statement.sections[0].rpartition(' ')[2]}/{statement.sections[1].rpartition(' ')[2]}"
+        match words:
+            case ("priority", "strict") | ("priority",):
+                told.strict = True
+            case ("no", "priority"):
+                told.strict = False
+            case ("default", "priority"):
+                told.strict = None
+            case ("bandwidth", "percent", number) if (share := percent(number)) is not None:
+                told.percent = share * 100
+            case ("bandwidth", "guaranteed", "percent", number) if percent(number) is not None:
+                return found.setting("guaranteed.percent", number, statement, scope)
+            case ("no", "bandwidth", "guaranteed"):
+                return found.unset("guaranteed.percent", scope)
+            case ("no", "bandwidth"):
+                told.percent = None
+            case ("shape", "rate", number, "percent") if percent(number) is not None:
+                return found.setting("shape.percent", number, statement, scope)
+            case ("shape", "rate", number, *unit) if (rate := whole(number)) and unit in ([], ["kbps"]):
+                told.shape = rate * 1000
+            case ("no", "shape", "rate"):
+                told.shape = None
+                return found.unset("shape.percent", scope)
+            case ("random-detect", "ecn", "count"):
+                return found.setting("ecn.count", "yes", statement, scope)
+            case ("no", "random-detect", "ecn", "count"):
+                return found.unset("ecn.count", scope)
+            case ("random-detect", "ecn", *rest):
+                curve = self.curve(rest, statement, marks=True)
+                told.mark = curve or told.mark
+                return curve is not None
+            case ("no", "random-detect", "ecn"):
+                told.mark = None
+            case ("random-detect", "drop", *rest):
+                curve = self.curve(rest, statement, marks=False)
+                if curve:
+                    told.drops[curve.colour] = curve
+                return curve is not None
+            case ("no", "random-detect", "drop", *rest):
+                told.drops.pop(_colour(rest[1]) if len(rest) == 2 else "all", None)
+            case _:
+                return False
+        return True
+
+    def curve(self, words: list[str], statement: Statement, *, marks: bool) -> Curve | None:
+        colour: Colour = "all"
+        if words[:1] == ["drop-precedence"] and len(words) > 1:
+            colour, words = _colour(words[1]), words[2:]
+        if len(words) < 6 or (words[0], words[3]) != ("minimum-threshold", "maximum-threshold"):
+            return None
+        low, high = size(words[1], words[2]), size(words[4], words[5])
+        options = dict(zip(words[6::2], words[7::2], strict=False))
+        probability = options.pop("max-mark-probability" if marks else "drop-probability", None)
+        weight = options.pop("weight", None)
+        if options or len(words) % 2 or low is None or high is None:
+            return None
+        share = None if probability is None else percent(probability, 1)
+        average = None if weight is None else whole(weight, most=15)
+        if (share is None) != (probability is None) or (average is None) != (weight is None):
+            return None
+        if "kbytes" in words and KBYTES not in self.found.defaults:
+            self.found.defaults.append(KBYTES)
+        return Curve(
+            low, high, share, colour, marks, None if marks else True, average, self.found.source(statement)
+        )
+
+    def allotments(self) -> _Memory:
+        """What the MMU profile says that is applied; of the others, that they are not."""
+        memory = _Memory()
+        for name, statements in self.memory.items():
+            for statement in statements:
+                self.found.took(name == self.applied and self.in_memory(memory, name, statement), statement)
+        return memory
+
+    def in_memory(self, memory: _Memory, name: str, statement: Statement) -> bool:
+        words = list(statement.words)
+        no = words[0] == "no"
+        words = words[no:]
+        found = self.found
+        match words:
+            case ["egress", "unicast", "queue", number, *what] if (
+                queue := whole(number, most=15)
+            ) is not None:
+                old = memory.queues.get(queue, Allotment(name=name, source=found.source(statement)))
+                if what[:1] == ["drop-precedence"] and len(what) == 4 and alpha(what[3]) is not None:
+                    key = f"drop-precedence-{what[1]}.alpha"
+                    return (
+                        found.unset(key, f"queue {queue}")
+                        if no
+                        else found.setting(key, what[3], statement, f"queue {queue}")
+                    )
+                new = _allotted(old, what, no=no)
+                if new is not None:
+                    memory.queues[queue] = new
+                return new is not None
+            case ["ingress", "priority-group", number, *what] if (group := whole(number, most=7)) is not None:
+                new = _allotted(memory.groups.get(group, Allotment(name=name)), what, no=no)
+                if new is not None:
+                    memory.groups[group] = new
+                return new is not None
+            case ["ingress", ("threshold" | "reserved" | "headroom" | "resume") as what, *value]:
+                return (
+                    found.unset(f"ingress.{what}")
+                    if no
+                    else found.setting(f"ingress.{what}", " ".join(value), statement)
+                )
+        return False
+
+    def switch(self, form: str) -> Switch:
+        memory = self.allotments()
+        maps = Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
+        groups = tuple(
+            PriorityGroup(number, each)
+            for number, each in sorted(memory.groups.items())
+            if each != Allotment()
+        )
+        profiles = []
+        for name, section in self.profiles.items():
+            ported = {port: each for port, each in self.ports.items() if each.profile == name}
+            plain = {port: each for port, each in ported.items() if each.empty()}
+            if not plain and (ported or not section.empty()):
+                profiles.append(self.profile(name, "", section, _Section(), memory, maps, groups))
+            profiles += [
+                self.profile(name, port, section, told, memory, maps, groups)
+                for port, told in (plain | ported).items()
+            ]
+        for port, told in self.ports.items():
+            if told.profile not in self.profiles and (told.profile or not told.empty()):
+                profiles.append(self.profile(told.profile, port, _Section(), told, memory, maps, groups))
+        if not profiles and (memory.queues or groups or maps != Maps()):
+            profiles = [self.profile(None, "", _Section(), _Section(), memory, maps, groups)]
+        self.of_the_pool()
+        markings, settings = self.found.in_order()
+        return Switch(
+            form,
+            self.hostname,
+            profiles=alike(profiles),
+            pools=(Pool(POOL, marking=POOL),) if self.pool else (),
+            markings=markings,
+            settings=settings,
+            defaults=tuple(self.found.defaults),
+            unread=tuple(self.found.unread),
+            understood=self.found.understood,
+        )
+
+    def of_the_pool(self) -> None:
+        """The marking by the whole memory, and whether packets pass that cannot be marked."""
+        if self.pool:
+            low, high, source = self.pool
+            curve = Curve(low, high, None, weight=None, source=source)
+            self.found.markings[POOL] = Marking(POOL, (curve,), "pool", source)
+        if ("not-ect.allowed", "") in self.found.settings:
+            for name, marking in self.found.markings.items():
+                curves = tuple(
+                    replace(each, drops_not_ect=False) if each.marks_ect else each for each in marking.curves
+                )
+                self.found.markings[name] = replace(marking, curves=curves)
+
+    def profile(
+        self,
+        name: str | None,
+        port: str,
+        section: _Section,
+        told: _Section,
+        memory: _Memory,
+        maps: Maps,
+        groups: tuple[PriorityGroup, ...],
+    ) -> PortProfile:
+        """What one port is told: what its interface says, before what its profile says."""
+        pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
+        paused = tuple(sorted(pfc)) if pfc_on else ()
+        queues = [
+            self.queue(number, name or port, port, section, told, memory)
+            for number in {*section.queues, *told.queues, *memory.queues}
+        ]
+        return PortProfile(
+            (port,) if port else (),
+            told.rate,
+            lossless(queues, paused, maps),
+            groups,
+            paused,
+            maps,
+            mtu=told.mtu,
+            name=name,
+            source=section.source,
+        )
+
+    def queue(
+        self, number: int, name: str, port: str, section: _Section, told: _Section, memory: _Memory
+    ) -> Queue:
+        common, own = section.queues.get(number, _Told()), told.queues.get(number, _Told())
+        marking = None
+        for where, each in ((name, common), (port, own)):
+            curves = (*([each.mark] if each.mark else []), *(each.drops[key] for key in sorted(each.drops)))
+            if curves:
+                marking = f"{where}/{number}"
+                self.found.markings[marking] = Marking(marking, curves, source=curves[0].source)
+        chosen = own.scheduler() or common.scheduler()
+        kind = (own if number in told.queues else common).kind
+        return Queue(number, chosen, marking, memory.queues.get(number), name=kind, source=common.source)
+
+
+def of_statements(statements: Sequence[Statement], name: str, form: str) -> Switch:
+    """What the lines of a running configuration say, each with the sections that it is in."""
+    reader = _Reader(name)
+    for statement in statements:
+        reader.take(statement)
+    return reader.switch(form)
+
+
+def _colour(precedence: str) -> Colour:
+    number = whole(precedence, most=2)
+    return "all" if number is None else COLOURS[number]
+
+
+def _allotted(old: Allotment, words: list[str], *, no: bool) -> Allotment | None:
+    """What a line says of a queue's memory, with what others have said; nothing if it is not understood."""
+    match words:
+        case ["threshold"] | ["threshold", _] if no:
+            return replace(old, alpha=None)
+        case ["threshold", factor] if (share := alpha(factor)) is not None:
+            return replace(old, alpha=share)
+        case ["reserved", *_] if no:
+            return replace(old, reserved=None)
+        case ["reserved", ("bytes" | "cells") as unit, amount] if (own := size(amount, unit)) is not None:
+            return replace(old, reserved=own)
+    return None

@@ -1,0 +1,371 @@
+"""NVIDIA Cumulus Linux: `nv set …` commands, or the YAML of `nv config show`, which says the same.
+
+Syntax as in Cumulus Linux 5.13's guide to quality of service. Sizes are bytes. A port has exactly one
+profile of each feature, `default-global` unless told; a profile says nothing of classes that it does not
+name.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from shallows.advisor.configuration import (
+    Allotment,
+    Curve,
+    Default,
+    Maps,
+    Marking,
+    Pool,
+    PortProfile,
+    Queue,
+    Scheduler,
+    Source,
+    Switch,
+    Threshold,
+)
+from shallows.advisor.readers.reading import LARGEST, Findings, alike, lossless, ports
+from shallows.advisor.syntax import commands, yaml_paths
+from shallows.advisor.syntax.statements import Statement, refusal, spans
+from shallows.bounded import whole
+
+FORMAT = "nvue"
+ALL = "default-global"
+"""The profile of ports that have no other."""
+
+ROCE = Default(
+    "qos roce",
+    "profiles that are not in this file",
+    "Cumulus Linux makes them by the ASIC: see `nv show qos roce`",
+)
+
+_TELLING = re.compile(r"^\s*(\S*\$ )?nv (un)?set \S|^- (set|header):|^set:\s*$", re.MULTILINE)
+_ALPHA = re.compile(r"alpha_(?:(1)_)?([0-9]{1,3}|infinity)", re.ASCII)
+_LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
+_FEATURES = ("congestion-control", "egress-scheduler", "pfc")
+
+Path = tuple[str, ...]
+
+
+def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
+    """Whether a text has `nv set` commands, or is NVUE's YAML."""
+    return _TELLING.search(text) is not None
+
+
+def read(text: str, name: str) -> Switch:
+    """What commands or YAML say of queues and buffers.
+
+    Raises
+    ------
+    ShallowsError
+        If it is no text of such.
+    """
+    reader = _Reader(name)
+    if re.search(r"^\s*(\S*\$ )?nv (un)?set \S", text, re.MULTILINE):
+        for statement in commands.read(text, name):
+            if statement.words[:2] in (("nv", "set"), ("nv", "unset")):
+                reader.take(
+                    replace(statement, words=statement.words[2:]), unset=statement.words[1] == "unset"
+                )
+    else:
+        for words, line in _leaves(yaml_paths.read(text, name)):
+            reader.take(Statement(line, words), unset=False)
+    return reader.switch()
+
+
+def _leaves(root: yaml_paths.Node) -> Iterator[tuple[Path, int]]:
+    """What is set in a document, as the words of commands."""
+    documents = [*root.entries()] or [root]
+    for document in documents:
+        found = document.get("set")
+        for path, leaf in found.leaves() if found else ():
+            value = leaf.scalar()
+            yield (*path, value) if value else path, leaf.line
+
+
+@dataclass
+class _Class:
+    """A traffic class of a profile of congestion control."""
+
+    low: int | None = None
+    high: int | None = None
+    ecn: bool | None = None
+    red: bool = False
+    statement: Statement = field(default_factory=lambda: Statement(0, ()))
+
+
+@dataclass
+class _Told:
+    """What the leaves say, by profile, port and class."""
+
+    classes: dict[str, dict[int, _Class]] = field(default_factory=dict)
+    schedulers: dict[str, dict[int, Scheduler]] = field(default_factory=dict)
+    memory: dict[int, Allotment] = field(default_factory=dict)
+    pfc: dict[str, set[int]] = field(default_factory=dict)
+    cables: dict[str, Fraction] = field(default_factory=dict)
+    pools: dict[str, Pool] = field(default_factory=dict)
+    dscp: dict[int, int] = field(default_factory=dict)
+    to_queue: dict[int, int] = field(default_factory=dict)
+    chosen: dict[str, dict[str, str]] = field(default_factory=dict)
+    links: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def link(self, path: Path, value: str) -> None:
+        """Rate and MTU of a port."""
+        number = whole(value, 64, 65535)
+        speed = re.fullmatch(r"([0-9]{1,4})G", value)
+        if path[3:] == ("mtu",) and number is not None:
+            self.links.setdefault(path[1], {})["mtu"] = number
+        elif path[3:] == ("speed",) and speed:
+            self.links.setdefault(path[1], {})["rate"] = int(speed[1]) * 10**9
+
+    def interface(self, path: Path, value: str) -> bool:
+        """Which profile a port has."""
+        match path:
+            case ("interface", port, "qos", feature, "profile") if feature in _FEATURES:
+                self.chosen.setdefault(port, {})[feature] = value
+                return True
+        return False
+
+    def queues(self, path: Path, value: str, statement: Statement, found: Findings) -> bool:
+        """What profiles and pools say."""
+        number = whole(value, most=LARGEST)
+        match path:
+            case ("qos", "congestion-control", profile, "traffic-class", tc, what) if tc.isdecimal():
+                classes = self.classes.setdefault(profile, {})
+                return _take(classes.setdefault(int(tc), _Class(statement=statement)), what, value)
+            case ("qos", "egress-scheduler", profile, "traffic-class", tc, what) if tc.isdecimal():
+                return self.scheduler(profile, int(tc), what, value, found.source(statement))
+            case (
+                "qos",
+                "advance-buffer-config",
+                "default-global",
+                "egress-lossy-buffer",
+                "traffic-class",
+                tc,
+                what,
+            ) if tc.isdecimal():
+                old = self.memory.get(int(tc), Allotment(source=found.source(statement)))
+                new = _allotted(old, what, value)
+                if new:
+                    self.memory[int(tc)] = new
+                return new is not None
+            case ("qos", "traffic-pool", pool, "memory-percent") if number is not None and number <= 100:
+                self.pools[pool] = Pool(pool, percent=Fraction(number), source=found.source(statement))
+                return True
+        return self.mapped(path, number)
+
+    def mapped(self, path: Path, number: int | None) -> bool:
+        """Maps, and what is paused."""
+        match path:
+            case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
+                point.isdecimal() and number is not None
+            ):
+                self.dscp[int(point)] = number
+            case (
+                "qos",
+                "egress-queue-mapping",
+                "default-global",
+                "switch-priority",
+                first,
+                "traffic-class",
+            ) if first.isdecimal() and number is not None:
+                self.to_queue[int(first)] = number
+            case ("qos", "pfc", profile, "switch-priority", priority) if priority.isdecimal():
+                self.pfc.setdefault(profile, set()).add(int(priority))
+            case ("qos", "pfc", profile, "cable-length") if number is not None:
+                self.cables[profile] = Fraction(number)
+            case _:
+                return False
+        return True
+
+    def scheduler(self, profile: str, tc: int, what: str, value: str, source: Source) -> bool:
+        table = self.schedulers.setdefault(profile, {})
+        old = table.get(tc, Scheduler("dwrr", name=profile, source=source))
+        share = whole(value, most=100)
+        if what == "mode" and value in ("strict", "dwrr"):
+            table[tc] = replace(old, kind="strict" if value == "strict" else "dwrr")
+        elif what == "bw-percent" and share is not None:
+            table[tc] = replace(old, percent=Fraction(share))
+        else:
+            return False
+        return True
+
+    def profile(self, port: str, own: dict[str, str], made: dict[str, dict[int, str]]) -> PortProfile:
+        """What one port is told by the profiles that it has; without a name, what all others are."""
+        control, order, pause = (own.get(feature, ALL) for feature in _FEATURES)
+        marks, orders = made.get(control, {}), self.schedulers.get(order, {})
+        paused = tuple(sorted(self.pfc.get(pause, ())))
+        maps = Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
+        queues = [
+            Queue(number, orders.get(number), marks.get(number), self.memory.get(number))
+            for number in {*marks, *orders, *self.memory}
+        ]
+        link = self.links.get(port, {})
+        return PortProfile(
+            (port,) if port else (),
+            link.get("rate"),
+            lossless(queues, paused, maps),
+            pfc=paused,
+            maps=maps,
+            cable=self.cables.get(pause),
+            mtu=link.get("mtu"),
+            name=next((name for name in (control, order, pause) if name != ALL), ALL),
+        )
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self.found = Findings(name)
+        self.leaves: dict[Path, tuple[str, Statement]] = {}
+        self.hostname: str | None = None
+
+    def take(self, statement: Statement, *, unset: bool) -> None:
+        """A command: what it sets, of each class and port that it names, or what it takes back."""
+        words = statement.words
+        if words[:2] == ("system", "hostname") and len(words) == 3:
+            self.hostname = words[2]
+        if words[:1] != ("qos",) and not (
+            words[:1] == ("interface",) and words[2:3] in (("qos",), ("link",))
+        ):
+            return
+        for each in self.expanded(words, statement):
+            if unset:
+                for path in [path for path in self.leaves if path[: len(each)] == each]:
+                    del self.leaves[path]
+            else:
+                bare = len(each) > 1 and each[-2] == "switch-priority" and each[1] in ("pfc", "traffic-pool")
+                path, value = (each, "") if bare else (each[:-1], each[-1])
+                self.leaves[path] = (value, replace(statement, words=each))
+        if len(self.leaves) > 1 << 20:
+            raise refusal(
+                self.found.file, statement.line, "it sets more than a million values", "give one switch"
+            )
+
+    def expanded(self, words: Path, statement: Statement) -> list[Path]:
+        """A command for each class and each port of the lists in it."""
+        found: list[Path] = [()]
+        for place, word in enumerate(words):
+            before = words[place - 1] if place else ""
+            names = [word]
+            if before == "interface" and place == 1:
+                names = ports(word)
+            elif before in _LISTED and words[0] == "qos" and place + 1 < len(words) + 1:
+                numbers = spans(word)
+                names = [word] if numbers is None else [str(number) for number in numbers]
+            if len(found) * len(names) > 1 << 16:
+                raise refusal(
+                    self.found.file, statement.line, "it names more than 65,536 places", "name fewer"
+                )
+            found = [(*path, name) for path in found for name in names]
+        return found
+
+    def switch(self) -> Switch:
+        found, told = self.found, _Told()
+        for path, (value, statement) in self.leaves.items():
+            if path[:1] == ("interface",) and path[2:3] == ("link",):
+                told.link(path, value)
+            else:
+                understood = told.interface(path, value) or told.queues(path, value, statement, found)
+                found.took(understood or self.set(path, value, statement), statement)
+        made = {name: self.marked(name, classes) for name, classes in told.classes.items()}
+        base = told.profile("", {}, made)
+        profiles = [base] if base != PortProfile(()) else []
+        profiles += [
+            told.profile(port, told.chosen.get(port, {}), made) for port in {**told.links, **told.chosen}
+        ]
+        used = {own.get("congestion-control", ALL) for own in told.chosen.values()} | {ALL}
+        profiles += [
+            told.profile("", {"congestion-control": name}, made) for name in made if name not in used
+        ]
+        if not made and not told.chosen and not base.queues:
+            profiles = [each for each in profiles if not each.ports]
+        markings, settings = found.in_order()
+        return Switch(
+            FORMAT,
+            self.hostname,
+            profiles=alike(profiles),
+            pools=tuple(told.pools[name] for name in sorted(told.pools)),
+            markings=markings,
+            settings=settings,
+            defaults=tuple(found.defaults),
+            unread=tuple(found.unread),
+            understood=found.understood,
+        )
+
+    def set(self, path: Path, value: str, statement: Statement) -> bool:
+        """What is a setting of its own."""
+        found = self.found
+        match path:
+            case ("qos", "mapping", "default-global", "trust"):
+                return found.setting("trust", value, statement, ALL)
+            case ("qos", "traffic-pool", pool, "switch-priority", priority):
+                return found.setting(f"traffic-pool.switch-priority-{priority}", pool, statement)
+            case ("qos", "roce", "mode"):
+                found.defaults = [ROCE]
+                return found.setting("roce", value, statement)
+            case (
+                "qos",
+                "advance-buffer-config",
+                "default-global",
+                "ingress-lossless-buffer",
+                "shared-alpha",
+            ):
+                return found.setting("ingress-lossless.shared-alpha", value, statement)
+        return False
+
+    def marked(self, profile: str, classes: dict[int, _Class]) -> dict[int, str]:
+        """The markings of a profile, by class."""
+        names = {}
+        for number, each in classes.items():
+            name, source = f"{profile}/{number}", self.found.source(each.statement)
+            marks = each.ecn is not False
+            if not marks and not each.red:
+                self.found.setting("ecn.disabled", "yes", each.statement, name)
+                continue
+            curve = Curve(
+                None if each.low is None else Threshold.of_bytes(each.low),
+                None if each.high is None else Threshold.of_bytes(each.high),
+                marks_ect=marks,
+                drops_not_ect=each.red,
+                weight=None,
+                source=source,
+            )
+            self.found.markings[name] = Marking(name, (curve,), source=source)
+            names[number] = name
+        return names
+
+
+def _take(each: _Class, what: str, value: str) -> bool:
+    number = whole(value, most=LARGEST)
+    enabled = {"enable": True, "enabled": True, "disable": False, "disabled": False}.get(value)
+    match what:
+        case "min-threshold" if number is not None:
+            each.low = number
+        case "max-threshold" if number is not None:
+            each.high = number
+        case "ecn" if enabled is not None:
+            each.ecn = enabled
+        case "red" if enabled is not None:
+            each.red = enabled
+        case _:
+            return False
+    return True
+
+
+def _allotted(old: Allotment, what: str, value: str) -> Allotment | None:
+    number = whole(value, most=LARGEST)
+    match what:
+        case "shared-alpha" if factor := _ALPHA.fullmatch(value):
+            if factor[2] == "infinity":
+                return replace(old, unlimited=True)
+            below = int(factor[2])
+            return (
+                None
+                if factor[1] and not below
+                else replace(old, alpha=Fraction(1, below) if factor[1] else Fraction(below))
+            )
+        case "shared-bytes" if number is not None:
+            return replace(old, limit=Threshold.of_bytes(number))
+        case "reserved" if number is not None:
+            return replace(old, reserved=Threshold.of_bytes(number))
+    return None

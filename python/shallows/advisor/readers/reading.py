@@ -1,0 +1,150 @@
+"""What readers of configurations share: what was understood, what was not, and ports that are told alike."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from shallows.advisor.configuration import (
+    Default,
+    Maps,
+    Marking,
+    PortProfile,
+    Queue,
+    Setting,
+    Source,
+    Threshold,
+)
+from shallows.advisor.syntax.statements import Statement
+from shallows.bounded import whole
+
+MOST_PORTS = 1 << 16
+"""Of a switch: a chassis has some thousand."""
+
+LARGEST = 1 << 40
+"""Of a threshold or a rate, in its unit: a terabyte, or a terabit per second."""
+
+_PORT = re.compile(r"(.*?)([0-9]+)(?:-([0-9]+))?", re.ASCII | re.DOTALL)
+
+
+@dataclass
+class Findings:
+    """What a reader has found so far."""
+
+    file: str
+    unread: list[Source] = field(default_factory=list)
+    understood: int = 0
+    markings: dict[str, Marking] = field(default_factory=dict)
+    settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
+    defaults: list[Default] = field(default_factory=list)
+
+    def source(self, statement: Statement) -> Source:
+        """Where a statement stands."""
+        return Source(self.file, str(statement.line), statement.text[:200])
+
+    def skip(self, statement: Statement) -> None:
+        """A statement about queues that is not understood."""
+        self.unread.append(self.source(statement))
+
+    def took(self, understood: object, statement: Statement) -> None:
+        """A statement that is understood, if this is true, and otherwise not."""
+        if understood:
+            self.understood += 1
+        else:
+            self.skip(statement)
+
+    def setting(self, name: str, value: str, statement: Statement, scope: str = "") -> bool:
+        """Something that has no other place; what is said later replaces it."""
+        self.settings[name, scope] = Setting(name, value, scope, self.source(statement))
+        return True
+
+    def unset(self, name: str, scope: str = "") -> bool:
+        """That this is not said any more."""
+        self.settings.pop((name, scope), None)
+        return True
+
+    def in_order(self) -> tuple[tuple[Marking, ...], tuple[Setting, ...]]:
+        """Markings and settings, by name."""
+        settings = sorted(self.settings.values(), key=lambda each: (each.name, each.scope))
+        return tuple(self.markings[name] for name in sorted(self.markings)), tuple(settings)
+
+
+def percent(text: str, least: int = 0) -> Fraction | None:
+    """A whole number of percent as a share.
+
+    >>> percent("5"), percent("101")
+    (Fraction(1, 20), None)
+    """
+    number = whole(text, least, 100)
+    return None if number is None else Fraction(number, 100)
+
+
+def alpha(text: str) -> Fraction | None:
+    """A factor such as `1/8` or `4`.
+
+    >>> alpha("1/8"), alpha("8"), alpha("1/0")
+    (Fraction(1, 8), Fraction(8, 1), None)
+    """
+    above, slash, below = text.partition("/")
+    first, second = whole(above, 0, 1 << 10), whole(below, 1, 1 << 10) if slash else 1
+    return None if first is None or second is None else Fraction(first, second)
+
+
+def size(text: str, unit: str) -> Threshold | None:
+    """A threshold of the units that switches know; `k` and `m` are 1000 and 1000² bytes.
+
+    >>> size("150", "kbytes"), size("2", "milliseconds").unit
+    (Threshold(amount=Fraction(150000, 1), unit='bytes'), 'ps')
+    """
+    number = whole(text, 0, LARGEST)
+    if number is None:
+        return None
+    match unit:
+        case "bytes" | "kbytes" | "mbytes":
+            return Threshold(Fraction(number) * {"b": 1, "k": 1000, "m": 10**6}[unit[0]])
+        case "segments" | "cells":
+            return Threshold(Fraction(number), "cells")
+        case "microseconds" | "milliseconds":
+            return Threshold(Fraction(number) * (10**6 if unit == "microseconds" else 10**9), "ps")
+    return None
+
+
+def ports(text: str) -> list[str]:
+    """The names in a list of ports with ranges, as far as there may be so many.
+
+    >>> ports("swp1-3,swp7"), ports("Ethernet1/1-2"), ports("lo")
+    (['swp1', 'swp2', 'swp3', 'swp7'], ['Ethernet1/1', 'Ethernet1/2'], ['lo'])
+    """
+    names: list[str] = []
+    for part in text.split(","):
+        found = _PORT.fullmatch(part.strip())
+        first, last = (whole(found[2]), whole(found[3] or found[2])) if found else (None, None)
+        if (
+            found
+            and found[3]
+            and first is not None
+            and last is not None
+            and first <= last < first + MOST_PORTS
+        ):
+            names += [f"{found[1]}{number}" for number in range(first, last + 1)]
+        elif part.strip():
+            names.append(part.strip())
+    return names[:MOST_PORTS]
+
+
+def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
+    """Profiles of one port each as profiles of all ports that are told the same, in order of their first."""
+    found: dict[tuple[PortProfile, str | None], list[str]] = {}
+    for each in profiles:
+        found.setdefault((replace(each, ports=()), each.name), []).extend(each.ports)
+    return tuple(replace(each, ports=tuple(names)) for (each, _), names in found.items())
+
+
+def lossless(queues: Iterable[Queue], pfc: Sequence[int], maps: Maps) -> tuple[Queue, ...]:
+    """Queues in order, and whether PFC holds them back: a priority's queue has its number, unless mapped."""
+    mapped = dict(maps.class_to_queue)
+    paused = {mapped.get(priority, priority) for priority in pfc}
+    return tuple(
+        replace(queue, lossless=queue.number in paused)
+        for queue in sorted(queues, key=lambda each: each.number)
+    )

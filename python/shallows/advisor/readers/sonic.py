@@ -1,0 +1,466 @@
+"""SONiC: `config_db.json`, or the files that its templates `qos.json.j2` and `buffers.json.j2` become.
+
+Tables, ranges and defaults as sonic-buildimage's YANG models and sonic-swss's orchagent have them (2026-08).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeVar
+
+from shallows.advisor.chips import chip_of_platform
+from shallows.advisor.configuration import (
+    COLOURS,
+    Allotment,
+    Colour,
+    Curve,
+    Default,
+    Maps,
+    Marking,
+    Pool,
+    PortProfile,
+    PriorityGroup,
+    Queue,
+    Scheduler,
+    Setting,
+    Source,
+    Switch,
+    Threshold,
+)
+from shallows.advisor.readers.sonic_tables import (
+    MAPS,
+    MOST_NUMBERS,
+    REMEDY,
+    SETTINGS,
+    Entry,
+    Tables,
+    metres_of,
+    numbers_of,
+    ports_of,
+)
+from shallows.bounded import quoted, whole
+from shallows.errors import ShallowsError
+
+FORMAT = "sonic"
+SWSS = "sonic-swss, orchagent/qosorch.cpp"
+QOS_CONFIG = "sonic-buildimage, files/build_templates/qos_config.j2"
+MOST_PORTS = 1 << 16
+"""Of a switch: a chassis has some thousand."""
+
+T = TypeVar("T")
+
+
+_TABLE = re.compile(
+    r'"(WRED_PROFILE|QUEUE|SCHEDULER|BUFFER_(POOL|PROFILE|QUEUE|PG)|PORT_QOS_MAP|DEVICE_METADATA'
+    r'|DSCP_TO_TC_MAP|TC_TO_QUEUE_MAP|CABLE_LENGTH|PFC_WD)"\s*:'
+)
+
+_ECN: dict[str, tuple[Colour, ...]] = {
+    "ecn_none": (),
+    "ecn_green": ("green",),
+    "ecn_yellow": ("yellow",),
+    "ecn_red": ("red",),
+    "ecn_green_yellow": ("green", "yellow"),
+    "ecn_green_red": ("green", "red"),
+    "ecn_yellow_red": ("yellow", "red"),
+    "ecn_all": COLOURS,
+}
+
+
+def recognises(text: str, name: str) -> bool:
+    """Whether a file has tables of SONiC, or is called as one of them and is no JSON at all."""
+    if text.lstrip()[:1] == "{":
+        return _TABLE.search(text) is not None
+    return re.search(r"(config_db|qos|buffers?)[^/]*\.json$", name) is not None
+
+
+def read(text: str, name: str) -> Switch:
+    """What one file says of queues and buffers.
+
+    Raises
+    ------
+    ShallowsError
+        If it is not JSON, or has no table about them.
+    """
+    return read_together([(name, text)])
+
+
+def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
+    """What several files, each with its name and text, say of one switch.
+
+    Raises
+    ------
+    ShallowsError
+        As `read`.
+    """
+    tables = Tables(documents)
+    if not any(True for _ in tables.about_queues()) and not tables.misshapen:
+        names = ", ".join(name for name, _ in documents)
+        raise ShallowsError(f"{names} has no table about queues or buffers", REMEDY)
+    return _Reader(tables).switch()
+
+
+@dataclass
+class _Port:
+    """What the tables say of one port: names of rows, by number of the queue or group."""
+
+    queues: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    groups: dict[int, str] = field(default_factory=dict)
+    maps: dict[str, str] = field(default_factory=dict)
+    pfc: tuple[int, ...] = ()
+    limits: list[str] = field(default_factory=list)
+    rate: int | None = None
+    mtu: int | None = None
+    cable: Fraction | None = None
+    sources: dict[tuple[str, int], Source] = field(default_factory=dict)
+
+    def signature(self) -> tuple[object, ...]:
+        """Equal for ports that are told alike."""
+        queues = tuple((number, *sorted(names.items())) for number, names in sorted(self.queues.items()))
+        told = (queues, tuple(sorted(self.groups.items())), tuple(sorted(self.maps.items())), self.pfc)
+        return (*told, tuple(self.limits), self.rate, self.mtu, self.cable)
+
+
+class _Reader:
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.ports: dict[str, _Port] = {}
+        self.used: set[tuple[str, str]] = set()
+        self.defaults: list[Default] = []
+        self.maps_of_all: dict[str, str] = {}
+
+    def switch(self) -> Switch:
+        markings = tuple(self._marking(row) for row in self.tables.rows("WRED_PROFILE"))
+        schedulers = {row.key: self._scheduler(row) for row in self.tables.rows("SCHEDULER")}
+        allotments = {row.key: self._allotment(row) for row in self.tables.rows("BUFFER_PROFILE")}
+        pools = tuple(self._pool(row) for row in self.tables.rows("BUFFER_POOL"))
+        self._port_tables()
+        profiles = self._profiles(schedulers, allotments)
+        meta = self.tables.row("DEVICE_METADATA", "localhost")
+        sku = meta.text("hwsku") if meta else None
+        platform = meta.text("platform") if meta else None
+        chip = chip_of_platform(sku or "") or chip_of_platform(platform or "")
+        settings = self._settings()
+        self._say_defaults(profiles)
+        return Switch(
+            format=FORMAT,
+            name=meta.text("hostname") if meta else None,
+            platform=sku or platform,
+            chip=chip.name if chip else None,
+            profiles=profiles,
+            pools=pools,
+            markings=markings,
+            settings=settings,
+            defaults=tuple(self.defaults),
+            unread=self.tables.unread(),
+            understood=self.tables.understood(),
+            notes=tuple(self.tables.notes),
+            allotments=tuple(self._spare("BUFFER_PROFILE", allotments)),
+            schedulers=tuple(self._spare("SCHEDULER", schedulers)),
+        )
+
+    def _spare(self, table: str, made: dict[str, T]) -> list[T]:
+        return [value for key, value in made.items() if (table, key) not in self.used]
+
+    def _marking(self, row: Entry) -> Marking:
+        ecn = row.choice("ecn", *_ECN)
+        if ecn is None and "ecn" not in row.fields:
+            self.defaults.append(
+                Default(f"ecn of {row.key}", "ecn_none: nothing is marked", "sonic-wred-profile.yang")
+            )
+        curves = [self._curve(row, colour, colour in _ECN[ecn or "ecn_none"]) for colour in COLOURS]
+        return Marking(row.key, tuple(curve for curve in curves if curve), source=row.source())
+
+    def _curve(self, row: Entry, colour: Colour, marks: bool) -> Curve | None:
+        names = [f"{colour}_min_threshold", f"{colour}_max_threshold", f"{colour}_drop_probability"]
+        enabled = row.choice(f"wred_{colour}_enable", "true", "false")
+        if not marks and not any(name in row.fields for name in (*names, f"wred_{colour}_enable")):
+            return None
+        low, high, percent = row.number(names[0]), row.number(names[1]), row.number(names[2], most=100)
+        if percent is None and names[2] not in row.fields:
+            self.defaults.append(Default(f"{names[2]} of {row.key}", "100 %", SWSS))
+        drops = True if enabled == "true" else None if marks else False
+        if enabled is None and f"wred_{colour}_enable" not in row.fields:
+            self.defaults.append(
+                Default(f"wred_{colour}_enable of {row.key}", "false", "sonic-wred-profile.yang")
+            )
+        return Curve(
+            None if low is None else Threshold.of_bytes(low),
+            None if high is None else Threshold.of_bytes(high),
+            Fraction(100 if percent is None else percent, 100),
+            colour,
+            marks_ect=marks,
+            drops_not_ect=drops,
+            source=row.source(names[0]),
+        )
+
+    def _scheduler(self, row: Entry) -> Scheduler:
+        kind = row.choice("type", "DWRR", "WRR", "STRICT")
+        if kind is None:
+            self.defaults.append(Default(f"type of scheduler {row.key}", "WRR", "sonic-scheduler.yang"))
+        row.choice("meter_type", "bytes")
+        shape, guaranteed = row.number("pir"), row.number("cir")
+        return Scheduler(
+            {"DWRR": "dwrr", "STRICT": "strict"}.get(kind or "WRR", "wrr"),  # type: ignore[arg-type]
+            weight=row.number("weight", 1, 100),
+            shape=None if shape is None else 8 * shape,
+            guaranteed=None if guaranteed is None else 8 * guaranteed,
+            name=row.key,
+            source=row.source(),
+        )
+
+    def _allotment(self, row: Entry) -> Allotment:
+        reserved, exponent = row.number("size"), row.number("dynamic_th", -8, 7)
+        limit = row.number("static_th")
+        if exponent is not None and limit is not None:
+            limit = None
+            row.refuse("static_th", "it is given beside dynamic_th, and one profile has one of them")
+        return Allotment(
+            pool=row.reference("pool"),
+            reserved=None if reserved is None else Threshold.of_bytes(reserved),
+            alpha=None if exponent is None else Fraction(2) ** exponent,
+            limit=None if limit is None else Threshold.of_bytes(limit),
+            trims=row.choice("packet_discard_action", "drop", "trim") == "trim",
+            name=row.key,
+            source=row.source("dynamic_th" if exponent is not None else "static_th"),
+        )
+
+    def _pool(self, row: Entry) -> Pool:
+        direction = row.choice("type", "ingress", "egress", "both")
+        percent = row.number("percentage", most=100)
+        return Pool(
+            row.key,
+            direction or "both",  # type: ignore[arg-type]
+            size=row.number("size"),
+            percent=None if percent is None else Fraction(percent),
+            dynamic=row.choice("mode", "static", "dynamic") != "static",
+            headroom=row.number("xoff"),
+            source=row.source("size"),
+        )
+
+    def _port(self, name: str) -> _Port:
+        if name not in self.ports and len(self.ports) >= MOST_PORTS:
+            raise ShallowsError(
+                f"there are more than {MOST_PORTS} ports", "give the configuration of one switch"
+            )
+        return self.ports.setdefault(name, _Port())
+
+    def _port_tables(self) -> None:
+        for row in self.tables.rows("PORT"):
+            port = self._port(row.key)
+            speed = row.number("speed", 1, 10**8)
+            port.rate = None if speed is None else speed * 10**6
+            port.mtu = row.number("mtu", 64, 1 << 16)
+        for row in self.tables.rows("CABLE_LENGTH"):
+            self._cable_row(row)
+        for row in self.tables.rows("QUEUE"):
+            self._queue_row(row, {"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"})
+        for row in self.tables.rows("BUFFER_QUEUE"):
+            self._queue_row(row, {"profile": "BUFFER_PROFILE"})
+        for row in self.tables.rows("BUFFER_PG"):
+            self._group_row(row)
+        for direction in ("INGRESS", "EGRESS"):
+            for row in self.tables.rows(f"BUFFER_PORT_{direction}_PROFILE_LIST"):
+                self._list_row(row)
+        for row in self.tables.rows("PORT_QOS_MAP"):
+            self._map_row(row)
+
+    def _cable_row(self, row: Entry) -> None:
+        for name in row.fields:
+            metres = metres_of(row.text(name) or "")
+            if metres is None:
+                row.refuse(name, "it is no length in metres")
+            else:
+                self._port(name).cable = metres
+
+    def _queue_row(self, row: Entry, tables: dict[str, str]) -> None:
+        *parts, last = row.parts
+        numbers = numbers_of(last)
+        if numbers is None or not parts:
+            row.note("not-valid", "its key names no port and queue")
+            return
+        names = {name: self._known(row, name, table) for name, table in tables.items() if name in row.fields}
+        source = row.source(next(iter(names), ""))
+        for port in ports_of("|".join(parts)):
+            for number in numbers:
+                found = self._port(port).queues[number]
+                found.update({name: value for name, value in names.items() if value is not None})
+                self._port(port).sources.setdefault(("queue", number), source)
+
+    def _group_row(self, row: Entry) -> None:
+        *parts, last = row.parts
+        numbers = numbers_of(last)
+        if numbers is None or not parts:
+            row.note("not-valid", "its key names no port and priority group")
+            return
+        profile = row.reference("profile")
+        if profile == "NULL":
+            self.defaults.append(
+                Default(
+                    f"headroom of {row.key}", "the switch computes it from speed and cable", "buffermgrdyn"
+                )
+            )
+        else:
+            profile = self._known(row, "profile", "BUFFER_PROFILE")
+        for port in ports_of("|".join(parts)):
+            for number in numbers:
+                self._port(port).groups[number] = profile or ""
+                self._port(port).sources["group", number] = row.source("profile")
+
+    def _list_row(self, row: Entry) -> None:
+        text = row.text("profile_list")
+        if text is None:
+            return
+        names = [name.strip().strip("[]").rpartition("|")[2] for name in text.split(",")]
+        if unknown := [name for name in names if self.tables.row("BUFFER_PROFILE", name) is None]:
+            row.refuse("profile_list", f"there is no BUFFER_PROFILE {', '.join(unknown)}")
+            return
+        self.used |= {("BUFFER_PROFILE", name) for name in names}
+        for port in ports_of(row.key):
+            self._port(port).limits += names
+
+    def _map_row(self, row: Entry) -> None:
+        maps = {
+            name: self._known(row, name, table) for name, (table, _) in MAPS.items() if name in row.fields
+        }
+        found = {name: value for name, value in maps.items() if value is not None}
+        pfc = numbers_of(row.text("pfc_enable") or "")
+        if pfc is None and row.text("pfc_enable"):
+            row.refuse("pfc_enable", "these are no priorities")
+        if row.key == "global":
+            self.maps_of_all |= found
+            return
+        for name in ports_of(row.key):
+            port = self._port(name)
+            port.maps |= found
+            port.pfc = tuple(sorted(pfc or ()))
+
+    def _known(self, row: Entry, name: str, table: str) -> str | None:
+        """The row of another table that a field names, if there is one."""
+        key = row.reference(name)
+        if key is None:
+            return None
+        if self.tables.row(table, key) is None:
+            if table in self.tables:
+                row.refuse(name, f"there is no {table} {key}")
+            else:
+                row.refuse(name, f"{key} is not among these files: none has a table {table}")
+            return None
+        self.used.add((table, key))
+        return key
+
+    def _profiles(
+        self, schedulers: dict[str, Scheduler], allotments: dict[str, Allotment]
+    ) -> tuple[PortProfile, ...]:
+        alike: dict[tuple[object, ...], list[str]] = {}
+        for name, port in self.ports.items():
+            port.maps = self.maps_of_all | port.maps
+            alike.setdefault(port.signature(), []).append(name)
+        return tuple(
+            self._profile(tuple(names), self.ports[names[0]], schedulers, allotments)
+            for names in alike.values()
+        )
+
+    def _profile(
+        self,
+        names: tuple[str, ...],
+        port: _Port,
+        schedulers: dict[str, Scheduler],
+        allotments: dict[str, Allotment],
+    ) -> PortProfile:
+        maps = Maps(**{of: self._pairs(table, port.maps.get(name)) for name, (table, of) in MAPS.items()})
+        paused = dict(maps.pfc_to_queue)
+        lossless = {paused.get(priority, priority) for priority in port.pfc}
+        queues = [
+            Queue(
+                number,
+                schedulers.get(told.get("scheduler", "")),
+                told.get("wred_profile"),
+                allotments.get(told.get("profile", "")),
+                number in lossless,
+                source=port.sources.get(("queue", number), Source()),
+            )
+            for number, told in sorted(port.queues.items())
+        ]
+        groups = [self._group(port, number, key, allotments) for number, key in sorted(port.groups.items())]
+        limits = tuple(allotments[name] for name in port.limits)
+        return PortProfile(
+            names,
+            port.rate,
+            tuple(queues),
+            tuple(groups),
+            port.pfc,
+            maps,
+            port.cable,
+            port.mtu,
+            limits=limits,
+        )
+
+    def _group(self, port: _Port, number: int, key: str, allotments: dict[str, Allotment]) -> PriorityGroup:
+        row = self.tables.row("BUFFER_PROFILE", key)
+        sizes = [row.number(name) if row else None for name in ("xoff", "xon", "xon_offset")]
+        xoff, xon, offset = (None if size is None else Threshold.of_bytes(size) for size in sizes)
+        return PriorityGroup(
+            number,
+            allotments.get(key),
+            xoff,
+            xon,
+            offset,
+            source=port.sources.get(("group", number), Source()),
+        )
+
+    def _pairs(self, table: str, key: str | None) -> tuple[tuple[int, int], ...]:
+        row = self.tables.row(table, key)
+        if row is None:
+            return ()
+        pairs = {}
+        for name in row.fields:
+            of, to = whole(name.strip(), most=MOST_NUMBERS), row.number(name, most=MOST_NUMBERS)
+            if of is None:
+                row.refuse(name, f"{quoted(name)} is no number of a class or priority")
+            elif to is not None:
+                pairs[of] = to
+        return tuple(sorted(pairs.items()))
+
+    def _settings(self) -> tuple[Setting, ...]:
+        """Fields that are settings; equal ones of several ports are one."""
+        found: dict[tuple[str, str], list[Entry]] = {}
+        for table, name in SETTINGS.items():
+            for row in self.tables.rows(table):
+                for of in row.fields:
+                    if (text := row.text(of)) is not None:
+                        found.setdefault((f"{name}.{of.lower()}", text), []).append(row)
+        for row in self.tables.rows("PORT_QOS_MAP"):
+            if (text := row.text("pfcwd_sw_enable")) is not None:
+                found.setdefault(("pfc-watchdog.priorities", text), []).append(row)
+        settings = [
+            Setting(name, value, ",".join(row.key for row in rows), rows[0].source())
+            for (name, value), rows in found.items()
+        ]
+        return tuple(sorted(settings, key=lambda each: (each.name, each.scope)))
+
+    def _say_defaults(self, profiles: Sequence[PortProfile]) -> None:
+        if "WRED_PROFILE" in self.tables:
+            self.defaults.append(
+                Default("weight of all profiles", "0: they mark by the backlog itself", SWSS)
+            )
+        unmarked = sorted(
+            {queue.number for profile in profiles for queue in profile.queues if not queue.marking}
+        )
+        if unmarked and "QUEUE" in self.tables:
+            numbers = ", ".join(map(str, unmarked))
+            self.defaults.append(
+                Default(
+                    f"marking of queues {numbers} of some ports", "none: tail drop at the limit", QOS_CONFIG
+                )
+            )
+        if "QUEUE" in self.tables and "WRED_PROFILE" not in self.tables:
+            self.defaults.append(Default("WRED_PROFILE", "no queue marks", QOS_CONFIG))
+        if "PORT" not in self.tables:
+            self.defaults.append(Default("speed of the ports", "not in these files; --rate says it"))
+        if "BUFFER_POOL" not in self.tables:
+            self.defaults.append(
+                Default("BUFFER_POOL and BUFFER_PROFILE", "not in these files: the SKU's own")
+            )

@@ -1,0 +1,232 @@
+"""SONiC's tables as they stand in one or several JSON files, and which of their values were understood."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from json import JSONDecodeError
+from typing import Any
+
+from shallows.advisor.configuration import Note, Source
+from shallows.bounded import parse_json, quoted, whole
+from shallows.errors import ShallowsError
+
+REMEDY = (
+    "give /etc/sonic/config_db.json, or what `sonic-cfggen -d --print-data` prints; "
+    "a template (.j2) has to be rendered first"
+)
+
+ABOUT_QUEUES = re.compile(
+    r"QUEUE|BUFFER|WRED|SCHEDULER|PFC|DSCP|DOT1P|MPLS_TC|(^|_)TC_|QOS|CABLE_LENGTH|LOSSLESS|TRIMMING",
+    re.ASCII,
+)
+"""Tables whose every value is understood or listed."""
+
+MAPS = {
+    "dscp_to_tc_map": ("DSCP_TO_TC_MAP", "dscp_to_class"),
+    "tc_to_queue_map": ("TC_TO_QUEUE_MAP", "class_to_queue"),
+    "tc_to_pg_map": ("TC_TO_PRIORITY_GROUP_MAP", "class_to_group"),
+    "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"),
+}
+"""By fields of `PORT_QOS_MAP`: the table that each names, and what the model calls it."""
+
+SETTINGS = {
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": "lossless",
+    "LOSSLESS_TRAFFIC_PATTERN": "lossless-traffic",
+    "SWITCH_TRIMMING": "trimming",
+    "PFC_WD": "pfc-watchdog",
+}
+"""Tables whose fields are settings, and what they are called in the model."""
+
+MOST_NUMBERS = 64
+"""Of queues in a range: the most that any port has."""
+
+
+@dataclass
+class Entry:
+    """One row of a table. What is not taken from it has not been understood."""
+
+    table: str
+    key: str
+    fields: dict[str, tuple[Any, str]]
+    """Values with the name of their file."""
+
+    notes: list[Note]
+    taken: set[str] = field(default_factory=set)
+
+    @property
+    def parts(self) -> list[str]:
+        """Its key, at the bars."""
+        return self.key.split("|")
+
+    def source(self, name: str = "") -> Source:
+        """Where a field, or the row, stands."""
+        value, file = self.fields.get(name, (None, next((file for _, file in self.fields.values()), "")))
+        text = "" if value is None else f"{name}: {value!r}"[:200]
+        return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
+
+    def text(self, name: str) -> str | None:
+        """The value of a field without the blanks around it; nothing if there is none."""
+        if name not in self.fields:
+            return None
+        value, _ = self.fields[name]
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if not isinstance(value, str):
+            return None
+        self.taken.add(name)
+        if value != value.strip():
+            self.note("value-with-blank", f"the value {quoted(value)} has blanks around it", name)
+        return value.strip()
+
+    def number(self, name: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
+        """A field as a whole number; one that is none, or is beyond its bounds, stays listed."""
+        text = self.text(name)
+        if text is None:
+            return None
+        sign = -1 if text.startswith("-") else 1
+        number = whole(text.removeprefix("-"))
+        if number is None or not least <= sign * number <= most:
+            self.refuse(name, f"{quoted(text)} is no whole number from {least} to {most}")
+            return None
+        return sign * number
+
+    def choice(self, name: str, *values: str) -> str | None:
+        """A field that is one of these, in any case."""
+        text = self.text(name)
+        if text is None:
+            return None
+        found = next((value for value in values if value.lower() == text.lower()), None)
+        if found is None:
+            self.refuse(name, f"{quoted(text)} is none of {', '.join(values)}")
+        return found
+
+    def reference(self, name: str) -> str | None:
+        """A field that names a row of another table; older releases write `[TABLE|ROW]`."""
+        text = self.text(name)
+        if text is None:
+            return None
+        return text.strip("[]").rpartition("|")[2].strip()
+
+    def refuse(self, name: str, why: str) -> None:
+        """A field is not understood after all."""
+        self.taken.discard(name)
+        self.note("not-valid", why, name)
+
+    def note(self, code: str, what: str, name: str = "") -> None:
+        """Something about a field that a finding will say."""
+        self.notes.append(Note(code, what, self.source(name)))
+
+
+class Tables:
+    """All rows of all files; a field that several files have is the last one's."""
+
+    def __init__(self, documents: Sequence[tuple[str, str]]) -> None:
+        self.notes: list[Note] = []
+        self.misshapen: list[Source] = []
+        self._rows: dict[str, dict[str, Entry]] = {}
+        for name, text in documents:
+            self._add(name, _tables(name, text))
+
+    def _add(self, file: str, tables: dict[str, Any]) -> None:
+        for table, rows in tables.items():
+            if not isinstance(rows, dict):
+                self._skip(file, table, "", rows)
+                continue
+            for key, fields in rows.items():
+                if not isinstance(fields, dict):
+                    self._skip(file, table, key, fields)
+                    continue
+                entry = self._rows.setdefault(table, {}).setdefault(key, Entry(table, key, {}, self.notes))
+                entry.fields |= {name: (value, file) for name, value in fields.items()}
+
+    def _skip(self, file: str, table: str, key: str, value: object) -> None:
+        if ABOUT_QUEUES.search(table):
+            self.misshapen.append(Source(file, f"{table}|{key}".strip("|"), repr(value)[:200]))
+
+    def __contains__(self, table: str) -> bool:
+        return bool(self._rows.get(table))
+
+    def rows(self, table: str) -> list[Entry]:
+        """Those of a table, in the order of the files."""
+        return list(self._rows.get(table, {}).values())
+
+    def row(self, table: str, key: str | None) -> Entry | None:
+        """The row of that key."""
+        return None if key is None else self._rows.get(table, {}).get(key)
+
+    def about_queues(self) -> Iterator[Entry]:
+        """All rows of tables about queues and buffers."""
+        for table, rows in self._rows.items():
+            if ABOUT_QUEUES.search(table):
+                yield from rows.values()
+
+    def unread(self) -> tuple[Source, ...]:
+        """Values about queues and buffers that nobody took."""
+        rows = [(entry, name) for entry in self.about_queues() for name in entry.fields]
+        left = [entry.source(name) for entry, name in rows if name not in entry.taken]
+        return (*self.misshapen, *left)
+
+    def understood(self) -> int:
+        """How many were taken."""
+        return sum(len(entry.taken) for entry in self.about_queues())
+
+
+def _tables(name: str, text: str) -> dict[str, Any]:
+    try:
+        tables = parse_json(text)
+    except JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ShallowsError(f"{name} is not JSON: {place}: {error.msg}", REMEDY) from None
+    except ValueError as error:
+        raise ShallowsError(f"{name} is not JSON: {error}", REMEDY) from None
+    if re.search(r"\\u[dD][89a-fA-F]", text) and _halves(tables):
+        raise ShallowsError(f"{name} is not JSON: it has half of a character", REMEDY)
+    if not isinstance(tables, dict):
+        raise ShallowsError(f"{name} holds no tables: it is a list or a single value", REMEDY)
+    return tables
+
+
+def _halves(content: object) -> bool:
+    """Whether there are surrogates without their partners, which are no text and can be written nowhere."""
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def ports_of(text: str) -> list[str]:
+    """Names of ports, as a key has them.
+
+    >>> ports_of("Ethernet0, Ethernet4")
+    ['Ethernet0', 'Ethernet4']
+    """
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def numbers_of(text: str) -> list[int] | None:
+    """Numbers of queues or priorities: some with commas, or ranges; nothing if they are none.
+
+    >>> numbers_of("0-2"), numbers_of("3,4"), numbers_of("4-3")
+    ([0, 1, 2], [3, 4], None)
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        low, high = whole(first, most=MOST_NUMBERS), whole(last if dash else first, most=MOST_NUMBERS)
+        if low is None or high is None or low > high:
+            return None
+        numbers += range(low, high + 1)
+    return numbers
+
+
+def metres_of(text: str) -> Fraction | None:
+    """The length of a cable.
+
+    >>> str(metres_of("300m"))
+    '300'
+    """
+    number = whole(text.removesuffix("m").strip(), most=10**6)
+    return None if number is None else Fraction(number)

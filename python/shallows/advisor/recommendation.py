@@ -1,0 +1,278 @@
+"""Which of those that a race has left to take, how sure that is, and what it is beside the others."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shallows.advisor.candidates import Candidate
+from shallows.advisor.goals import THROUGHPUT, Goal, value_text
+from shallows.advisor.race import CONFIDENCE, DELTA, Objective, Race
+from shallows.comparison import intervals
+from shallows.comparison.intervals import FEWEST_SEEDS, Interval
+from shallows.comparison.samples import Sample
+from shallows.comparison.verdicts import SAME, Judgement, Metric, Verdict
+from shallows.quantity import percent, signed
+
+LOSS_FLOOR = 1e-4
+"""Loss below this is as good as none where losses are weighed by their ratio."""
+
+KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A candidate beside the recommended one, in one objective."""
+
+    objective: Objective
+    value: float | None
+    interval: Interval | None
+    """Of the value over seeds."""
+    judgement: Judgement
+    """Of the candidate, with the recommended one as the baseline."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is better or worse than what is recommended."""
+        return self.judgement.verdict
+
+    @property
+    def change_text(self) -> str:
+        """The change and its interval."""
+        change = self.judgement.change
+        if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
+            return self.judgement.reason or f"{self.verdict}, without limits"
+        if self.objective.metric.is_relative:
+            estimate, low, high = (signed(each * 100) for each in (change.estimate, change.low, change.high))
+            return f"{estimate} % ({low} to {high})"
+        parts = [signed(each * 100) for each in (change.estimate, change.low, change.high)]
+        return f"{parts[0]} points ({parts[1]} to {parts[2]})"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that is known of a candidate at the end."""
+
+    candidate: Candidate
+    seeds: int
+    kept: bool
+    beside: tuple[Beside, ...]
+    bounds: tuple[tuple[Goal, str], ...]
+    """Of each goal with a bound, whether the candidate keeps it: `keeps it`, `misses it` or `cannot tell`."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to take, and why."""
+
+    candidate: Candidate
+    standings: tuple[Standing, ...]
+    """Of all candidates in their fixed order."""
+    reasons: tuple[str, ...]
+    """In sentences, the verdict first."""
+    equals: tuple[str, ...]
+    """Candidates that are left and cannot be told from it in the number that decided."""
+    decided_by: Objective
+
+    @property
+    def standing(self) -> Standing:
+        """That of the recommended candidate."""
+        return self.of(self.candidate.name)
+
+    def of(self, name: str) -> Standing:
+        """That of a candidate."""
+        return next(each for each in self.standings if each.candidate.name == name)
+
+
+def recommend(race: Race) -> Recommendation:
+    """Choose among those that are left.
+
+    Who keeps all bounds comes first, then those of whom that cannot be told; if all miss one, the
+    one that misses least. Among them the goals decide in their order: who is within `race.DELTA` of the best
+    stays, and of those that stay to the end the first in the fixed order is taken. With fewer than three
+    seeds
+    nothing is told apart, and the first is taken at once. Weighted goals are weighed by logarithms.
+    """
+    kept = [each for each in race.candidates if each.name in race.kept]
+    bounded = [each for each in _goals(race) if each.goal.bound is not None]
+    checked = {
+        each.name: [_bound(race, objective, each.name) for objective in bounded] for each in race.candidates
+    }
+    states = {name: _state(found) for name, found in checked.items()}
+    best = min(states[each.name] for each in kept)
+    left = [each for each in kept if states[each.name] == best]
+    if race.rounds < FEWEST_SEEDS:
+        chosen, decided_by = left[0], _deciding(race)[0]
+    elif best == 2:
+        chosen, decided_by = _least_missing(race, left, bounded)
+    elif any(goal.weight is not None for goal in race.fabric.goals):
+        chosen, decided_by = _weigh(race, left), _goals(race)[0]
+    else:
+        chosen, decided_by = _in_order(race, left)
+    standings = tuple(
+        _standing(
+            race, each, chosen, list(zip([one.goal for one in bounded], checked[each.name], strict=True))
+        )
+        for each in race.candidates
+    )
+    equals = tuple(
+        each.name
+        for each in kept
+        if each is not chosen and _is_equal(race, decided_by, chosen, each, len(kept))
+    )
+    reasons = _reasons(race, chosen, bounded, checked[chosen.name], decided_by, equals)
+    return Recommendation(chosen, standings, reasons, equals, decided_by)
+
+
+def _goals(race: Race) -> list[Objective]:
+    """The objectives that the operator named, in that order."""
+    highest = max(race.fabric.loads)
+    return [Objective(goal, goal.load or highest) for goal in race.fabric.goals]
+
+
+def own_interval(
+    metric: Metric, by_seed: Mapping[int, Sample], confidence: float = CONFIDENCE
+) -> Interval | None:
+    """The interval of a candidate's own number over its seeds; nothing with fewer than three."""
+    import numpy as np
+
+    if len(by_seed) < FEWEST_SEEDS:
+        return None
+    if metric.is_total:
+        return intervals.mean([np.array([each.totals[metric.name]]) for each in by_seed.values()], confidence)
+    groups = [each.series[metric.series].values for each in by_seed.values() if metric.series in each.series]
+    if len(groups) < len(by_seed) or not all(group.size for group in groups):
+        return None
+    return (
+        intervals.percentile(groups, confidence=confidence)
+        if metric.is_percentile
+        else intervals.mean(groups, confidence)
+    )
+
+
+def _bound(race: Race, objective: Objective, name: str) -> str:
+    """Whether a candidate keeps the bound of a goal."""
+    found = own_interval(objective.metric, race.measured[objective.load][name])
+    bound = objective.goal.bound
+    if found is None or bound is None:
+        return OPEN
+    if found.high < bound:
+        return KEEPS
+    return MISSES if found.low > bound else OPEN
+
+
+def _state(found: Sequence[str]) -> int:
+    """0: all bounds are kept, 1: cannot tell, 2: one is missed."""
+    if MISSES in found:
+        return 2
+    return 1 if OPEN in found else 0
+
+
+def _values(race: Race, objective: Objective, left: Sequence[Candidate]) -> dict[str, float]:
+    found = {each.name: race.value(objective, each.name) for each in left}
+    return {name: math.inf if value is None else value for name, value in found.items()}
+
+
+def _least_missing(
+    race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
+) -> tuple[Candidate, Objective]:
+    """Of candidates that all miss a bound, the one that is furthest above a bound the least."""
+
+    def excess(each: Candidate) -> float:
+        return max((race.value(one, each.name) or math.inf) / (one.goal.bound or 1.0) for one in bounded)
+
+    return min(left, key=excess), bounded[0]
+
+
+def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
+    """Goals in their order; one with a bound has done its work unless it is the only one."""
+    decided_by = _deciding(race)[0]
+    for objective in _deciding(race):
+        values = _values(race, objective, left)
+        best = min(values.values())
+        limit = best * (1 + objective.delta) if objective.metric.is_relative else best + objective.delta
+        stay = [each for each in left if values[each.name] <= limit]
+        if len(stay) < len(left):
+            decided_by = objective
+        left = stay
+    return left[0], decided_by
+
+
+def _deciding(race: Race) -> list[Objective]:
+    """Goals without a bound; all of them if each has one."""
+    return [each for each in _goals(race) if each.goal.bound is None] or _goals(race)
+
+
+def _weigh(race: Race, left: Sequence[Candidate]) -> Candidate:
+    scores = dict.fromkeys((each.name for each in left), 0.0)
+    for objective in _goals(race):
+        floor = LOSS_FLOOR if objective.metric.is_loss else 0.0
+        for name, value in _values(race, objective, left).items():
+            scores[name] += (objective.goal.weight or 0.0) * math.log(max(value, floor) or 1e-9)
+    return min(left, key=lambda each: scores[each.name])
+
+
+def _standing(race: Race, each: Candidate, chosen: Candidate, bounds: Sequence[tuple[Goal, str]]) -> Standing:
+    compared = max(1, len(race.candidates) - 1) * len(race.objectives)
+    confidence = 1 - (1 - CONFIDENCE) / compared
+    beside = []
+    for objective in race.objectives:
+        judged = (
+            race.judge(objective, chosen.name, each.name, confidence)
+            if each is not chosen
+            else Judgement(reason=SAME)
+        )
+        found = own_interval(objective.metric, race.measured[objective.load][each.name])
+        beside.append(Beside(objective, race.value(objective, each.name), found, judged))
+    return Standing(each, race.seeds(each.name), each.name in race.kept, tuple(beside), tuple(bounds))
+
+
+def _is_equal(race: Race, objective: Objective, chosen: Candidate, other: Candidate, kept: int) -> bool:
+    confidence = 1 - (1 - CONFIDENCE) / max(1, kept - 1)
+    found = race.judge(objective, chosen.name, other.name, confidence)
+    return found.verdict == "cannot tell"
+
+
+def _reasons(
+    race: Race,
+    chosen: Candidate,
+    bounded: Sequence[Objective],
+    states: Sequence[str],
+    decided_by: Objective,
+    equals: Sequence[str],
+) -> tuple[str, ...]:
+    found = []
+    for objective, state in zip(bounded, states, strict=True):
+        value = value_text(objective.metric, race.value(objective, chosen.name))
+        interval = own_interval(objective.metric, race.measured[objective.load][chosen.name])
+        between = (
+            ""
+            if interval is None
+            else f" (95 %: {value_text(objective.metric, max(0.0, interval.low))} to "
+            f"{value_text(objective.metric, interval.high) if math.isfinite(interval.high) else 'no limit'})"
+        )
+        sentence = {KEEPS: "is kept", MISSES: "is missed, by every setting", OPEN: "cannot be told yet"}[
+            state
+        ]
+        found.append(f"{objective.goal.text}: {value}{between}; the goal {sentence}.")
+    found.append(
+        f"It was chosen by {decided_by.text}: "
+        f"{value_text(decided_by.metric, race.value(decided_by, chosen.name))}"
+        f"{' (mean time of large flows)' if decided_by.metric == THROUGHPUT.metric else ''}."
+    )
+    if race.rounds < FEWEST_SEEDS:
+        found.append(
+            f"{race.rounds} seeds tell nothing apart: the first of all is taken. Allow a larger budget."
+        )
+    elif equals:
+        others = f"{', '.join(equals[:6])}{' and others' if len(equals) > 6 else ''}"
+        found.append(
+            f"In that, it cannot be told from {len(equals)} of the {len(race.kept) - 1} others that are "
+            "left: "
+            f"{others}. Within {percent(DELTA)}, the one that comes first is taken: rules before defaults."
+        )
+    found.append(
+        f"{len(race.kept)} of {len(race.candidates)} settings are left after {race.rounds} seeds: "
+        f"{race.ended}. "
+        f"Who is dropped is beaten, by intervals that hold together with {percent(CONFIDENCE)}."
+    )
+    return tuple(found)

@@ -1,0 +1,226 @@
+"""What a configuration amounts to on a chip, at a rate: bytes, and what the buffer allows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from shallows.advisor.chips import Chip, chip, dynamic_limit
+from shallows.advisor.configuration import (
+    PS_PER_SECOND,
+    Allotment,
+    Curve,
+    Marking,
+    Pool,
+    PortProfile,
+    PriorityGroup,
+    Queue,
+    Switch,
+    Threshold,
+)
+
+BUSY = (1, 4, 8, 16)
+"""How many queues of a pool are busy at once, in tables."""
+
+NO_LIMIT = Fraction(128)
+"""SONiC writes 7, an alpha of 128, where a queue of Spectrum shall have no limit."""
+
+SPECTRUM = "NVIDIA Spectrum"
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What no switch's file says."""
+
+    chip: Chip | None = None
+    rate: int | None = None
+    """Bit/s of ports whose rate the file does not say."""
+
+    rtt: int | None = None
+    """Round-trip time without queues, in picoseconds."""
+
+    mtu: int = 1500
+    """Bytes of the largest packet of a lossless class."""
+
+    cable: Fraction | None = None
+    """Metres of cables whose length the file does not say."""
+
+    busy: Sequence[int] = BUSY
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a queue or a priority group may hold, by how many are busy."""
+
+    at: tuple[tuple[int, int], ...]
+    """Numbers of busy ones, and bytes for each of them."""
+
+    memory: int
+    """Bytes of the pool, or of the whole chip where no pool is known."""
+
+    dynamic: bool
+    of_chip: bool = False
+    """Whether no pool was known and the chip's whole memory was taken."""
+
+    @property
+    def most(self) -> int:
+        """Bytes of the only busy one."""
+        return self.at[0][1]
+
+
+@dataclass(frozen=True)
+class Class:
+    """Queues of equal number that are told alike, at ports of one rate."""
+
+    queue: Queue
+    """One of them."""
+
+    profiles: tuple[PortProfile, ...]
+    """Of ports that have it."""
+
+    rate: int | None
+    marking: Marking | None
+    curve: Curve | None
+    """What ECN-capable packets meet there."""
+
+    kmin: int | None
+    """Bytes; nothing if they cannot be told."""
+
+    kmax: int | None
+    limit: Limit | None
+    group: PriorityGroup | None
+    """That pauses senders to it, if it is lossless."""
+
+    group_limit: Limit | None
+
+    @property
+    def ports(self) -> int:
+        """How many ports have it."""
+        return sum(len(profile.ports) for profile in self.profiles)
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+        called = f" ({self.queue.name})" if self.queue.name else ""
+        return f"queue {self.queue.number}{called}"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A switch, what is known beside its file, and its queues in bytes."""
+
+    switch: Switch
+    hints: Hints
+    chip: Chip | None
+    classes: tuple[Class, ...]
+
+    def rate_of(self, profile: PortProfile) -> int | None:
+        """Bit/s of its ports, if anything says it."""
+        return profile.rate or self.hints.rate
+
+    def bdp(self, rate: int | None) -> int | None:
+        """Bytes of a bandwidth-delay product, if rate and round-trip time are known."""
+        if rate is None or self.hints.rtt is None:
+            return None
+        return rate * self.hints.rtt // (8 * PS_PER_SECOND)
+
+    def drops_not_ect(self, curve: Curve) -> bool | None:
+        """As the curve says, or as the chip is known to do."""
+        if curve.drops_not_ect is None and self.chip and self.chip.family == SPECTRUM:
+            return False
+        return curve.drops_not_ect
+
+
+def microseconds(count: int, rate: int) -> float:
+    """How long a port of that rate needs for so many bytes."""
+    return count * 8e6 / rate
+
+
+def resolve(switch: Switch, hints: Hints | None = None) -> Resolved:
+    """What each queue of a switch is told, in bytes, and what its buffer lets it hold."""
+    hints = hints or Hints()
+    on = hints.chip or (chip(switch.chip) if switch.chip else None)
+    found: dict[tuple[object, ...], list[tuple[PortProfile, Queue]]] = {}
+    for profile, queue in switch.queues():
+        group = _group(profile, queue)
+        key = (queue, group.allotment if group else None, profile.rate)
+        found.setdefault(key, []).append((profile, queue))
+    classes = [_class(switch, hints, on, places) for places in found.values()]
+    classes.sort(key=lambda each: (each.queue.number, -each.ports))
+    return Resolved(switch, hints, on, tuple(classes))
+
+
+def _class(switch: Switch, hints: Hints, on: Chip | None, places: list[tuple[PortProfile, Queue]]) -> Class:
+    profile, queue = places[0]
+    rate = profile.rate or hints.rate
+    marking = switch.marking(queue.marking)
+    curve = marking.marking_curve() if marking else None
+    limit = limit_of(switch, queue.allotment, on, hints.busy)
+    group = _group(profile, queue)
+    return Class(
+        queue,
+        tuple(each for each, _ in places),
+        rate,
+        marking,
+        curve,
+        _bytes(curve.minimum, on, rate, limit) if curve else None,
+        _bytes(curve.maximum, on, rate, limit) if curve else None,
+        limit,
+        group,
+        limit_of(switch, group.allotment, on, hints.busy) if group else None,
+    )
+
+
+def _group(profile: PortProfile, queue: Queue) -> PriorityGroup | None:
+    """The priority group whose pauses hold back what goes into a lossless queue."""
+    if not queue.lossless:
+        return None
+    classes = [of for of, to in profile.maps.class_to_queue if to == queue.number] or [queue.number]
+    groups = dict(profile.maps.class_to_group)
+    numbers = [groups.get(each, each) for each in classes]
+    return next((group for group in profile.groups if group.number in numbers), None)
+
+
+def _bytes(threshold: Threshold | None, on: Chip | None, rate: int | None, limit: Limit | None) -> int | None:
+    if threshold is None:
+        return None
+    cell = on.cell.value if on and on.cell else None
+    return threshold.bytes(cell=cell, rate=rate, limit=limit.most if limit else None)
+
+
+def limit_of(
+    switch: Switch, allotment: Allotment | None, on: Chip | None, busy: Sequence[int] = BUSY
+) -> Limit | None:
+    """What a share of the memory amounts to; nothing if neither its pool nor the chip's memory is known."""
+    if allotment is None:
+        return None
+    pool = switch.pool(allotment.pool)
+    memory = pool_size(pool, on)
+    of_chip = memory is None
+    if memory is None and on and on.memory:
+        memory = on.memory.value
+    if memory is None:
+        return None
+    cell = on.cell.value if on and on.cell else None
+    private = (allotment.reserved.bytes(cell=cell) if allotment.reserved else 0) or 0
+    free = allotment.unlimited or (
+        allotment.alpha is not None and allotment.alpha >= NO_LIMIT and (on is None or on.family == SPECTRUM)
+    )
+    if free:
+        return Limit(tuple((count, memory) for count in busy), memory, False, of_chip)
+    if allotment.alpha is not None:
+        shares = tuple((count, private + dynamic_limit(allotment.alpha, memory, count)) for count in busy)
+        return Limit(shares, memory, True, of_chip)
+    if allotment.limit is not None:
+        fixed = allotment.limit.bytes(cell=cell, limit=memory)
+        if fixed is not None:
+            return Limit(tuple((count, min(fixed, memory)) for count in busy), memory, False, of_chip)
+    return None
+
+
+def pool_size(pool: Pool | None, on: Chip | None) -> int | None:
+    """Bytes of a pool, if they can be told."""
+    if pool is None:
+        return None
+    if pool.size is None and pool.percent is not None and on and on.memory:
+        return int(on.memory.value * pool.percent / 100)
+    return pool.size

@@ -1,0 +1,166 @@
+"""What if the fabric is not what its file says: whether the recommendation holds, or where that ends."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shallows.advisor.candidates import Candidate
+from shallows.advisor.fabric import MOST_HOSTS, Fabric
+from shallows.advisor.goals import value_text
+from shallows.advisor.race import CONFIDENCE, Objective, judge_pair, run_set
+from shallows.advisor.recommendation import KEEPS, MISSES, OPEN, Recommendation, own_interval
+from shallows.comparison.verdicts import estimate
+from shallows.quantity import percent
+from shallows.sweeps.points import Outcome
+from shallows.sweeps.sweeps import Engine
+
+SEEDS = 5
+"""Of each what-if: as many as losses need."""
+
+RIVALS = 3
+"""Others that run beside what is recommended."""
+
+HIGHEST_LOAD = 0.95
+
+FOLDER = "what-if"
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One thing that is different, by so much."""
+
+    name: str
+    level: str
+    slug: str
+    fabric: Fabric
+    load: float
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What became of the recommendation there."""
+
+    what: WhatIf
+    value: float | None
+    """Of the number that decided, for what is recommended."""
+    bounds: tuple[str, ...]
+    """Of each goal with a bound: kept, missed, or cannot tell."""
+    better: tuple[str, ...]
+    """Rivals that are better by interval in the number that decided."""
+    flips: bool
+    """Whether the recommendation no longer is right."""
+    text: str
+
+
+def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
+    """More load, longer round trips, another transport, wider incasts; each by some and by more."""
+    found = []
+    for heavier in dict.fromkeys(min(load * more, HIGHEST_LOAD) for more in (1.1, 1.2)):
+        if heavier > load:
+            found.append(WhatIf("load", f"{percent(heavier)}", f"load-{heavier:.3g}", fabric, heavier))
+    for factor in (1.5, 2.0):
+        links = replace(fabric.links, rtt=fabric.links.rtt * factor)
+        found.append(WhatIf("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
+    if all(each.transport != "cubic" for each in fabric.classes):
+        classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
+        found.append(
+            WhatIf("hosts", "all run CUBIC with ECN", "cubic", replace(fabric, classes=classes), load)
+        )
+    if fabric.incast:
+        for factor in (1.5, 2.0):
+            senders = min(round(fabric.incast.senders * factor), MOST_HOSTS - 1)
+            if senders > fabric.incast.senders:
+                incast = replace(fabric.incast, senders=senders)
+                # The loaded ports stay as they are: more hosts send.
+                hosts = min(MOST_HOSTS, max(fabric.hosts, senders + 1))
+                changed = replace(fabric, incast=incast, hosts=hosts)
+                found.append(WhatIf("incast", f"{senders} senders", f"incast-{senders}", changed, load))
+    return found
+
+
+def rivals(found: Recommendation) -> list[Candidate]:
+    """What runs today, then who is left, then the other rules, in their order."""
+    others = [each for each in found.standings if each.candidate is not found.candidate]
+    others.sort(key=lambda each: (each.candidate.origin != "today", not each.kept))
+    return [each.candidate for each in others[:RIVALS]]
+
+
+def check(
+    recommended: Recommendation,
+    fabric: Fabric,
+    folder: Path,
+    engine: Engine,
+    has_time: Callable[[], bool],
+    on_update: Callable[[WhatIf, Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
+    seeds: int = SEEDS,
+) -> list[Effect]:
+    """Run the recommendation and its rivals under each what-if, as long as there is time."""
+    objective = recommended.decided_by
+    field = [recommended.candidate, *rivals(recommended)]
+    bounded = [goal for goal in fabric.goals if goal.bound is not None]
+    effects = []
+    for what in what_ifs(fabric, objective.load):
+        if not has_time():
+            break
+        metrics = [objective.metric, *(goal.metric for goal in bounded)]
+
+        def said(
+            running: Mapping[int, dict[str, Any]], outcomes: Sequence[Outcome], what: WhatIf = what
+        ) -> None:
+            on_update(what, running, outcomes)
+
+        numbers = list(range(1, seeds + 1))
+        place = folder / FOLDER / what.slug
+        ran = run_set(what.fabric, field, [what.load], numbers, place, engine, said, metrics)
+        effects.append(_effect(recommended, what, objective, ran.measured[what.load], field))
+    return effects
+
+
+def _effect(
+    recommended: Recommendation,
+    what: WhatIf,
+    objective: Objective,
+    measured: Mapping[str, Any],
+    field: Sequence[Candidate],
+) -> Effect:
+    name = recommended.candidate.name
+    bounds = []
+    for goal, before in recommended.standing.bounds:
+        interval = own_interval(goal.metric, measured[name])
+        state = OPEN
+        if interval is not None and goal.bound is not None:
+            state = KEEPS if interval.high < goal.bound else MISSES if interval.low > goal.bound else OPEN
+        bounds.append((goal, before, state))
+    confidence = 1 - (1 - CONFIDENCE) / max(1, len(field) - 1)
+    better = tuple(
+        each.name
+        for each in field[1:]
+        if judge_pair(measured, objective.metric, name, each.name, confidence).verdict == "better"
+        and _stands(each, recommended, measured)
+        and not _beaten_before(recommended, each)
+    )
+    value = estimate(objective.metric, list(measured[name].values()))
+    lost = [goal for goal, before, state in bounds if before == KEEPS and state == MISSES]
+    parts = [f"{objective.goal.said} {value_text(objective.metric, value)}"]
+    parts += [f"{goal.text}: {'is missed' if state == MISSES else state}" for goal, _, state in bounds]
+    if better:
+        parts.append(f"{', '.join(better)} would be better")
+    return Effect(
+        what, value, tuple(state for *_, state in bounds), better, bool(lost or better), "; ".join(parts)
+    )
+
+
+def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str, Any]) -> bool:
+    """Whether a rival misses no bound there."""
+    for goal, _ in recommended.standing.bounds:
+        interval = own_interval(goal.metric, measured[each.name])
+        if interval is not None and goal.bound is not None and interval.low > goal.bound:
+            return False
+    return True
+
+
+def _beaten_before(recommended: Recommendation, each: Candidate) -> bool:
+    """Whether it was better in that number from the start, and not taken for another reason."""
+    found = next(one for one in recommended.of(each.name).beside if one.objective == recommended.decided_by)
+    return found.verdict == "better"

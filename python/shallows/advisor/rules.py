@@ -1,0 +1,470 @@
+"""What the literature says a number should be: a small function for each rule, with its formula and source.
+
+Rates are in bits per second, times in seconds, sizes in bytes. Nothing here knows of a fabric or a chip;
+`advised.py` asks these rules what they say of one.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from shallows.quantity import digits, percent, rate, size
+
+PACKET = 1500
+"""Bytes of the packets in which DCTCP's authors give their thresholds."""
+
+TSO = 65_536
+"""Bytes that a host with segmentation offload hands to its card at once, at most (GSO in Linux)."""
+
+FLUID = 0.17
+"""Share of a bandwidth-delay product that DCTCP needs in a fluid model."""
+
+LAMBDA_DCTCP = 0.72
+"""Share of a bandwidth-delay product that DCTCP needs with the bursts of real hosts."""
+
+LAMBDA_HALVING = 1.0
+"""The same of a transport that halves its window."""
+
+H = 8e-6
+"""BCC's h, in seconds."""
+
+POOL_PMAX = 0.1
+"""BCC's Pmax."""
+
+Unit = Literal["B", "s", "packets", "share", "alpha"]
+
+D10 = "DCTCP (Alizadeh et al., SIGCOMM '10)"
+BCC = "BCC (Bai et al., INFOCOM '20)"
+MQ_ECN = "MQ-ECN (Bai et al., NSDI '16)"
+DT = "Choudhury and Hahne (IEEE/ACM ToN, 1998)"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A number that a rule gives, and all that one needs to check it."""
+
+    name: str
+    number: float
+    unit: Unit
+    formula: str
+    inputs: tuple[tuple[str, str], ...]
+    """Symbols of the formula, and what they stand for here."""
+    source: str
+    valid_for: str
+
+    @property
+    def text(self) -> str:
+        """The number as people read it."""
+        return said(self.number, self.unit)
+
+    @property
+    def given(self) -> str:
+        """The inputs in one line."""
+        return ", ".join(f"{symbol} = {text}" for symbol, text in self.inputs)
+
+
+def said(number: float, unit: Unit) -> str:
+    """A number with its unit.
+
+    >>> said(142_857.1, "B"), said(5e-3, "s"), said(8e-6, "s"), said(0.1, "share"), said(0.5, "alpha")
+    ('143 KB', '5 ms', '8 µs', '10 %', '1/2')
+    """
+    match unit:
+        case "B":
+            return size(number)
+        case "s":
+            return seconds(number)
+        case "share":
+            return percent(number)
+        case "alpha":
+            return alpha_text(number)
+        case "packets":
+            return f"{digits(number)} packets"
+
+
+def seconds(value: float) -> str:
+    """A time in the unit that fits.
+
+    >>> seconds(0.25), seconds(0.0024), seconds(57.6e-6), seconds(0)
+    ('250 ms', '2.4 ms', '57.6 µs', '0 s')
+    """
+    for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value == 0 or abs(value) * scale >= 1:
+            return f"{digits(value * scale)} {unit}"
+    return f"{digits(value * 1e9)} ns"
+
+
+def alpha_text(alpha: float) -> str:
+    """An alpha as switches have it: a power of two.
+
+    >>> alpha_text(8), alpha_text(0.0078125)
+    ('8', '1/128')
+    """
+    return digits(alpha) if alpha >= 1 else f"1/{digits(1 / alpha)}"
+
+
+def bdp(link: float, rtt: float) -> float:
+    """The bandwidth-delay product C · RTT, in bytes.
+
+    >>> round(bdp(100e9, 80e-6))
+    1000000
+    """
+    return link * rtt / 8
+
+
+def _pipe(link: float, rtt: float) -> tuple[tuple[str, str], ...]:
+    return ("C", rate(link)), ("RTT", seconds(rtt)), ("C·RTT", size(bdp(link, rtt)))
+
+
+def dctcp_bound(link: float, rtt: float) -> Advice:
+    """The least K at which synchronised long flows never empty the queue."""
+    return Advice(
+        "K, DCTCP's bound",
+        bdp(link, rtt) / 7,
+        "B",
+        "K > C·RTT / 7",
+        _pipe(link, rtt),
+        f"{D10} §3.4",
+        "long flows in step that send smoothly; no bursts of offload",
+    )
+
+
+def dctcp_queue_minimum(link: float, rtt: float, k: float, flows: int, packet: int = PACKET) -> Advice:
+    """The lowest backlog of N synchronised flows, in packets; below zero the link is idle at times."""
+    pipe, threshold = bdp(link, rtt) / packet, k / packet
+    amplitude = math.sqrt(2 * flows * (pipe + threshold)) / 2
+    return Advice(
+        "Qmin, DCTCP's analysis",
+        threshold + flows - amplitude,
+        "packets",
+        "Qmin = K + N − ½·√(2N·(C·RTT + K))",
+        (*_pipe(link, rtt), ("K", size(k)), ("N", f"{flows}"), ("packet", size(packet))),
+        f"{D10} §3.3",
+        "N long flows in step, N ≤ 10; above zero the link never idles",
+    )
+
+
+def dctcp_fluid(link: float, rtt: float) -> Advice:
+    """What DCTCP needs for full throughput if it sends like a fluid."""
+    return Advice(
+        "K, DCTCP as a fluid",
+        FLUID * bdp(link, rtt),
+        "B",
+        "K = 0.17·C·RTT",
+        _pipe(link, rtt),
+        "Alizadeh, Javanmard and Prabhakar (SIGMETRICS '11), as quoted in BCC §II-B",
+        "hosts that pace; 94 % of the throughput even with K = 0",
+    )
+
+
+def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
+    """The bound, and on top of it what a card sends at once."""
+    return Advice(
+        "K, DCTCP with offload",
+        bdp(link, rtt) / 7 + burst,
+        "B",
+        "K = C·RTT / 7 + burst",
+        (*_pipe(link, rtt), ("burst", size(burst))),
+        f"{D10} §3.5, Fig. 14: bursts of 30 to 40 packets add to K; the sum of both terms is ours",
+        "TSO or GSO on: one segment of 64 KiB reaches the queue at the rate of the card",
+    )
+
+
+def dctcp_practice(link: float, rtt: float) -> Advice:
+    """What those who run DCTCP have set: packets at 1 and 10 Gb/s, a share of the pipe above."""
+    if link <= 10e9:
+        packets = 20 if link <= 1e9 else 65
+        return Advice(
+            "K, DCTCP in practice",
+            packets * PACKET,
+            "B",
+            f"K = {packets} packets",
+            (("C", rate(link)), ("packet", size(PACKET))),
+            f"{D10} §4; the defaults of Linux' documentation",
+            "1 and 10 Gb/s with RTTs of 100 to 300 µs, offloads on",
+        )
+    return Advice(
+        "K, DCTCP in practice",
+        LAMBDA_DCTCP * bdp(link, rtt),
+        "B",
+        "K = 0.72·C·RTT",
+        _pipe(link, rtt),
+        f"{BCC} §II-B, Fig. 1: 250 KB at 100 Gb/s and some 30 µs; 0.6 to 0.7 with Windows",
+        "Linux hosts with offloads; what papers call the standard setting",
+    )
+
+
+def halving(link: float, rtt: float) -> Advice:
+    """What a transport needs that halves its window at a mark."""
+    return Advice(
+        "K, ECN* and Reno",
+        LAMBDA_HALVING * bdp(link, rtt),
+        "B",
+        "K = C·RTT",
+        _pipe(link, rtt),
+        f"{BCC} §II-B; {MQ_ECN} §2",
+        "few long flows; a √n relief (Appenzeller et al., SIGCOMM '04) is not safe with few",
+    )
+
+
+def cubic(link: float, rtt: float, beta: float = 0.7) -> Advice:
+    """What CUBIC needs, which keeps `beta` of its window at a mark."""
+    return Advice(
+        "K, CUBIC with ECN",
+        (1 - beta) / beta * bdp(link, rtt),
+        "B",
+        "K = (1 − β)/β · C·RTT",
+        (*_pipe(link, rtt), ("β", digits(beta))),
+        "derived: a window of C·RTT + K times β must still fill C·RTT; β of RFC 9438",
+        "one long flow; Alternative Backoff (RFC 8511) cuts less and needs less",
+    )
+
+
+def per_class(
+    link: float, rtt: float, weights: Sequence[float], place: int, share: float, first: int = 0
+) -> Advice:
+    """MQ-ECN's threshold of one queue of a round-robin scheduler while all queues are busy.
+
+    Queues of the round robin are numbered from `first` on.
+    """
+    part = weights[place] / sum(weights)
+    return Advice(
+        f"K of queue {first + place}, all queues busy",
+        min(part, 1.0) * bdp(link, rtt) * share,
+        "B",
+        "K_i = min(quantum_i / T_round, C)·RTT·λ",
+        (
+            *_pipe(link, rtt),
+            ("quantum_i/T_round", rate(part * link)),
+            ("λ", digits(share)),
+        ),
+        f"{MQ_ECN} §4, Eq. 3",
+        "WRR and DWRR; a queue alone may have C·RTT·λ, and MQ-ECN follows that as it changes",
+    )
+
+
+def sojourn(rtt: float, share: float) -> Advice:
+    """TCN's threshold: how long a packet may have waited."""
+    return Advice(
+        "T, sojourn time",
+        rtt * share,
+        "s",
+        "T = RTT·λ",
+        (("RTT", seconds(rtt)), ("λ", digits(share))),
+        "TCN (Bai et al., CoNEXT '16)",
+        "any scheduler, on chips that mark by time as packets leave",
+    )
+
+
+def busy_share(pool: float, alpha: float, busy: int) -> float:
+    """What each of `busy` queues may have of a pool under Dynamic Threshold.
+
+    >>> round(busy_share(3_145_728, 4, 8))
+    381300
+    """
+    return alpha * pool / (1 + busy * alpha)
+
+
+def share_of_pool(pool: float, alpha: float, busy: int, private: float = 0) -> Advice:
+    """What a queue may hold while so many are busy."""
+    return Advice(
+        f"limit of a queue, {busy} busy",
+        busy_share(pool, alpha, busy) + private,
+        "B",
+        "αB / (1 + nα) + S",
+        (("α", alpha_text(alpha)), ("B", size(pool)), ("n", str(busy)), ("S", size(private))),
+        DT,
+        "the steady state; a K above it never marks while so many are busy",
+    )
+
+
+def conservative(pool: float, alpha: float, busy: int, private: float, share: float) -> Advice:
+    """The K that leaves room for a round trip of overshoot even if all ports are busy."""
+    limit = busy_share(pool, alpha, busy) + private
+    return Advice(
+        "K, conservative",
+        limit * share / (1 + share),
+        "B",
+        "K = (αB / (1 + nα) + S)·λ / (1 + λ)",
+        (
+            ("α", alpha_text(alpha)),
+            ("B", size(pool)),
+            ("n", str(busy)),
+            ("S", size(private)),
+            ("λ", digits(share)),
+        ),
+        f"{BCC} §III-B asks for less than the average buffer of a port, and takes 200 KB; that the rest is "
+        "for "
+        "C·RTT, in the proportion of its B_R, is ours",
+        "all ports busy at once; costs throughput while few are",
+    )
+
+
+def required(link: float, rtt: float, share: float, private: float = 0) -> Advice:
+    """The buffer that a queue needs for full throughput without losses."""
+    return Advice(
+        "B_R, buffer of a queue",
+        bdp(link, rtt) * (1 + share) - private,
+        "B",
+        "B_R = C·RTT·(1 + λ) − S_min",
+        (*_pipe(link, rtt), ("λ", digits(share)), ("S_min", size(private))),
+        f"{BCC} §IV-C",
+        "slow start doubles what comes in for a round trip: C·RTT beside the threshold",
+    )
+
+
+def pool_kmax(pool: float, alpha: float, needed: float) -> Advice:
+    """BCC's upper threshold of a pool; below zero where the pool is too small for even one queue."""
+    return Advice(
+        "Kmax of the pool, BCC",
+        pool - needed / alpha,
+        "B",
+        "Kmax = B − B_R / α",
+        (("B", size(pool)), ("B_R", size(needed)), ("α", alpha_text(alpha))),
+        f"{BCC} Eq. 2",
+        "pools of equal ports under Dynamic Threshold; with several α, the least",
+    )
+
+
+def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
+    """BCC's lower threshold of a pool."""
+    return Advice(
+        "Kmin of the pool, BCC",
+        kmax - bdp(link, h) * ports,
+        "B",
+        "Kmin = Kmax − C·N·h",
+        (("Kmax", size(kmax)), ("C", rate(link)), ("N", str(ports)), ("h", seconds(h))),
+        f"{BCC} Eq. 3",
+        f"h = 8 µs is the paper's rule of thumb; Pmax = {percent(POOL_PMAX)} goes with it",
+    )
+
+
+def burst_limit(pool: float, alpha: float, busy: int, private: float = 0) -> Advice:
+    """What an idle queue can take of a burst while `busy` others hold their share.
+
+    They hold αB/(1 + nα) each, which leaves B/(1 + nα); of what is left, the burst is stopped where it has
+    as much as α times the rest: α/(1 + α) of it, if the others do not shrink meanwhile.
+    """
+    left = pool / (1 + busy * alpha)
+    return Advice(
+        f"burst that fits, {busy} busy",
+        left * alpha / (1 + alpha) + private,
+        "B",
+        "B / (1 + nα) · α / (1 + α) + S",
+        (("B", size(pool)), ("α", alpha_text(alpha)), ("n", str(busy)), ("S", size(private))),
+        f"{DT}; the last step is ours",
+        "a burst faster than other queues drain; simulate it where it matters",
+    )
+
+
+def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, private: float = 0) -> Advice:
+    """The largest α of a chip with which a burst fits; if none is, that with which most of it does."""
+    best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, private).number)
+    fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, private).number >= burst]
+    chosen = fitting[-1] if fitting else best
+    return Advice(
+        "α of Dynamic Threshold",
+        chosen,
+        "alpha",
+        "the largest α with B/(1 + nα) · α/(1 + α) + S ≥ burst",
+        (("B", size(pool)), ("n", str(busy)), ("S", size(private)), ("burst", size(burst))),
+        f"{DT}; the condition is ours",
+        "large α favours few busy queues, small α those that come last"
+        + ("" if fitting else f"; no α lets this burst in: with {alpha_text(best)} most of it fits"),
+    )
+
+
+def first_windows(senders: int, window: float) -> Advice:
+    """What an incast puts on a port at once."""
+    return Advice(
+        "first windows of an incast",
+        senders * window,
+        "B",
+        "n·IW",
+        (("n", str(senders)), ("IW", size(window))),
+        "arithmetic; initial windows of RFC 6928",
+        "answers of a window and more; what does not fit αB/(1 + α) is lost, and waits for a timeout if "
+        "all of it is",
+    )
+
+
+RESPONSE_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
+"""Longest response to PAUSE by rate in Gbit/s (IEEE 802.3 31B.3.7), in quanta of 512 bit times."""
+
+QUANTUM = 64
+"""Bytes."""
+
+FRAMING = 38
+"""Bytes of a frame on the wire beyond its packet: header, check sum, preamble, gap."""
+
+PAUSE = 84
+"""Bytes of a PFC frame on the wire."""
+
+
+def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
+    """Bytes that still come in after the decision to pause, at most; the cable holds so many, both ways.
+
+    One's own frame that is being sent and the PAUSE frame behind it, the cable, the peer's response, and a
+    frame that the peer has just begun.
+    """
+    frame = mtu + FRAMING
+    return frame + PAUSE + cable + quanta * QUANTUM + frame
+
+
+def headroom(link: float, cable: float, mtu: int) -> Advice:
+    """What still comes in after the decision to pause; `cable` is its delay one way."""
+    # Of the next rate that the standard has; from 10 Gb/s on, as PFC has none below.
+    speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
+    quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())
+    return Advice(
+        "headroom of a lossless priority",
+        float(after_pause(2 * bdp(link, cable), quanta, mtu)),
+        "B",
+        "own frame + pause frame + 2·C·cable + response + the peer's frame",
+        (
+            ("C", rate(link)),
+            ("cable", seconds(cable)),
+            ("MTU", size(mtu)),
+            ("response", f"{quanta} quanta"),
+        ),
+        "IEEE 802.1Qbb; the response is IEEE 802.3 Annex 31B's",
+        "lossless priorities alone; a lossy class needs none. Chips add cells, pipelines and a margin",
+    )
+
+
+def least_rto(rtt: float, queueing: float, delayed_ack: float = 0.0) -> Advice:
+    """The least timeout that no queue makes fire in vain."""
+    return Advice(
+        "RTOmin",
+        max(5e-3, 10 * (rtt + queueing) + delayed_ack),
+        "s",
+        "max(5 ms, 10·(RTT + longest wait) + delayed acknowledgement)",
+        (("RTT", seconds(rtt)), ("longest wait", seconds(queueing)), ("delayed ack", seconds(delayed_ack))),
+        "Vasudevan et al. (SIGCOMM '09): a few milliseconds; 5 ms in BCC and MQ-ECN, 10 ms in DCTCP; "
+        "factor 10 is ours",
+        "hosts with timers of a millisecond; Linux needs `ip route … rto_min` or tcp_rto_min_us",
+    )
+
+
+def ramp_backlog(
+    link: float, rtt: float, flows: int, kmin: float, kmax: float, pmax: float, packet: int
+) -> float:
+    """Where DCTCP's long flows settle on a marking ramp, in bytes: p(q) = 2/W with W = (C·RTT + q)/N.
+
+    >>> [round(ramp_backlog(100e9, 30e-6, n, 2**20, 2**21, 0.05, 1500) / 1e6, 2) for n in (1, 8, 32)]
+    [1.09, 1.34, 1.92]
+    """
+    low, high = kmin, kmax
+
+    def excess(backlog: float) -> float:
+        window = (bdp(link, rtt) + backlog) / (flows * packet)
+        return pmax * (backlog - kmin) / (kmax - kmin) - 2 / window
+
+    if kmax <= kmin or excess(high) < 0:
+        return kmax
+    while high - low > 1:
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return high

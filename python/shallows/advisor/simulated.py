@@ -1,0 +1,354 @@
+"""A fabric and a candidate as a scenario: small enough to run in seconds, and alike where it matters.
+
+One pool of the switch is loaded, as in BCC's §III-C: all of its ports receive, from hosts at other pools.
+Where a leaf
+has uplinks, leaves and spines of the same oversubscription carry all-to-all traffic. Where fewer ports are
+simulated
+than share a pool, memory shrinks with them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shallows import _core
+from shallows.advisor.candidates import Candidate, Curve
+from shallows.advisor.fabric import Fabric, Incast
+from shallows.errors import ScenarioError, ShallowsError
+from shallows.quantity import parse_size
+from shallows.runs.running import toml_document, toml_value
+
+BINS = ("100KB", "1MB")
+"""What ends small, and where large begins: papers' 10 MB leaves few large flows in a run of seconds."""
+
+MOST_RECEIVERS = 8
+"""Ports of a pool that are simulated, at most; memory shrinks with them."""
+
+TRIAL_S = 1
+"""Simulated time for which the engine says how many flows to expect."""
+
+
+def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any]:
+    """What is simulated of a candidate at a load: a scenario, as a dictionary."""
+    refuse_mixed(fabric)
+    return {
+        "name": fabric.name,
+        "topology": _topology(fabric),
+        "switch": switch(fabric, candidate),
+        "tcp": _tcp(fabric),
+        "measure": {"bins": list(BINS)},
+        "workload": _workloads(fabric, load),
+    }
+
+
+def refuse_mixed(fabric: Fabric) -> None:
+    """One run has one transport."""
+    transports = sorted({each.transport for each in fabric.classes})
+    if len(transports) > 1:
+        raise ShallowsError(
+            f"classes run {' and '.join(transports)}, and a simulation has one transport for all hosts",
+            "--rules-only says what rules ask for each class; or name one transport, and see what the "
+            "other changes",
+        )
+
+
+def receivers(fabric: Fabric) -> int:
+    """Ports of the loaded pool."""
+    return max(1, min(fabric.buffer.ports, MOST_RECEIVERS, fabric.hosts // 2))
+
+
+def scale(fabric: Fabric) -> float:
+    """Share of a pool's memory that is simulated."""
+    return pool_ports(fabric) / fabric.buffer.ports
+
+
+def pool_ports(fabric: Fabric) -> int:
+    """Ports that share a simulated pool."""
+    if not fabric.links.uplinks:
+        return receivers(fabric)
+    return min(fabric.buffer.ports, hosts_per_leaf(fabric) + spines(fabric)[0])
+
+
+def hosts_per_leaf(fabric: Fabric) -> int:
+    """Of four leaves."""
+    return max(2, fabric.hosts // 4)
+
+
+def oversubscription(fabric: Fabric) -> float:
+    """What hosts of a leaf may send, over what its uplinks carry."""
+    links = fabric.links
+    down = links.ports or max(1, fabric.silicon.ports - links.uplinks)
+    return down * links.rate / (links.uplinks * links.uplink_rate)
+
+
+def spines(fabric: Fabric) -> tuple[int, float]:
+    """How many are simulated, and the rate of the link to each, in bit/s."""
+    needed = hosts_per_leaf(fabric) * fabric.links.rate / oversubscription(fabric)
+    count = max(1, round(needed / fabric.links.uplink_rate))
+    return count, needed / count
+
+
+def _topology(fabric: Fabric) -> dict[str, Any]:
+    links = fabric.links
+    common = {
+        "rate": _rate(links.rate),
+        "link_delay": _time(links.delay),
+        "host_delay": _time(links.host_delay),
+        "mtu": links.mtu,
+    }
+    if not links.uplinks:
+        return {"kind": "star", "hosts": fabric.hosts, **common}
+    count, uplink_rate = spines(fabric)
+    shape = {"leaves": 4, "spines": count, "hosts_per_leaf": hosts_per_leaf(fabric)}
+    return {"kind": "leaf-spine", **shape, "uplink_rate": _rate(uplink_rate), **common}
+
+
+def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
+    """The `[switch]` table of a candidate."""
+    buffer = fabric.buffer
+    found: dict[str, Any] = {
+        "buffer": {
+            "kind": "dynamic-threshold",
+            "alpha": float(candidate.alpha),
+            "pool": f"{buffer.pool * scale(fabric):.0f}B",
+            "ports_per_pool": pool_ports(fabric),
+            "private": f"{buffer.private:.0f}B",
+        },
+        "markers": _markers(fabric, candidate),
+        "overrides": _uplink_overrides(fabric, candidate),
+    }
+    if len(fabric.classes) > 1:
+        found["port"] = _port(fabric)
+    return found
+
+
+def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
+    """Its markers; the curve of a pool keeps its distance from the end of the smaller one."""
+    if candidate.pool is None or scale(fabric) == 1:
+        return candidate.markers(fabric.silicon.at)
+    part, curve = scale(fabric), candidate.pool
+    # Kmax = B − B_R/α and Kmin = Kmax − C·N·h: B and N shrink, the room of one queue does not.
+    kmax = max(1, round(fabric.buffer.pool * part - (fabric.buffer.pool - curve.kmax)))
+    kmin = max(1, round(kmax - (curve.kmax - curve.kmin) * part))
+    smaller = replace(candidate, pool=Curve(min(kmin, kmax), kmax, curve.pmax))
+    return smaller.markers(fabric.silicon.at)
+
+
+def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
+    """Rules scale with the rate of a port; what vendors ship, and what runs today, is the same at all."""
+    links = fabric.links
+    if (
+        not links.uplinks
+        or candidate.origin in {"default", "today"}
+        or candidate.sojourn
+        or candidate.follows
+    ):
+        return []
+    factor = spines(fabric)[1] / links.rate
+    queues = tuple(curve and _scaled(curve, factor, fabric) for curve in candidate.queues)
+    if queues == candidate.queues:
+        return []
+    markers = replace(candidate, queues=queues).markers(fabric.silicon.at)
+    return [{"ports": [kind], "markers": markers} for kind in ("up", "down")]
+
+
+def _scaled(curve: Curve, factor: float, fabric: Fabric) -> Curve:
+    return Curve(fabric.rounded(curve.kmin * factor), fabric.rounded(curve.kmax * factor), curve.pmax)
+
+
+def _port(fabric: Fabric) -> dict[str, Any]:
+    count = len(fabric.classes)
+    strict = sum(each.strict for each in fabric.classes)
+    if strict == count:
+        return {"kind": "strict-priority", "queues": count}
+    least = min(each.weight for each in fabric.classes if not each.strict)
+    mtu = fabric.links.mtu
+    quanta = [
+        f"{mtu if each.strict else max(1, round(mtu * each.weight / least))}B" for each in fabric.classes
+    ]
+    return {"kind": "dwrr", "queues": count, "quantum": quanta, **({"strict": strict} if strict else {})}
+
+
+def _tcp(fabric: Fabric) -> dict[str, Any]:
+    name = fabric.classes[0].transport
+    # A handshake, which takes no part here, would have measured the round trip before the first timeout.
+    rto = {"initial": _time(fabric.rto), "min": _time(fabric.rto)}
+    congestion = {"kind": "cubic", "ecn": True} if name == "cubic" else {"kind": name}
+    return {"congestion": congestion, "initial_window": fabric.initial_window, "rto": rto}
+
+
+def _workloads(fabric: Fabric, load: float) -> list[dict[str, Any]]:
+    rates = arrivals(fabric)
+    total = sum(rates)
+    found = [
+        {
+            **_poisson(fabric, place),
+            "load": load * each.share,
+            "flows": max(1, round(fabric.flows * rates[place] / total)),
+        }
+        for place, each in enumerate(fabric.classes)
+    ]
+    if fabric.incast:
+        found.append(_incast(fabric, fabric.incast, repeats(fabric, fabric.incast, load)))
+    return found
+
+
+def repeats(fabric: Fabric, incast: Incast, load: float) -> int:
+    """Rounds of the incast while the other flows arrive."""
+    lasting = fabric.flows / (load * sum(arrivals(fabric)))
+    return max(1, int(lasting / incast.every))
+
+
+def _incast(fabric: Fabric, incast: Incast, rounds: int) -> dict[str, Any]:
+    first = 1 if fabric.links.uplinks else receivers(fabric)
+    senders = [
+        (first + place) % fabric.hosts for place in range(fabric.hosts) if (first + place) % fabric.hosts
+    ]
+    return {
+        "kind": "incast",
+        "senders": senders[: incast.senders],
+        "receivers": "0",
+        "size": f"{incast.size:.0f}B",
+        "repeats": rounds,
+        "period": _time(incast.every),
+        "class": incast.place,
+    }
+
+
+def _poisson(fabric: Fabric, place: int) -> dict[str, Any]:
+    each = fabric.classes[place]
+    shape: dict[str, Any] = {"kind": "poisson", "sizes": each.sizes, "class": place}
+    if fabric.links.uplinks:
+        return shape | {"of": "uplinks" if oversubscription(fabric) >= 1 else "receivers"}
+    count = receivers(fabric)
+    return shape | {"senders": f"{count}..{fabric.hosts}", "receivers": f"0..{count}"}
+
+
+def arrivals(fabric: Fabric) -> list[float]:
+    """Flows per second of each class at a load of one, as the engine expects them."""
+    return [_arrivals(_trial(fabric, place)) * each.share for place, each in enumerate(fabric.classes)]
+
+
+def _trial(fabric: Fabric, place: int) -> str:
+    """A scenario of one class alone at half of the capacity."""
+    workload = _poisson(fabric, place) | {"class": 0, "load": 0.5}
+    buffer = {"kind": "dynamic-threshold", "pool": "100MB"}
+    trial = {"topology": _topology(fabric), "switch": {"buffer": buffer}, "stop": {"at": f"{TRIAL_S}s"}}
+    return toml_document({"name": "trial", **trial, "workload": [workload]}) + "\n"
+
+
+@cache
+def _arrivals(trial: str) -> float:
+    try:
+        footprint = _core.parse(trial, "fabric.toml", str(Path()), [], None).footprint()
+    except ScenarioError as error:
+        message = str(error).splitlines()[0]
+        raise ShallowsError(
+            f"the engine refuses the fabric: {message}", "docs/advisor.md has the keys"
+        ) from None
+    found = re.search(r"([0-9][0-9,]*) flows", footprint)
+    if found is None:
+        raise AssertionError(f"the engine names no flows: {footprint}")
+    return float(found[1].replace(",", "")) / (0.5 * TRIAL_S)
+
+
+def sweep_text(
+    fabric: Fabric, candidates: Sequence[Candidate], loads: Sequence[float], seeds: Sequence[int]
+) -> str:
+    """A scenario file whose sweep has all candidates as schemes, at all loads, under all seeds."""
+    base = document(fabric, candidates[0], loads[0])
+    together = _together(fabric, loads)
+    lines = [toml_document(base), "", "[sweep]"]
+    lines.append(f"axes = {toml_value({'load': list(loads), 'seed': list(seeds)})}")
+    lines += ["", "[sweep.together.load]"]
+    lines += [f"{toml_value(key)} = {toml_value(values)}" for key, values in together.items()]
+    for candidate in candidates:
+        table = switch(fabric, candidate)
+        changes = {
+            "switch.markers": table["markers"],
+            "switch.overrides": table["overrides"],
+            "switch.buffer.alpha": table["buffer"]["alpha"],
+        }
+        lines += [
+            "",
+            "[[sweep.scheme]]",
+            f"name = {toml_value(candidate.name)}",
+            f"set = {toml_value(changes)}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]:
+    found: dict[str, list[Any]] = {
+        f"workload.{place}.load": [load * each.share for load in loads]
+        for place, each in enumerate(fabric.classes)
+    }
+    if fabric.incast:
+        found[f"workload.{len(fabric.classes)}.repeats"] = [
+            repeats(fabric, fabric.incast, load) for load in loads
+        ]
+    return found
+
+
+def assumptions(fabric: Fabric) -> list[str]:
+    """What was simplified, in sentences."""
+    links = fabric.links
+    found = [*fabric.notes]
+    if links.uplinks:
+        count, uplink_rate = spines(fabric)
+        found.append(
+            f"Simulated are 4 leaves of {hosts_per_leaf(fabric)} hosts and {count} spine(s) at "
+            f"{uplink_rate / 1e9:g} Gb/s, "
+            f"which keeps an oversubscription of {oversubscription(fabric):.3g}; a load is that of the "
+            "uplinks."
+            " Rules are scaled to the rate of a port, defaults are not."
+        )
+    else:
+        found.append(
+            f"Simulated is one pool: {receivers(fabric)} ports that receive from "
+            f"{fabric.hosts - receivers(fabric)} hosts. "
+            "A load is that of the receivers' links."
+        )
+    if scale(fabric) != 1:
+        found.append(
+            f"{pool_ports(fabric)} of {fabric.buffer.ports} ports that share a pool are simulated, with as "
+            "large a share "
+            f"of its memory ({parse_size(f'{fabric.buffer.pool * scale(fabric):.0f}B') / 1e6:.3g} MB)."
+        )
+    found += [
+        f"{fabric.flows:,} flows in each run; small ones have up to {BINS[0]}, large ones more than "
+        f"{BINS[1]}.",
+        "Hosts send without segmentation offload and open no connection: its handshake would have measured "
+        "the RTT, so "
+        "that the first timeout is RTOmin.",
+        "Every number was rounded to what the chip can have before it was simulated.",
+    ]
+    return found
+
+
+def _time(value: float) -> str:
+    """A time as a scenario has it.
+
+    >>> _time(80e-6), _time(5e-3), _time(0.0), _time(18.25e-6)
+    ('80us', '5ms', '0us', '18250ns')
+    """
+    picoseconds = round(value * 1e12)
+    units = ((10**9, "ms"), (10**6, "us"), (10**3, "ns"), (1, "ps"))
+    scale, unit = next((scale, unit) for scale, unit in units if picoseconds % scale == 0)
+    return f"{picoseconds // scale}{unit}" if picoseconds else "0us"
+
+
+def _rate(value: float) -> str:
+    """A rate as a scenario has it.
+
+    >>> _rate(25e9), _rate(1.5e9)
+    ('25Gbps', '1500Mbps')
+    """
+    bits = round(value)
+    scale, unit = next(
+        (scale, unit) for scale, unit in ((10**9, "G"), (10**6, "M"), (1, "")) if bits % scale == 0
+    )
+    return f"{bits // scale}{unit}bps"

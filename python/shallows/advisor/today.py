@@ -1,0 +1,109 @@
+"""What runs today, as one of the candidates: a switch's configuration, as far as a simulation can have it."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from shallows.advisor.advised import chosen_alpha
+from shallows.advisor.candidates import TODAY, Candidate, Curve
+from shallows.advisor.configuration import Marking, PortProfile, Queue, Switch
+from shallows.advisor.fabric import Fabric
+from shallows.errors import ShallowsError
+
+
+def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
+    """The candidate that is configured, and what of the configuration was left aside or assumed.
+
+    Each class is looked up by its queue's number, in the profile that most ports have. A fabric with one
+    class, whose
+    queue marks nothing, takes the first queue that does.
+
+    Raises
+    ------
+    ShallowsError
+        If no port has queues, or a threshold cannot be put into bytes.
+    """
+    profile = _profile(switch.profiles)
+    notes: list[str] = []
+    if len(switch.profiles) > 1:
+        notes.append(
+            f"Of {len(switch.profiles)} kinds of ports, the one with most ports is taken as today's."
+        )
+    by_number = {queue.number: queue for queue in profile.queues}
+    numbers = [each.queue for each in fabric.classes]
+    if len(numbers) == 1 and not _marks(switch, by_number.get(numbers[0])):
+        marking = [queue.number for queue in profile.queues if _marks(switch, queue)]
+        if marking:
+            notes.append(
+                f"Queue {numbers[0]} marks nothing today; queue {marking[0]} does and is taken as today's."
+            )
+            numbers = marking[:1]
+    queues = tuple(_curve(switch, by_number.get(number), fabric, notes) for number in numbers)
+    found = [_alpha(by_number.get(number)) for number in numbers]
+    alphas = {float(each) for each in found if each is not None}
+    if len(alphas) > 1:
+        notes.append("Queues have several α today; the least is simulated for all of them.")
+    alpha = min(alphas) if alphas else chosen_alpha(fabric)
+    if not alphas:
+        notes.append("The configuration does not say which α queues have; that of the fabric is taken.")
+    pool = next((_pool(switch, fabric, each.marking, notes) for each in switch.pools if each.marking), None)
+    return Candidate(TODAY, f"the {switch.format} configuration", TODAY, queues, alpha, pool), notes
+
+
+def _profile(profiles: Iterable[PortProfile]) -> PortProfile:
+    found = [each for each in profiles if each.queues]
+    if not found:
+        raise ShallowsError(
+            "the configuration has no queues of ports", "`shallows explain` shows what was read of it"
+        )
+    return max(found, key=lambda each: len(each.ports))
+
+
+def _marks(switch: Switch, queue: Queue | None) -> bool:
+    marking = switch.marking(queue.marking) if queue else None
+    return marking is not None and marking.marking_curve() is not None
+
+
+def _alpha(queue: Queue | None) -> Fraction | None:
+    return queue.allotment.alpha if queue and queue.allotment and queue.allotment.alpha else None
+
+
+def _curve(switch: Switch, queue: Queue | None, fabric: Fabric, notes: list[str]) -> Curve | None:
+    return in_bytes(switch.marking(queue.marking) if queue else None, fabric, notes)
+
+
+def _pool(switch: Switch, fabric: Fabric, name: str | None, notes: list[str]) -> Curve | None:
+    return in_bytes(switch.marking(name), fabric, notes)
+
+
+def in_bytes(marking: Marking | None, fabric: Fabric, notes: list[str]) -> Curve | None:
+    """The curve of a marking; nothing if it never marks.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be put into bytes.
+    """
+    curve = marking.marking_curve() if marking else None
+    if marking is None or curve is None or curve.minimum is None or curve.maximum is None:
+        return None
+    alpha = chosen_alpha(fabric)
+    limit = int(alpha * fabric.buffer.pool / (1 + alpha) + fabric.buffer.private)
+    kmin, kmax = (
+        each.bytes(cell=fabric.silicon.cell, rate=int(fabric.links.rate), limit=limit)
+        for each in (curve.minimum, curve.maximum)
+    )
+    if kmin is None or kmax is None or kmin > kmax:
+        raise ShallowsError(
+            f"profile {marking.name}: its thresholds cannot be put into bytes, or are in the wrong order",
+            "`shallows explain` says more of it",
+        )
+    if curve.weight:
+        notes.append(
+            f"Profile {marking.name} averages with weight {curve.weight}; the backlog itself is simulated."
+        )
+    if curve.probability is None:
+        notes.append(f"Profile {marking.name} does not say its probability; 100 % is simulated.")
+    if curve.probability == 0:
+        return None
+    # Below one byte there is no threshold: everything is marked.
+    return Curve(max(1, kmin), max(1, kmax), 1.0 if curve.probability is None else float(curve.probability))

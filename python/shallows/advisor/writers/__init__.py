@@ -1,0 +1,59 @@
+"""Configurations of vendors, written from the neutral model as the smallest change to what there is.
+
+A writer's module has one function, `write(before, after, reasons)`, whose `Text` has the change, its
+inverse, and what the format cannot say. To add one, add its name to `FORMATS`, and its module below.
+"""
+
+from typing import Protocol, cast
+
+from shallows.advisor.configuration import Switch
+from shallows.advisor.writers.lines import NO_REASONS, Reasons, Text
+from shallows.errors import ShallowsError, listed
+
+FORMATS = ("sonic", "eos", "avd", "nvue", "nxos", "junos", "tc")
+
+
+class Writer(Protocol):
+    """What a writer's module offers."""
+
+    def write(self, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
+        """The change from what a switch is told to what it shall be told; all of it if nothing is there."""
+
+
+def writer(name: str) -> Writer:
+    """The writer of a format.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none of that name.
+    """
+    if name not in FORMATS:
+        raise ShallowsError(f"there is no format {name[:40]}", listed("the formats are", FORMATS))
+    from shallows.advisor.writers import avd, eos, junos, nvue, nxos, sonic, tc
+
+    modules = {"sonic": sonic, "eos": eos, "avd": avd, "nvue": nvue, "nxos": nxos, "junos": junos, "tc": tc}
+    return cast(Writer, modules[name])
+
+
+def write(name: str, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
+    """The change from what a switch is told to what it shall be told, in a format.
+
+    Parameters
+    ----------
+    name
+        Of the format.
+    before
+        As it was read; nothing for all of `after`, as a translation is.
+    after
+        With numbers that the chip can express (`chips`).
+    reasons
+        Why, by the name of the marking, pool, setting or profile that changes, or `queue 3`; where the
+        format has comments, they stand before the change.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no such format.
+    """
+    return writer(name).write(before, after, reasons)

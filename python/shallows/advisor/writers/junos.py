@@ -1,0 +1,254 @@
+"""Juniper Junos: `set` and `delete` commands below `class-of-service`."""
+
+from fractions import Fraction
+
+from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
+from shallows.advisor.readers.junos import COLOURS
+from shallows.advisor.writers.lines import (
+    NO_REASONS,
+    Reasons,
+    Text,
+    Told,
+    at,
+    called,
+    difference,
+    flat,
+    whole_percent,
+)
+
+INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
+"""`buffer-dynamic-threshold` by its alpha."""
+
+LOSSES = {colour: loss for loss, colour in COLOURS.items()}
+
+
+def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
+    """What to enter in `configure`, before `commit`, from what is told before to what shall be."""
+    return difference(tell, flat("#"), before, after, reasons)
+
+
+def tell(switch: Switch) -> Told:
+    """All that Junos can be told of it."""
+    told = Told()
+    _pools(switch, told)
+    settings = {(each.name, each.scope): each.value for each in switch.settings}
+    classes = {scope: value for (name, scope), value in settings.items() if name == "forwarding-class"}
+    for profile in switch.profiles:
+        for queue in profile.queues:
+            classes.setdefault(_kind(queue), str(queue.number))
+    for kind, number in classes.items():
+        more = " no-loss" if ("no-loss", kind) in settings else ""
+        priority = settings.get(("forwarding-class.pfc-priority", kind)) or _paused(
+            switch, int(number), classes, kind
+        )
+        more += f" pfc-priority {priority}" if priority is not None else ""
+        _set(told, f"forwarding-classes class {kind}", f" queue-num {number}{more}", f"queue {number}")
+    drops: dict[str, str] = {}
+    for place, profile in enumerate(switch.profiles):
+        _profile(switch, profile, place, classes, settings, drops, told)
+    for marking in switch.markings:
+        if marking.scope != "queue":
+            told.cannot(f"{marking.name}: Junos marks by queues alone")
+    return told
+
+
+def _set(told: Told, path: str, value: str, about: str) -> None:
+    told.say(
+        f"set class-of-service {path}{value}", slot=path, undo=f"delete class-of-service {path}", about=about
+    )
+
+
+def _kind(queue: Queue) -> str:
+    plain = (
+        queue.name and queue.name.replace("-", "").replace("_", "").isalnum() and "queue" not in queue.name
+    )
+    return queue.name if plain and queue.name else f"class-{queue.number}"
+
+
+def _paused(switch: Switch, number: int, classes: dict[str, str], kind: str) -> str | None:
+    """The priority that is paused for a queue, where no class says so yet."""
+    del classes, kind
+    if any(each.name == "forwarding-class" for each in switch.settings):
+        return None
+    for profile in switch.profiles:
+        mapped = dict(profile.maps.class_to_queue)
+        for priority in profile.pfc:
+            if mapped.get(priority, priority) == number:
+                return str(priority)
+    return None
+
+
+def _pools(switch: Switch, told: Told) -> None:
+    thresholds = {each.scope: each.value for each in switch.settings if each.name == "pool.dynamic-threshold"}
+    for pool in switch.pools:
+        side, _, part = pool.name.partition(".")
+        if side not in ("ingress", "egress") or pool.percent is None or pool.percent.denominator != 1:
+            told.cannot(f"pool {pool.name}: Junos divides the memory into its own partitions, in percent")
+            continue
+        start = f"shared-buffer {side} buffer-partition {part}"
+        _set(told, f"{start} percent", f" {pool.percent}", pool.name)
+        if pool.name in thresholds:
+            _set(told, f"{start} dynamic-threshold", f" {thresholds[pool.name]}", pool.name)
+    for each in switch.settings:
+        if each.name == "dedicated-buffer":
+            _set(told, f"dedicated-buffer {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
+        elif each.name == "pfc-watchdog" and each.scope and "/" not in each.scope:
+            _set(told, f"congestion-notification-profile {each.scope} pfc-watchdog", "", each.name)
+
+
+def _profile(
+    switch: Switch,
+    profile: PortProfile,
+    place: int,
+    classes: dict[str, str],
+    settings: dict[tuple[str, str], str],
+    drops: dict[str, str],
+    told: Told,
+) -> None:
+    named = (profile.name or "").split()
+    default = f"shallows-{place + 1}"
+    scheduler_map, pause, classifier = named if len(named) == 3 else (default, default, default)
+    for queue in profile.queues:
+        scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
+        path = f"scheduler-maps {scheduler_map} forwarding-class {_kind(queue)}"
+        _set(told, path, f" scheduler {scheduler}", f"queue {queue.number}")
+    by_queue = {number: kind for kind, number in reversed(classes.items())}
+    mapped = dict(profile.maps.class_to_queue)
+    points: dict[int, list[int]] = {}
+    for point, number in profile.maps.dscp_to_class:
+        kind = by_queue.get(str(mapped.get(number, number)))
+        if kind is None or classifier == "-":
+            told.cannot(f"code point {point} of {called(profile)}: no forwarding class has its queue")
+            continue
+        points.setdefault(mapped.get(number, number), []).append(point)
+        bits = f"{point:06b}"
+        slot = f"classifiers dscp {classifier} forwarding-class {kind} loss-priority low code-points {bits}"
+        _set(told, slot, "", "maps")
+    for priority in profile.pfc:
+        wanted = [
+            int(number)
+            for kind, number in classes.items()
+            if settings.get(("forwarding-class.pfc-priority", kind)) == str(priority)
+        ] or [mapped.get(priority, priority)]
+        known = settings.get(("pfc.dscp", pause))
+        found = [
+            point
+            for number in wanted
+            for point in points.get(number, [])
+            if known is None or str(point) in known.split(",")
+        ]
+        if not found or pause == "-":
+            told.cannot(f"PFC of priority {priority} at {called(profile)}: no code point goes to its queue")
+        for point in found:
+            if pause != "-":
+                path = f"congestion-notification-profile {pause} input dscp code-point {point:06b} pfc"
+                _set(told, path, "", "pfc")
+    if profile.groups:
+        told.cannot(f"memory of the priority groups of {called(profile)}: Junos works it out itself")
+    for port in profile.ports:
+        if profile.queues and scheduler_map != "-":
+            _set(told, f"interfaces {port} scheduler-map", f" {scheduler_map}", scheduler_map)
+        if profile.pfc and pause != "-":
+            _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
+        if profile.maps.dscp_to_class and classifier != "-":
+            _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
+        for word, value in (("speed", profile.rate and f"{profile.rate // 10**9}g"), ("mtu", profile.mtu)):
+            if value:
+                told.say(
+                    f"set interfaces {port} {word} {value}",
+                    slot=f"{port} {word}",
+                    undo=f"delete interfaces {port} {word}",
+                )
+
+
+def _scheduler(
+    switch: Switch,
+    profile: PortProfile,
+    queue: Queue,
+    default: str,
+    settings: dict[tuple[str, str], str],
+    drops: dict[str, str],
+    told: Told,
+) -> str:
+    """The lines of a queue's scheduler, and its name."""
+    scheduler = queue.scheduler
+    words = (scheduler.name or "").split() if scheduler else []
+    marking = switch.marking(queue.marking)
+    name = words[0] if words and len(words) < 3 and "/" not in words[0] else f"{default}-{queue.number}"
+    about, start = f"queue {queue.number}", f"schedulers {name}"
+    if scheduler:
+        if scheduler.kind == "strict" or len(words) == 2:
+            strict = (
+                words[1] if len(words) == 2 and (words[1] == "low") == (scheduler.kind != "strict") else None
+            )
+            if strict or scheduler.kind == "strict":
+                _set(told, f"{start} priority", f" {strict or 'strict-high'}", about)
+        share = scheduler.percent
+        if share is None and scheduler.kind != "strict" and scheduler.weight is not None:
+            weights = [
+                each.scheduler.weight or 0
+                for each in profile.queues
+                if each.scheduler and each.scheduler.kind != "strict"
+            ]
+            share = Fraction(scheduler.weight * 100 // max(sum(weights), 1))
+            told.cannot(
+                f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down"
+            )
+        if share is not None and share.denominator == 1:
+            _set(told, f"{start} transmit-rate percent", f" {share}", about)
+        if scheduler.shape:
+            _set(told, f"{start} shaping-rate", f" {scheduler.shape}", about)
+    if marking:
+        for curve in marking.curves:
+            _curve(curve, name, marking.name, at(profile, queue), settings, drops, told)
+        if marking.marks_ect and any(line.about == marking.name for line in told.lines):
+            _set(told, f"{start} explicit-congestion-notification", "", marking.name)
+    elif ("ecn.without-profile", name) in settings:
+        _set(told, f"{start} explicit-congestion-notification", "", about)
+    each = queue.allotment
+    if each and each.alpha in INDEXES:
+        _set(told, f"{start} buffer-dynamic-threshold", f" {INDEXES[each.alpha]}", about)
+    if each and (
+        each.alpha not in (None, *INDEXES) or each.limit or each.reserved or each.unlimited or each.trims
+    ):
+        told.cannot(f"what {at(profile, queue)} may hold: Junos knows alpha 1/128, 1/64, … 8 alone")
+    return name
+
+
+def _curve(
+    curve: Curve,
+    scheduler: str,
+    about: str,
+    where: str,
+    settings: dict[tuple[str, str], str],
+    drops: dict[str, str],
+    told: Told,
+) -> None:
+    loss, share = LOSSES[curve.colour], whole_percent(curve.probability)
+    ends = (curve.minimum, curve.maximum)
+    if any(end is None or end.unit != "percent" or end.amount.denominator != 1 for end in ends):
+        told.cannot(f"{where}: fill levels are whole percent of what the queue has been given")
+        return
+    if share is None:
+        told.cannot(f"{where}: a probability that is no whole percent")
+        return
+    low, high = (int(end.amount) for end in ends if end)
+    body = f" fill-level [ {low} {high} ] drop-probability [ 0 {share} ]"
+    name = settings.get(("drop-profile", f"{scheduler} {loss}"), f"{scheduler}-{loss}")
+    if drops.setdefault(name, body) != body:
+        name = f"{name}-{scheduler}"
+        drops[name] = body
+    start = f"drop-profiles {name} interpolate"
+    told.say(
+        f"delete class-of-service {start}\nset class-of-service {start} fill-level [ {low} {high} ]"
+        f"\nset class-of-service {start} drop-probability [ 0 {share} ]",
+        slot=start,
+        undo=f"delete class-of-service {start}",
+        about=about,
+    )
+    path = f"schedulers {scheduler} drop-profile-map loss-priority {loss} protocol any"
+    _set(told, path, f" drop-profile {name}", about)
+    if curve.marks_ect and curve.drops_not_ect:
+        told.cannot(
+            f"{where}: packets that are not ECN-capable are dropped by no curve where others are marked"
+        )

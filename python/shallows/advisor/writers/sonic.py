@@ -1,0 +1,371 @@
+"""SONiC: a fragment of `config_db.json`, or the JSON patch (RFC 6902) from what is there to what shall be.
+
+Fields are those of sonic-buildimage's YANG models (2026-08), and no others: one that orchagent does not
+know makes it refuse the whole profile. A patch raises a maximum before its minimum and lowers it after, so
+that at each step the maximum is not below. JSON has no comments; the reasons are for whoever shows the
+patch.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from shallows.advisor.configuration import (
+    COLOURS,
+    Allotment,
+    Colour,
+    Marking,
+    PortProfile,
+    PriorityGroup,
+    Scheduler,
+    Switch,
+    Threshold,
+)
+from shallows.advisor.readers.sonic_tables import MAPS, SETTINGS
+from shallows.advisor.writers.lines import NO_REASONS, Reasons, Text, Told, in_bytes, whole_percent
+
+Row = dict[str, str]
+Tables = dict[str, dict[str, Row]]
+
+LONGEST_NAME = 32
+"""Of a WRED profile, by its YANG model."""
+
+_MARKED: tuple[tuple[Colour, ...], ...] = (
+    (),
+    ("green",),
+    ("yellow",),
+    ("red",),
+    ("green", "yellow"),
+    ("green", "red"),
+    ("yellow", "red"),
+)
+_ECN = {frozenset(colours): "ecn_" + "_".join(colours or ("none",)) for colours in _MARKED} | {
+    frozenset(COLOURS): "ecn_all"
+}
+_SETTINGS = {kind: table for table, kind in SETTINGS.items()}
+_WATCHDOG = {"action", "detection_time", "restoration_time", "poll_interval", "pfc_stat_history"}
+
+
+def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
+    """A fragment for `config load` where nothing is there; otherwise a patch for `config apply-patch`."""
+    del reasons  # nowhere to put them
+    new, told = tables_of(after)
+    if before is None:
+        return Text(json.dumps(new, indent=4) + "\n", _patch(new, {}), tuple(told.inexpressible))
+    old, _ = tables_of(before)
+    return Text(_patch(old, new), _patch(new, old), tuple(told.inexpressible))
+
+
+def tables_of(switch: Switch) -> tuple[Tables, Told]:
+    """All that CONFIG_DB can be told of a switch."""
+    made = _Tables(switch)
+    return made.tables, made.told
+
+
+class _Tables:
+    def __init__(self, switch: Switch) -> None:
+        self.switch = switch
+        self.told = Told()
+        self.tables: Tables = {}
+        self.names: dict[tuple[str, object], str] = {}
+        self.profiles: dict[str, object] = {}
+        for pool in switch.pools:
+            self.pool(pool.name)
+        for marking in switch.markings:
+            self.marking(marking)
+        for scheduler in switch.schedulers:
+            self.scheduler(scheduler)
+        for allotment in switch.allotments:
+            self.profile(allotment, None)
+        self.settings()
+        for profile in switch.profiles:
+            self.of_ports(profile)
+
+    def row(self, table: str, key: str) -> Row:
+        return self.tables.setdefault(table, {}).setdefault(key, {})
+
+    def pool(self, name: str) -> None:
+        pool = self.switch.pool(name)
+        if pool is None:
+            return
+        if pool.size is None and pool.percent is None and self.switch.format != "sonic":
+            self.told.cannot(f"pool {name}: neither its size nor its share is known")
+            return
+        if pool.marking:
+            self.told.cannot(f"pool {name}: CONFIG_DB has no key for marks by a pool")
+        row = self.row("BUFFER_POOL", _plain(name))
+        row |= {"type": pool.direction, "mode": "dynamic" if pool.dynamic else "static"}
+        if pool.size is not None:
+            row["size"] = str(pool.size)
+        elif pool.percent is not None:
+            row["percentage"] = str(int(pool.percent))
+        if pool.headroom is not None:
+            row["xoff"] = str(pool.headroom)
+
+    def marking(self, marking: Marking) -> None:
+        if marking.scope != "queue":
+            self.told.cannot(f"{marking.name}: CONFIG_DB has no key for marks by a pool or a port")
+            return
+        row: Row = {}
+        marked: set[Colour] = set()
+        for curve in marking.curves:
+            ends = [(curve.minimum, in_bytes(curve.minimum)), (curve.maximum, in_bytes(curve.maximum))]
+            share = whole_percent(curve.probability)
+            if any(end is not None and count is None for end, count in ends):
+                self.told.cannot(f"{marking.name}: thresholds are whole bytes here")
+                return
+            if curve.probability is not None and share is None:
+                self.told.cannot(f"{marking.name}: a probability that is no whole percent")
+                return
+            if curve.weight:
+                self.told.cannot(f"{marking.name}: a weight of the average; orchagent sets 0")
+            for colour in COLOURS if curve.colour == "all" else (curve.colour,):
+                said = {
+                    f"{colour}_{end}_threshold": str(count)
+                    for end, (_, count) in zip(("min", "max"), ends, strict=True)
+                    if count is not None
+                }
+                said |= {f"{colour}_drop_probability": str(share)} if share is not None else {}
+                if any(row.get(key, value) != value for key, value in said.items()):
+                    self.told.cannot(f"{marking.name}: one curve for marks and another for drops")
+                    continue
+                row |= said
+                if curve.marks_ect:
+                    marked.add(colour)
+                if curve.drops_not_ect is not None or f"wred_{colour}_enable" in row:
+                    on = curve.drops_not_ect or row.get(f"wred_{colour}_enable") == "true"
+                    row[f"wred_{colour}_enable"] = "true" if on else "false"
+        row["ecn"] = _ECN[frozenset(marked)]
+        name = self.named("WRED_PROFILE", marking.name, marking.name)
+        if len(_plain(marking.name)) > LONGEST_NAME:
+            self.told.cannot(f"{marking.name}: names have at most {LONGEST_NAME} characters; it is {name}")
+        self.tables.setdefault("WRED_PROFILE", {})[name] = row
+
+    def named(self, table: str, what: object, wanted: str) -> str:
+        """A key for something, the same each time; another thing of that name gets a number."""
+        if (table, what) not in self.names:
+            taken = {name for (other, _), name in self.names.items() if other == table}
+            name, number = _plain(wanted)[:LONGEST_NAME], 1
+            while name in taken:
+                number += 1
+                name = f"{_plain(wanted)[: LONGEST_NAME - 5]}.{number}"
+            self.names[table, what] = name
+        return self.names[table, what]
+
+    def scheduler(self, scheduler: Scheduler) -> str:
+        name = self.named(
+            "SCHEDULER", (scheduler, scheduler.name), scheduler.name or f"scheduler.{scheduler.kind}"
+        )
+        row = self.row("SCHEDULER", name)
+        row["type"] = scheduler.kind.upper()
+        weight = scheduler.weight
+        if weight is None and scheduler.percent is not None and scheduler.kind != "strict":
+            weight = max(int(scheduler.percent), 1)
+        if weight is not None:
+            if weight > 100:
+                self.told.cannot(f"weight {weight} of scheduler {name}: 100 is the most")
+            row["weight"] = str(min(weight, 100))
+        for field, rate in (("pir", scheduler.shape), ("cir", scheduler.guaranteed)):
+            if rate is not None:
+                row[field] = str(rate // 8)
+        return name
+
+    def profile(self, allotment: Allotment, group: PriorityGroup | None) -> str:
+        """The buffer profile of a queue, or of a priority group with its headroom."""
+        sizes = (group.xoff, group.xon, group.xon_offset) if group else (None, None, None)
+        wanted = allotment.name or ("shallows_pg" if group else "shallows_queue")
+        name = self.named("BUFFER_PROFILE", (allotment, allotment.name, sizes), wanted)
+        row = self.row("BUFFER_PROFILE", name)
+        if allotment.pool:
+            row["pool"] = _plain(allotment.pool)
+        exponent = _exponent(allotment.alpha)
+        if allotment.unlimited:
+            exponent = 7
+            self.told.cannot(f"{wanted}: no limit is written as dynamic_th 7, which Mellanox takes so")
+        if exponent is not None:
+            row["dynamic_th"] = str(exponent)
+        elif allotment.alpha is not None:
+            self.told.cannot(f"{wanted}: alpha {allotment.alpha} is no power of two from 2^-8 to 2^7")
+        for field, size in (
+            ("size", allotment.reserved),
+            ("static_th", allotment.limit),
+            ("xoff", sizes[0]),
+            ("xon", sizes[1]),
+            ("xon_offset", sizes[2]),
+        ):
+            if size is not None:
+                self.size(row, field, size, wanted)
+        if allotment.trims:
+            row["packet_discard_action"] = "trim"
+        return name
+
+    def size(self, row: Row, field: str, size: Threshold, where: str) -> None:
+        count = in_bytes(size)
+        if count is None:
+            self.told.cannot(f"{field} of {where} in {size.unit}: CONFIG_DB counts whole bytes")
+        else:
+            row[field] = str(count)
+
+    def of_ports(self, profile: PortProfile) -> None:
+        if not profile.ports and (profile.queues or profile.groups):
+            self.told.cannot(f"{profile.name or 'a profile'} of no port by name: SONiC binds queues to ports")
+        queues = {
+            queue.number: {
+                **({"scheduler": self.scheduler(queue.scheduler)} if queue.scheduler else {}),
+                **(
+                    {"wred_profile": self.names["WRED_PROFILE", queue.marking]}
+                    if ("WRED_PROFILE", queue.marking) in self.names
+                    else {}
+                ),
+            }
+            for queue in profile.queues
+        }
+        memory = {
+            queue.number: self.profile(queue.allotment, None) for queue in profile.queues if queue.allotment
+        }
+        groups = {
+            group.number: self.profile(group.allotment, group) if group.allotment else "NULL"
+            for group in profile.groups
+        }
+        limits: dict[str, list[str]] = {}
+        for each in profile.limits:
+            pool = self.switch.pool(each.pool)
+            side = "EGRESS" if pool is None or pool.direction == "egress" else "INGRESS"
+            limits.setdefault(f"BUFFER_PORT_{side}_PROFILE_LIST", []).append(self.profile(each, None))
+        maps = {
+            field: self.map(table, getattr(profile.maps, of))
+            for field, (table, of) in MAPS.items()
+            if getattr(profile.maps, of)
+        }
+        if profile.pfc:
+            maps["pfc_enable"] = ",".join(map(str, profile.pfc))
+        for port in profile.ports:
+            if profile.rate:
+                self.row("PORT", port)["speed"] = str(profile.rate // 10**6)
+            if profile.mtu:
+                self.row("PORT", port)["mtu"] = str(profile.mtu)
+            if profile.cable is not None:
+                self.row("CABLE_LENGTH", "AZURE")[port] = f"{int(profile.cable)}m"
+            for number, row in queues.items():
+                if row:
+                    self.row("QUEUE", f"{port}|{number}").update(row)
+            for table, found in (("BUFFER_QUEUE", memory), ("BUFFER_PG", groups)):
+                for numbers, name in _ranges(found):
+                    self.row(table, f"{port}|{numbers}")["profile"] = name
+            for table, names in limits.items():
+                self.row(table, port)["profile_list"] = ",".join(names)
+            if maps:
+                self.row("PORT_QOS_MAP", port).update(maps)
+
+    def map(self, table: str, pairs: tuple[tuple[int, int], ...]) -> str:
+        name = self.named(table, pairs, "AZURE")
+        self.row(table, name).update({str(of): str(to) for of, to in pairs})
+        return name
+
+    def settings(self) -> None:
+        for each in self.switch.settings:
+            kind, _, field = each.name.partition(".")
+            if each.name == "pfc-watchdog.priorities":
+                for port in each.scope.split(","):
+                    self.row("PORT_QOS_MAP", port)["pfcwd_sw_enable"] = each.value
+            elif kind in _SETTINGS and each.scope and (kind != "pfc-watchdog" or field in _WATCHDOG):
+                for key in each.scope.split(","):
+                    known = "POLL_INTERVAL" if field == "poll_interval" else field
+                    self.row(_SETTINGS[kind], key)[known] = each.value
+            else:
+                self.told.cannot(f"{each.name} = {each.value}")
+
+
+def _plain(name: str) -> str:
+    """A name as keys of CONFIG_DB have it."""
+    return re.sub(r"[^A-Za-z0-9_.@-]", "_", name)
+
+
+def _exponent(alpha: Fraction | None) -> int | None:
+    """The power of two that an alpha is, if dynamic_th can have it."""
+    return next((power for power in range(-8, 8) if alpha == Fraction(2) ** power), None)
+
+
+def _ranges(named: Mapping[int, str]) -> Iterator[tuple[str, str]]:
+    """Numbers in a row with the same name as one key, as SONiC's templates write them.
+
+    >>> list(_ranges({0: "lossy", 1: "lossy", 3: "lossless"}))
+    [('0-1', 'lossy'), ('3', 'lossless')]
+    """
+    numbers = sorted(named)
+    while numbers:
+        first = last = numbers.pop(0)
+        while numbers and numbers[0] == last + 1 and named[numbers[0]] == named[first]:
+            last = numbers.pop(0)
+        yield str(first) if first == last else f"{first}-{last}", named[first]
+
+
+def _patch(old: Tables, new: Tables) -> str:
+    """The operations from one to the other: rows that others name come first, and go last."""
+    found = [*_added(old, new), *_removed(old, new)]
+    return json.dumps(found, indent=4) + "\n" if found else ""
+
+
+_NEEDED = (
+    "BUFFER_POOL",
+    "BUFFER_PROFILE",
+    "WRED_PROFILE",
+    "SCHEDULER",
+    *(table for table, _ in MAPS.values()),
+)
+"""Tables whose rows others name."""
+
+
+def _added(old: Tables, new: Tables) -> Iterator[dict[str, Any]]:
+    order = sorted(
+        new, key=lambda table: (table not in _NEEDED, _NEEDED.index(table) if table in _NEEDED else 0)
+    )
+    for table in order:
+        if table not in old:
+            yield {"op": "add", "path": _pointer(table), "value": new[table]}
+            continue
+        for key, row in new[table].items():
+            if key not in old[table]:
+                yield {"op": "add", "path": _pointer(table, key), "value": row}
+            else:
+                yield from _changed(table, key, old[table][key], row)
+
+
+def _changed(table: str, key: str, old: Row, new: Row) -> Iterator[dict[str, Any]]:
+    fields = [field for field in new if old.get(field) != new[field]]
+    for field in sorted(fields, key=lambda field: _place(field, old, new)):
+        operation = "replace" if field in old else "add"
+        yield {"op": operation, "path": _pointer(table, key, field), "value": new[field]}
+    for field in old:
+        if field not in new:
+            yield {"op": "remove", "path": _pointer(table, key, field)}
+
+
+def _place(field: str, old: Row, new: Row) -> int:
+    """Maxima first where they rise, and last where they fall."""
+    if not field.endswith("_max_threshold"):
+        return 1
+    return 0 if int(new[field]) > int(old.get(field, "0")) else 2
+
+
+def _removed(old: Tables, new: Tables) -> Iterator[dict[str, Any]]:
+    for table in sorted(
+        old, key=lambda table: (table in _NEEDED, -_NEEDED.index(table) if table in _NEEDED else 0)
+    ):
+        if table not in new:
+            yield {"op": "remove", "path": _pointer(table)}
+            continue
+        for key in old[table]:
+            if key not in new[table]:
+                yield {"op": "remove", "path": _pointer(table, key)}
+
+
+def _pointer(*parts: str) -> str:
+    """RFC 6901.
+
+    >>> _pointer("QUEUE", "Ethernet1/1|3")
+    '/QUEUE/Ethernet1~11|3'
+    """
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

@@ -1,0 +1,169 @@
+"""Linux: `tc qdisc` commands, and for hosts sysctls and routes.
+
+`red` averages at least by half, has one curve, and counts in bytes; `ets` has strict bands before those
+with quanta.
+"""
+
+import math
+from fractions import Fraction
+
+from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
+from shallows.advisor.readers.tc import AVERAGE_PACKET, weight_of
+from shallows.advisor.writers import hosts
+from shallows.advisor.writers.lines import (
+    NO_REASONS,
+    Reasons,
+    Text,
+    Told,
+    at,
+    called,
+    difference,
+    flat,
+    in_bytes,
+)
+
+ALL_PORTS = "$DEV"
+"""Stands for the device of a profile that names none."""
+
+MOST_BANDS = 16
+
+
+def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
+    """What to run as root, from what is told before to what shall be."""
+    return difference(tell, flat("#"), before, after, reasons)
+
+
+def tell(switch: Switch) -> Told:
+    """All that the kernel can be told of it."""
+    told = Told()
+    for profile in switch.profiles:
+        for port in profile.ports or (ALL_PORTS,):
+            _device(switch, profile, port, told)
+        if profile.pfc:
+            told.cannot(f"PFC at {called(profile)}: `dcb pfc set`, where the driver has it")
+        if profile.groups:
+            told.cannot(f"memory of the priority groups of {called(profile)}")
+        if profile.maps.dscp_to_class:
+            told.cannot(f"code points of {called(profile)}: `dcb app`, or a filter, where the driver has it")
+    for pool in switch.pools:
+        told.cannot(f"pool {pool.name}: a qdisc has memory of its own")
+    hosts.tell(switch, told)
+    return told
+
+
+def _device(switch: Switch, profile: PortProfile, port: str, told: Told) -> None:
+    queues = list(profile.queues)
+    if not queues:
+        return
+    if len(queues) == 1 and queues[0].scheduler is None:
+        _red(switch, profile, queues[0], port, "root", "1:", told)
+        return
+    bands = _bands(profile, told)
+    strict = sum(queue.scheduler is not None and queue.scheduler.kind == "strict" for queue in bands)
+    slot = f"qdisc dev {port} root"
+    priorities = [band for _, band in profile.maps.class_to_queue] if profile.name in ("ets", "prio") else []
+    text = f"tc qdisc replace dev {port} root handle 1: "
+    if profile.name == "prio":
+        text += f"prio bands {len(bands)}"
+    else:
+        quanta = [_quantum(profile, queue, told) for queue in bands[strict:]]
+        text += f"ets bands {len(bands)} strict {strict}" + (
+            f" quanta {' '.join(quanta)}" if quanta and all(quanta) else ""
+        )
+    text += f" priomap {' '.join(map(str, priorities))}" if priorities else ""
+    told.say(text, slot=slot, undo=f"tc qdisc del dev {port} root", about=called(profile))
+    for band, queue in enumerate(bands):
+        _red(switch, profile, queue, port, f"parent 1:{band + 1:x}", f"{band + 11:x}:", told)
+
+
+def _bands(profile: PortProfile, told: Told) -> list[Queue]:
+    """Queues in the order of their bands: as they are numbered on Linux, and else the strict ones first."""
+    if profile.name in ("ets", "prio"):
+        return sorted(profile.queues, key=lambda queue: queue.number)
+    found = sorted(
+        profile.queues,
+        key=lambda queue: (queue.scheduler is None or queue.scheduler.kind != "strict", -queue.number),
+    )
+    numbers = ", ".join(str(queue.number) for queue in found)
+    told.cannot(f"{called(profile)}: its bands are queues {numbers}; which packets go there is not written")
+    if len(found) > MOST_BANDS:
+        told.cannot(f"{called(profile)}: more than {MOST_BANDS} bands")
+    return found[:MOST_BANDS]
+
+
+def _quantum(profile: PortProfile, queue: Queue, told: Told) -> str:
+    scheduler = queue.scheduler
+    if scheduler is None:
+        return "1514"
+    if scheduler.shape or scheduler.guaranteed:
+        told.cannot(f"{at(profile, queue)}: rates of a band")
+    if scheduler.percent is not None:
+        return str(max(int(scheduler.percent * 1514), 1514))
+    if profile.name == "ets":
+        return str(scheduler.weight) if scheduler.weight else ""
+    return str((scheduler.weight or 1) * 1514)
+
+
+def _red(
+    switch: Switch, profile: PortProfile, queue: Queue, port: str, place: str, handle: str, told: Told
+) -> None:
+    marking, where = switch.marking(queue.marking), at(profile, queue)
+    allotment = queue.allotment
+    if allotment and (allotment.alpha is not None or allotment.reserved or allotment.trims):
+        told.cannot(f"{where}: a qdisc has a fixed limit, and no share of a pool")
+    if marking is None:
+        return
+    curve = marking.marking_curve() or marking.curves[0]
+    if len(marking.curves) > 1:
+        told.cannot(f"{where}: more than one curve; that of green packets that are marked is written")
+    low, high = in_bytes(curve.minimum), in_bytes(curve.maximum)
+    if low is None or high is None or curve.probability is None:
+        told.cannot(f"{where}: a curve of red takes whole bytes and a probability")
+        return
+    limit = in_bytes(allotment.limit) if allotment else None
+    text = f"tc qdisc replace dev {port} {place} handle {handle} red"
+    text += f" limit {limit if limit is not None else 4 * max(high, 1)}"
+    text += f" min {low} max {_above(low, high, where, told)}"
+    text += _averaged(curve, low, where, told)
+    text += " ecn" if curve.marks_ect else ""
+    text += " nodrop" if curve.drops_not_ect is False else ""
+    text += f" probability {_decimal(curve.probability)}"
+    told.say(
+        text, slot=f"qdisc dev {port} {place}", undo=f"tc qdisc del dev {port} {place}", about=marking.name
+    )
+
+
+def _above(low: int, high: int, where: str, told: Told) -> int:
+    """The kernel wants a maximum above the minimum: a step is one byte wide."""
+    if high > low:
+        return high
+    told.cannot(f"{where}: a step at {low} bytes is written as a ramp of one byte, which red needs")
+    return low + 1
+
+
+def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
+    """The burst from which tc works out the weight; none where it is not known, so that its default holds."""
+    if curve.weight is None:
+        return ""
+    wanted = max(curve.weight, 1)
+    if curve.weight == 0:
+        told.cannot(f"{where}: red cannot look at the backlog itself: it averages, by half at least")
+    least = max(math.ceil(low / AVERAGE_PACKET), 1)
+    burst = next((burst for burst in _bursts(least) if weight_of(low, burst) == wanted), None)
+    if burst is None:
+        told.cannot(f"{where}: no burst makes tc average by 2^-{wanted}")
+        return ""
+    return f" avpkt {AVERAGE_PACKET} burst {burst}"
+
+
+def _bursts(least: int) -> list[int]:
+    return [least + more for more in (*range(64), *(1 << power for power in range(6, 24)))]
+
+
+def _decimal(share: Fraction) -> str:
+    """A probability in as few digits as say it.
+
+    >>> _decimal(Fraction(1)), _decimal(Fraction(1, 50))
+    ('1', '0.02')
+    """
+    return f"{float(share):.9f}".rstrip("0").rstrip(".")

@@ -1,0 +1,17 @@
+"""YAML as people write it: keys in our order, texts that look like something else in quotes."""
+
+from typing import Any
+
+
+def dump(document: Any) -> str:
+    r"""A document, with strings of digits in quotes so that they stay strings.
+
+    >>> dump({"watchdog": {"timeout": "0.2"}, "queues": [{"id": 3}]})
+    "watchdog:\n  timeout: '0.2'\nqueues:\n- id: 3\n"
+    """
+    import yaml
+
+    text: str = yaml.safe_dump(
+        document, sort_keys=False, allow_unicode=True, default_flow_style=False, width=120
+    )
+    return text

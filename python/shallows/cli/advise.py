@@ -1,0 +1,150 @@
+"""`shallows advise`."""
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from shallows.advisor import readers, writers
+from shallows.advisor.advice_page import write_advice
+from shallows.advisor.advice_tables import (
+    classes,
+    configuration,
+    decisions,
+    dropped,
+    numbers,
+    reasons,
+    robust,
+)
+from shallows.advisor.answer import Answer, answer
+from shallows.advisor.fabric import Fabric
+from shallows.advisor.race import Progress
+from shallows.advisor.robustness import WhatIf
+from shallows.advisor.today import today_of
+from shallows.cli.codes import OK
+from shallows.cli.console import Status, bar, console, print_notes, print_table
+from shallows.quantity import count, duration
+from shallows.runs.folder import check_writable, write_whole
+from shallows.sweeps.sweeps import choose_engine
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shallows.sweeps.points import Outcome
+
+DOCUMENT = "advice.json"
+
+
+def run(options: argparse.Namespace) -> int:
+    """`shallows advise`."""
+    fabric = Fabric.load(options.fabric)
+    found = Answer(fabric)
+    if options.to is not None:
+        writers.writer(options.to)
+        found.to = options.to
+    if options.config is not None:
+        found.switch = readers.read(options.config)
+        found.today, found.notes = today_of(found.switch, fabric)
+    screen = console(stderr=options.json)
+    _print_rules(found, screen)
+    if options.rules_only:
+        if options.json:
+            print(_document(found))
+        return OK
+    folder = Path(options.out) if options.out else Path("runs") / f"advice-{fabric.name}"
+    check_writable(folder)
+    engine = choose_engine("local", options.jobs)
+    with AdviseStatus(options.budget) as status:
+        answer(found, folder, engine, options.budget, time.monotonic, status.on_round, status.on_what_if)
+    _print_answer(found, screen)
+    write_whole(folder / DOCUMENT, _document(found, indent=2) + "\n")
+    page = write_advice(found, folder)
+    if found.to is not None and found.configured is None:
+        print_notes(["there is nothing to change"], screen)
+    if found.configured:
+        for name, text in (("change", found.configured.change), ("rollback", found.configured.rollback)):
+            path = write_whole(folder / f"{name}.{found.configured.format}", text)
+            screen.print(f"{name}: {path}", soft_wrap=True, markup=False)
+    if options.json:
+        print(_document(found))
+    screen.print(f"page: {page}", soft_wrap=True, markup=False)
+    return OK
+
+
+def _document(found: Answer, indent: int | None = None) -> str:
+    return json.dumps(found.document(), ensure_ascii=False, indent=indent)
+
+
+def _print_rules(found: Answer, screen: "Console") -> None:
+    fabric = found.fabric
+    screen.print(Text(f"{fabric.name}: {'; '.join(goal.text for goal in fabric.goals)}", style="bold"))
+    screen.print(Text("\nWhat rules say", style="bold"))
+    for rule in found.rules:
+        screen.print(Text.assemble(f"{rule.name}: ", (rule.text, "bold"), f"   {rule.formula}"))
+        _print_small(screen, f"with {rule.given}", f"for {rule.valid_for}", rule.source)
+    screen.print(Text("\nWhere rules contradict each other", style="bold"))
+    for each in found.contradictions:
+        screen.print(Text.assemble((each.name, "bold"), f": {each.numbers}"))
+        _print_small(screen, f"because of {each.cause}", f"here: {each.applies}")
+
+
+def _print_small(screen: "Console", *lines: str) -> None:
+    for line in lines:
+        screen.print(Padding(Text(line, style="dim"), (0, 0, 0, 4), expand=False))
+
+
+def _print_answer(found: Answer, screen: "Console") -> None:
+    recommendation = found.recommendation
+    if recommendation is None:
+        return
+    chosen = recommendation.candidate
+    screen.print()
+    verb = "Keep" if chosen is found.today else "Take"
+    screen.print(Text.assemble((f"{verb} ", "bold"), (f"{chosen.name}: {chosen.text}", "bold green")))
+    for reason in recommendation.reasons:
+        screen.print(Text(f"  {reason}"))
+    print_table(numbers(found), screen)
+    for name, why in reasons(found):
+        _print_small(screen, f"{name}: {why}")
+    for table in (configuration(found), decisions(found), classes(found), robust(found), dropped(found)):
+        if table.rows:
+            print_table(table, screen)
+    screen.print()
+    print_notes(found.assumptions, screen)
+
+
+class AdviseStatus(Status):
+    """Progress of a race and of the what-ifs after it."""
+
+    def __init__(self, budget_s: float) -> None:
+        super().__init__()
+        self.budget_s = budget_s
+        self.start = time.monotonic()
+
+    def on_round(
+        self, progress: Progress, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
+    ) -> None:
+        """Show how far the race is."""
+        line = f"round {progress.round}, {progress.kept} of {progress.of} settings left"
+        self._show(line, running, outcomes)
+
+    def on_what_if(
+        self, what: WhatIf, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
+    ) -> None:
+        """Show which what-if runs."""
+        self._show(f"what if {what.name} {what.level}", running, outcomes)
+
+    def _show(self, line: str, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]") -> None:
+        elapsed = time.monotonic() - self.start
+        runs = [each.run for each in outcomes if each.run and not each.reused]
+        hops = sum(run.summary["engine"]["packet_hops"] for run in runs)
+        hops += sum(each["packet_hops"] for each in running.values())
+        left = duration(max(0.0, self.budget_s - elapsed))
+        line += f": {len(outcomes)} runs done, {len(running)} running, {count(hops)} packet-hops"
+        line += f", at most {left} left and the round that runs"
+        self.show(f"{bar(elapsed / self.budget_s)} {line}", line)

@@ -1,0 +1,120 @@
+"""`shallows explain`."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from shallows.advisor import hints
+from shallows.advisor.chips import chip
+from shallows.advisor.explain import Explanation, explain
+from shallows.advisor.finding import Finding
+from shallows.advisor.readers import read
+from shallows.advisor.resolved import Hints, resolve
+from shallows.cli.codes import OK
+from shallows.cli.console import console, print_table
+from shallows.runs.folder import check_writable, write_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = 8
+"""Notes, unread values and defaults that fit on a screen; --json has all."""
+
+COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
+
+
+def run(options: argparse.Namespace) -> int:
+    """`shallows explain`."""
+    if options.html is not None:
+        check_writable(Path(options.html).parent)
+    found = explain(resolve(read(options.files), _hints(options)))
+    if options.json:
+        print(json.dumps(found.document(), ensure_ascii=False))
+    else:
+        _print(found, console())
+    if options.html is not None:
+        from shallows.advisor.explained_page import page
+
+        path = write_whole(Path(options.html), page(found, options.files))
+        console(stderr=options.json).print(str(path), soft_wrap=True)
+    return OK
+
+
+def _hints(options: argparse.Namespace) -> Hints:
+    found = hints.of_fabric(options.fabric) if options.fabric is not None else Hints()
+    if options.chip is not None:
+        found = replace(found, chip=chip(options.chip))
+    if options.rate is not None:
+        found = replace(found, rate=hints.rate_of(options.rate, "--rate"))
+    if options.rtt is not None:
+        found = replace(found, rtt=hints.rtt_of(options.rtt, "--rtt"))
+    return found
+
+
+def _print(found: Explanation, screen: "Console") -> None:
+    switch, chip = found.resolved.switch, found.resolved.chip
+    named = [
+        _plain(switch.name),
+        _plain(switch.platform),
+        chip.title if chip else "chip not known: --chip names it",
+    ]
+    screen.print(Text(" · ".join([switch.format, *(part for part in named if part)]), style="dim"))
+    screen.print(Text(_plain(found.verdict)))
+    for table in found.tables:
+        print_table(replace(table, rows=[list(map(_plain, row)) for row in table.rows]), screen)
+    shown = [each for each in found.findings if each.code != "default-nobody-set" or each.severity != "note"]
+    if shown:
+        screen.print(Text("\nFindings", style="bold"))
+    _print_findings([each for each in shown if each.severity != "note"], screen)
+    _print_findings([each for each in shown if each.severity == "note"], screen, SHOWN)
+    _print_list(
+        "What nobody set",
+        [f"{each.what}: {each.value}" for each in switch.defaults],
+        screen,
+    )
+    _print_list("Not understood", [f"{each}  {each.text}" for each in switch.unread], screen)
+    values = switch.understood + len(switch.unread)
+    screen.print(
+        Text(
+            f"\n{switch.understood:,} of {values:,} lines or values about queues were understood", style="dim"
+        )
+    )
+
+
+def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
+    """Each; reason and remedy once for all that have the same."""
+    for number, each in enumerate(findings[:most]):
+        screen.print(
+            Text.assemble(
+                (each.severity, COLOURS[each.severity]), " ", (each.code, "dim"), f" {_plain(each.what)}"
+            ),
+            soft_wrap=True,
+        )
+        after = findings[number + 1] if number + 1 < len(findings) else None
+        if each.severity == "note" or (after and (each.code, each.why) == (after.code, after.why)):
+            continue
+        screen.print(Text(f"  {each.why}. To do: {each.fix}."), soft_wrap=True)
+        at = " · ".join(part for part in (each.citation, _plain(str(each.source))) if part)
+        screen.print(Text(f"  {at}", style="dim"), soft_wrap=True)
+    if most is not None and len(findings) > most:
+        screen.print(Text(f"and {len(findings) - most} more: --json has all", style="dim"))
+
+
+def _print_list(title: str, lines: Sequence[str], screen: "Console") -> None:
+    if not lines:
+        return
+    screen.print(Text(f"\n{title}", style="bold"))
+    for line in lines[:SHOWN]:
+        screen.print(Text(_plain(line)), soft_wrap=True)
+    if len(lines) > SHOWN:
+        screen.print(Text(f"and {len(lines) - SHOWN} more: --json has all", style="dim"))
+
+
+def _plain(text: str | None) -> str:
+    """A text from a file without what moves a terminal's cursor or changes its colours."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text or "")

@@ -1,0 +1,185 @@
+"""Fabrics of the cookbook and of papers: they run, and the advice is no worse than papers' settings."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shallows.advisor import writers
+from shallows.advisor.advised import chosen_alpha
+from shallows.advisor.candidates import Candidate, Curve, candidates
+from shallows.advisor.configuration import Switch
+from shallows.advisor.configured import configured, told
+from shallows.advisor.fabric import Fabric
+from shallows.advisor.race import Race, run_set
+from shallows.advisor.recommendation import recommend
+from shallows.advisor.today import today_of
+from shallows.comparison.verdicts import judge
+from shallows.errors import ShallowsError
+from shallows.sweeps.sweeps import choose_engine
+
+EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
+
+
+def raced(fabric: Fabric, field: list[Candidate], folder: Path, rounds: int) -> Race:
+    """A race of some candidates to its end."""
+    race = Race(fabric, field, folder, choose_engine("local"))
+    race.run(1e6, lambda *_: None, rounds)
+    return race
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_fabric_of_the_cookbook_is_raced(path: Path, tmp_path: Path) -> None:
+    whole = Fabric.load(path)
+    hosts = 32 if whole.incast else 8
+    # Without bounds: twenty flows keep none.
+    fabric = whole.changed(hosts=hosts, flows=24, loads=(0.5,), goals=whole.goals[1:], links=whole.links)
+    fabric = fabric.changed(goals=tuple(replace(goal, load=None, weight=None) for goal in fabric.goals))
+    race = raced(fabric, candidates(fabric)[:3], tmp_path, 1)
+    found = recommend(race)
+    assert found.candidate in race.candidates
+    assert all(each.value is not None for standing in found.standings for each in standing.beside)
+
+
+# With flows enough that a queue without marks is seen to cost something.
+PAPERS: dict[str, dict[str, Any]] = {
+    # BCC §III-C: 720 KB for each port, and its own curve of the pool.
+    "BCC": {
+        "chip": "tomahawk",
+        "links": {"rate": "100Gbps", "rtt": "80us", "mtu": 9000},
+        "buffer": {"pool": "3MiB", "ports_per_pool": 8, "private": "128KiB", "alpha": 4},
+        "simulated": {"flows": 150},
+    },
+    # DCTCP §4: 65 packets at 10 Gb/s, in 4 MB.
+    "standard": {
+        "chip": {"memory": "4MB", "ports": 24, "cell": 208},
+        "links": {"rate": "10Gbps", "rtt": "100us"},
+        "buffer": {"pool": "4MB", "alpha": 1},
+        "simulated": {"flows": 1000},
+    },
+}
+
+
+@pytest.mark.parametrize("setting", PAPERS)
+def test_on_papers_own_fabrics_the_recommendation_is_no_worse_than_their_setting(
+    setting: str, tmp_path: Path
+) -> None:
+    shared = {"traffic": {"load": 0.8}, "class": [{}], "goal": {"p99 of small flows": 1, "throughput": 1}}
+    fabric = Fabric.from_dict({"name": "paper", **PAPERS[setting], **shared})
+    wanted = {setting, "conservative", "fluid", "no ECN", "step of 300 KB"}
+    field = [each for each in candidates(fabric) if each.name in wanted]
+    race = raced(fabric, field, tmp_path, 3)
+    found = recommend(race)
+    for beside in found.of(setting).beside:
+        assert beside.verdict != "better", beside.change_text
+    # Without marks the queue is as long as the buffer lets it be: that is never what is recommended.
+    assert found.candidate.name != "no ECN"
+
+
+def test_in_a_random_fabric_no_other_setting_is_better_by_more_than_nobody_would_notice(
+    tmp_path: Path,
+) -> None:
+    draw = random.Random(7)  # noqa: S311
+    fabric = Fabric.from_dict(
+        {
+            "name": "random",
+            "chip": {"memory": f"{draw.randint(1, 4)}MB", "ports": 8, "cell": 208},
+            "links": {"rate": draw.choice(["10Gbps", "25Gbps"]), "rtt": f"{draw.randint(20, 100)}us"},
+            "buffer": {"alpha": 2.0 ** draw.randint(-1, 3)},
+            "traffic": {"load": draw.randint(5, 8) / 10},
+            "class": [{"sizes": "web-search"}],
+            "goal": "throughput",
+            "simulated": {"hosts": 8, "flows": 60},
+        }
+    )
+    field = candidates(fabric)[::6]
+    found = recommend(raced(fabric, field, tmp_path / "race", 3))
+    # All of them, under more seeds and other ones.
+    longer = run_set(
+        fabric,
+        field,
+        [fabric.loads[0]],
+        range(11, 17),
+        tmp_path / "all",
+        choose_engine("local"),
+        lambda *_: None,
+        [found.decided_by.metric],
+    ).measured[fabric.loads[0]]
+    for other in field:
+        pairs = list(zip(longer[found.candidate.name].values(), longer[other.name].values(), strict=True))
+        change = judge(found.decided_by.metric, pairs, 1 - 0.05 / len(field)).change
+        assert change is not None
+        assert change.high > -0.03, f"{other.name} is faster than {found.candidate.name} by {change}"
+
+
+def switch_of(name: str) -> Switch:
+    """A switch that is told a step of 300,000 bytes on queue 3, and what is simulated of it."""
+    fabric = queue_three()
+    curve = Curve(300_000, 300_000)
+    return told(None, fabric, Candidate(name, "made up", "today", (curve,), 2.0))
+
+
+def queue_three() -> Fabric:
+    """A fabric whose only class is in queue 3."""
+    found = Fabric.load(EXAMPLES / "tomahawk-bcc.toml")
+    return found.changed(classes=(replace(found.classes[0], queue=3),))
+
+
+def test_what_runs_today_is_a_candidate_with_its_own_numbers() -> None:
+    fabric = queue_three()
+    today, notes = today_of(switch_of("x"), fabric)
+    assert today.queues == (Curve(300_000, 300_000),)
+    assert today.alpha == 2.0
+    assert notes == []
+    # It is not rounded: it runs as it is.
+    assert candidates(fabric, today)[0] is today
+
+
+def test_a_switch_without_queues_is_no_setting_of_today() -> None:
+    with pytest.raises(ShallowsError, match="no queues of ports"):
+        today_of(Switch("eos"), queue_three())
+
+
+@pytest.mark.parametrize("format_", writers.FORMATS)
+def test_a_change_is_written_in_every_format_and_what_it_cannot_say_is_named(format_: str) -> None:
+    fabric = queue_three()
+    bcc = candidates(fabric)[0]
+    made = configured(format_, None, fabric, bcc)
+    assert made.change.strip()
+    # Of all formats, that of EOS and AVD alone marks by the pool, and neither has a probability there.
+    assert any("pool" in each for each in made.left_out)
+
+
+def test_the_change_keeps_a_profiles_name_and_takes_back_what_it_sets() -> None:
+    fabric = queue_three()
+    before = switch_of("x")
+    conservative = next(each for each in candidates(fabric) if each.name == "conservative")
+    made = configured("eos", before, fabric, conservative)
+    curve = conservative.queues[0]
+    assert curve is not None
+    assert f"minimum-threshold {curve.kmin} bytes" in made.change
+    assert "300 kbytes" not in made.change
+    assert "minimum-threshold 300 kbytes" in made.rollback
+    after = told(before, fabric, conservative)
+    assert [each.name for each in after.markings] == [each.name for each in before.markings]
+
+
+def test_what_a_format_rounds_is_a_setting_of_its_own() -> None:
+    fabric = queue_three()
+    ramp = next(each for each in candidates(fabric) if each.name == "ramp, 25 %")
+    rounded = configured("nvue", None, fabric, ramp).rounded
+    # NVUE's commands have no probability: it is 100 %.
+    assert rounded is not None
+    assert rounded.queues[0] is not None
+    assert rounded.queues[0].pmax == 1.0
+    assert configured("eos", None, fabric, ramp).rounded is None
+    assert rounded.alpha == chosen_alpha(fabric)
+
+
+def test_what_is_set_already_is_not_set_again() -> None:
+    fabric = queue_three()
+    before = switch_of("x")
+    today, _ = today_of(before, fabric)
+    assert told(before, fabric, today) == before

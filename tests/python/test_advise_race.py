@@ -1,0 +1,245 @@
+"""The race: who is dropped and why, what is recommended, and that both are right where it can be known."""
+
+import itertools
+import json
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shallows.advisor import race as racing
+from shallows.advisor import robustness
+from shallows.advisor.advice_page import page
+from shallows.advisor.answer import Answer, answer
+from shallows.advisor.candidates import Candidate, Curve, candidates
+from shallows.advisor.fabric import Fabric
+from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
+from shallows.advisor.race import Objective, Race
+from shallows.advisor.recommendation import recommend
+from shallows.cli import main
+from shallows.comparison.samples import Sample, Series
+from shallows.sweeps.sweeps import choose_engine
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "chip": {"memory": "1MB", "ports": 4, "cell": 208},
+    "links": {"rate": "10Gbps", "rtt": "100us"},
+    "buffer": {"pool": "600KB", "ports_per_pool": 4, "alpha": 1},
+    "traffic": {"load": [0.7]},
+    "class": [{"sizes": "web-search"}],
+    "simulated": {"hosts": 8, "flows": 40},
+}
+
+
+def fabric(**changes: Any) -> Fabric:
+    """A small one, with other tables."""
+    return Fabric.from_dict(SMALL | changes)
+
+
+def sample(tail: float, large: float, loss: float, noise: random.Random) -> Sample:
+    """A run's numbers: 1,000 small flows, of which some 25 take about `tail`, and 100 large ones."""
+    tails = [tail * noise.uniform(0.9, 1.1) for _ in range(noise.randint(23, 27))]
+    times = [100.0 + place % 50 for place in range(1_000 - len(tails))] + tails
+    small = np.array(noise.sample(times, len(times)))
+    shift = noise.uniform(0.99, 1.01)
+    long = np.array([large * (0.5 + place / 100) for place in range(100)]) * shift
+    totals = {"goodput_gbps": 1.0, "loss_rate_in_switches": loss, "loss_rate_in_cards": 0.0}
+    series = {"fct_us.small": Series(small), "fct_us.large": Series(long), "fct_us.all": Series(small)}
+    return Sample(series, totals, (pl.DataFrame(),))
+
+
+def made_up(numbers: Mapping[str, tuple[float, float, float]], seeds: int, goal: str) -> Race:
+    """A race whose runs had these tails, times of large flows, and losses."""
+    of = fabric(goal=goal)
+    curve = Curve(208, 208)
+    field = [
+        Candidate(name, "made up", "rule", (replace(curve, kmax=208 * place + 208),), 1.0)
+        for place, name in enumerate(numbers)
+    ]
+    race = Race(of, field, Path("nowhere"), choose_engine("local", 1))
+    noises = {seed: seed for seed in range(1, seeds + 1)}
+    race.measured = {
+        0.7: {
+            name: {seed: sample(*values, random.Random(noises[seed])) for seed in noises}  # noqa: S311
+            for name, values in numbers.items()
+        }
+    }
+    race.rounds, race.ended = seeds, "it was made up"
+    return race
+
+
+def test_who_is_worse_in_one_number_and_better_in_none_is_dropped_with_interval_and_seeds() -> None:
+    race = made_up({"a": (500, 4000, 0.0), "b": (900, 4000, 0.0), "c": (300, 6000, 0.0)}, 10, "throughput")
+    race._look()
+    assert race.kept == ["a", "c"]
+    [drop] = race.drops
+    assert (drop.name, drop.by, drop.seeds) == ("b", "a", 10)
+    tail = next(change for change in drop.changes if change[0].startswith("p99"))
+    # 500 instead of 900 µs.
+    assert tail[1] == pytest.approx(500 / 900 - 1)
+    assert tail[2] <= tail[1] <= tail[3] < 0
+
+
+def test_what_nobody_would_notice_drops_nobody() -> None:
+    # The same but for throughput: 2 % are within the 3 % that are taken for the same, 5 % are not.
+    race = made_up({"a": (500, 4000, 0.0), "b": (500, 4080, 0.0)}, 10, "throughput")
+    race._look()
+    assert race.kept == ["a", "b"]
+    race = made_up({"a": (500, 4000, 0.0), "b": (500, 4200, 0.0)}, 10, "throughput")
+    race._look()
+    assert race.kept == ["a"]
+
+
+def test_a_trade_drops_nobody() -> None:
+    race = made_up({"a": (500, 4000, 0.0), "b": (900, 3000, 0.0)}, 10, "throughput")
+    race._look()
+    assert race.kept == ["a", "b"]
+
+
+def test_few_seeds_drop_nobody_however_large_the_difference() -> None:
+    race = made_up({"a": (500, 4000, 0.0), "b": (5000, 9000, 0.1)}, 2, "throughput")
+    race._look()
+    assert race.kept == ["a", "b"]
+
+
+def test_confidence_is_shared_by_pairs_numbers_and_looks() -> None:
+    race = made_up({"a": (500, 4000, 0.0), "b": (900, 4000, 0.0)}, racing.FIRST_LOOK + 1, "throughput")
+    race._look()
+    # One pair; tail, throughput and loss at the only load; the second look has 6/(2π)² of all.
+    share = 6 / (2 * math.pi) ** 2 / 3
+    assert race.drops[0].confidence == pytest.approx(1 - 0.05 * share)
+
+
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [
+        ("throughput", "fast"),
+        ("p99 of small flows", "short"),
+        ("p99 of small flows below 1 ms, then throughput", "middle"),
+        ("loss below 0.01 %, then throughput", "middle"),
+        # ln(5000/800) = 1.83 is more than 5·ln(3500/3000) = 0.77, and less than 20 times that.
+        ({"p99 of small flows": 1, "throughput": 5}, "middle"),
+        ({"p99 of small flows": 1, "throughput": 20}, "fast"),
+        ({"p99 of small flows": 5, "throughput": 1}, "short"),
+        # Nobody keeps it: the one that misses least.
+        ("p99 of small flows below 200 us, then throughput", "short"),
+    ],
+)
+def test_goals_decide(goal: Any, expected: str) -> None:
+    numbers = {"fast": (5000, 3000, 0.01), "middle": (800, 3500, 0.0), "short": (400, 6000, 0.0)}
+    found = recommend(made_up(numbers, 10, goal))
+    assert found.candidate.name == expected
+
+
+def test_of_equals_the_first_is_taken_and_the_others_are_named() -> None:
+    numbers = {"rule": (500, 4000, 0.0), "other": (500, 3990, 0.0), "slow": (400, 6000, 0.0)}
+    found = recommend(made_up(numbers, 10, "throughput"))
+    assert found.candidate.name == "rule"
+    assert "slow" not in found.equals
+
+
+def test_with_two_seeds_it_says_that_nothing_can_be_told() -> None:
+    found = recommend(made_up({"a": (500, 4000, 0.0), "b": (400, 3000, 0.0)}, 2, "throughput"))
+    assert found.candidate.name == "a"
+    assert any("2 seeds tell nothing apart" in reason for reason in found.reasons)
+    assert found.equals == ("b",)
+
+
+def test_bounds_are_kept_missed_or_open() -> None:
+    numbers = {"a": (500, 4000, 0.0), "b": (2000, 3000, 0.0)}
+    found = recommend(made_up(numbers, 10, "p99 of small flows below 1 ms, then throughput"))
+    states = {each.candidate.name: each.bounds[0][1] for each in found.standings}
+    assert states == {"a": "keeps it", "b": "misses it"}
+
+
+def test_objectives_are_the_goals_and_the_three_axes_and_low_load() -> None:
+    of = fabric(
+        goal="p99 of small flows below 2 ms at 50 % load, then throughput", traffic={"load": [0.3, 0.7]}
+    )
+    found = [(each.metric.name, each.load) for each in racing.objectives(of)]
+    assert found == [
+        ("fct_us.small.p99", 0.5),
+        ("fct_us.large.mean", 0.7),
+        ("fct_us.small.p99", 0.7),
+        ("loss_rate_in_switches", 0.7),
+        ("fct_us.large.mean", 0.3),
+    ]
+
+
+def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> None:
+    of = fabric(
+        traffic={"load": [0.9], "incast": {"senders": 4, "size": "20KB"}}, simulated={"hosts": 8, "flows": 40}
+    )
+    found = [(each.name, each.level) for each in robustness.what_ifs(of, 0.9)]
+    # 0.9 · 1.1 is above what can be offered: both become 95 %.
+    assert found == [
+        ("load", "95 %"),
+        ("RTT", "× 1.5"),
+        ("RTT", "× 2"),
+        ("hosts", "all run CUBIC with ECN"),
+        ("incast", "6 senders"),
+        ("incast", "8 senders"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
+    """An answer from real, tiny runs: one round of few candidates."""
+    folder = tmp_path_factory.mktemp("advice")
+    found = Answer(fabric(**{"name": "small <script>", "class": [{"name": "<script>alert(1)</script>"}]}))
+    # A clock that ticks when it is read: after the race there is time for one what-if.
+    clock = map(float, itertools.count())
+    budget = 3.0
+    answer(found, folder, choose_engine("local"), budget, clock.__next__, lambda *_: None, lambda *_: None, 1)
+    return found, folder
+
+
+def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_the_file(
+    answered: tuple[Answer, Path],
+) -> None:
+    found, folder = answered
+    race = found.race
+    assert race is not None
+    assert (folder / "race.toml").is_file()
+    index = json.loads((folder / "runs" / "sweep.json").read_text(encoding="utf-8"))
+    assert len(index["points"]) == len(candidates(found.fabric))
+    html = page(found)
+    assert "<script>alert(1)" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    for title in ("Decision", "Frontier", "Marking curves", "What if", "Assumptions", "On the real fabric"):
+        assert f"<h2>{title}</h2>" in html
+    assert [each.what.name for each in found.effects] == ["load"]
+    json.dumps(found.document(), allow_nan=False)
+
+
+def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
+    found, folder = answered
+    again = Race(found.fabric, candidates(found.fabric), folder, choose_engine("local"))
+    again.run(1e6, lambda *_: None, most_rounds=1)
+    assert found.race is not None
+    objective = Objective(TAIL, 0.7)
+    for each in again.candidates:
+        assert again.value(objective, each.name) == found.race.value(objective, each.name)
+    for other in (THROUGHPUT, LOSS):
+        assert again.value(Objective(other, 0.7), "standard") == found.race.value(
+            Objective(other, 0.7), "standard"
+        )
+
+
+def test_the_command_prints_rules_first_and_alone_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(__file__).parents[2] / "experiments" / "advisor" / "tomahawk-bcc.toml"
+    assert main(["advise", str(path), "--rules-only", "--json", "--out", str(tmp_path / "none")]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {each["name"]: round(each["number"]) for each in document["rules"]}[
+        "Kmax of the pool, BCC"
+    ] == 2_602_000
+    assert "recommendation" not in document
+    assert not (tmp_path / "none").exists()

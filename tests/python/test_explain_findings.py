@@ -1,0 +1,249 @@
+"""Findings: each code has a configuration that has it, and the same one mended, which has not.
+
+All start from `leaf()`: a Tomahawk with four ports at 100 Gbit/s, a lossy queue with a step at 208 KB and a
+lossless one with a ramp from 208 to 416 KB.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from shallows.advisor.chips import chip
+from shallows.advisor.configuration import (
+    Allotment,
+    Curve,
+    Default,
+    Marking,
+    Pool,
+    PortProfile,
+    Queue,
+    Scheduler,
+    Switch,
+    Threshold,
+)
+from shallows.advisor.explain import explain
+from shallows.advisor.finding import Finding
+from shallows.advisor.findings import find
+from shallows.advisor.findings_of_memory import headroom
+from shallows.advisor.readers import sonic
+from shallows.advisor.resolved import Hints, resolve
+from sonic_files import PORTS, Tables, curve, leaf
+
+Change = Callable[[Tables], object]
+
+RAMP = ("208000", "416000")
+
+
+def findings(*changes: Change, hints: Hints | None = None) -> tuple[Finding, ...]:
+    tables = leaf()
+    for change in changes:
+        change(tables)
+    return find(resolve(sonic.read(json.dumps(tables), "config_db.json"), hints))
+
+
+def codes(*changes: Change, hints: Hints | None = None) -> list[str]:
+    return [finding.code for finding in findings(*changes, hints=hints)]
+
+
+def lossy(low: object, high: object, percent: object = "100", wred: str = "false") -> Change:
+    return lambda tables: tables["WRED_PROFILE"].update(LOSSY=curve(low, high, percent, wred=wred))
+
+
+def lossless(low: object, high: object, percent: object = "10", wred: str = "true") -> Change:
+    return lambda tables: tables["WRED_PROFILE"].update(LOSSLESS=curve(low, high, percent, wred=wred))
+
+
+def fields(table: str, row: str, **values: object) -> Change:
+    return lambda tables: tables[table][row].update(values)
+
+
+def sku(name: str) -> Change:
+    return fields("DEVICE_METADATA", "localhost", hwsku=name)
+
+
+def without(table: str, row: str, field: str) -> Change:
+    return lambda tables: tables[table][row].pop(field)
+
+
+def slow_port(tables: Tables) -> None:
+    tables["PORT"][PORTS[0]]["speed"] = "25000"
+
+
+def slow_port_with_its_own_profile(tables: Tables) -> None:
+    slow_port(tables)
+    # A quarter of the rate, a quarter of the threshold, in whole cells.
+    tables["WRED_PROFILE"]["LOSSY25"] = curve("52000", "52000", "100", wred="false")
+    tables["QUEUE"][f"{PORTS[0]}|0"]["wred_profile"] = "LOSSY25"
+    tables["WRED_PROFILE"]["LOSSLESS25"] = curve("52000", "104000", "10")
+    tables["QUEUE"][f"{PORTS[0]}|3"]["wred_profile"] = "LOSSLESS25"
+
+
+def unmarked(tables: Tables) -> None:
+    for row in tables["QUEUE"].values():
+        del row["wred_profile"]
+
+
+@pytest.mark.parametrize(
+    ("code", "changes", "mended"),
+    [
+        # A lossy queue may hold 8/9 of its pool of 9.24 MB, 8.2 MB; the pool is the end of all.
+        ("never-fires", [lossy("8320000", "8320000")], [lossy("8112000", "8112000")]),
+        ("never-fires", [lossy("104000000", "104000000")], []),
+        ("never-fires", [lossy("208000", "104000000", "0")], [lossy(*RAMP, "0")]),
+        # With four busy ones each may hold 8 · 9.24/33 = 2.24 MB, with 16 575 KB.
+        ("fires-after-limit", [lossy("582400", "582400")], [lossy("572000", "572000")]),
+        # With sixteen busy ones priority groups are paused at 10.88/17 = 640 KB.
+        ("pause-before-mark", [lossless("208000", "650000")], [lossless("208000", "624000")]),
+        ("no-profile", [unmarked], []),
+        ("not-ect-dropped", [lossy(*RAMP, wred="true")], [lossless(*RAMP, wred="false")]),
+        ("enable-false", [], [lossy("208000", "208000", "100", "true")]),
+        # The same file on a Spectrum, which is known to mark and to drop at the limit alone.
+        ("enable-false", [], [sku("ACS-MSN2700")]),
+        ("pmax-rounded", [lossless(*RAMP, "20")], [lossless(*RAMP, "25")]),
+        ("pmax-rounded", [lossless(*RAMP, "20")], [lossless(*RAMP, "20"), sku("SN2700")]),
+        ("step-with-probability", [lossy("208000", "208000", "50")], []),
+        ("minimum-above-maximum", [lossless("416000", "208000")], []),
+        # 166,912 B are 802.5 cells of a Tomahawk.
+        ("cell-rounded", [lossy("166912", "166912")], []),
+        (
+            "colour-inconsistent",
+            [fields("WRED_PROFILE", "LOSSLESS", yellow_min_threshold="312000")],
+            [fields("WRED_PROFILE", "LOSSLESS", yellow_min_threshold="104000", red_min_threshold="52000")],
+        ),
+        # At 100 Gbit/s 13 MB take 1040 µs, 12 MB 960 µs.
+        ("unit-suspect", [lossless("12999792", "13000000")], [lossless("11999936", "12000000")]),
+        ("unit-suspect", [lossy("208", "208")], []),
+        ("speed-independent", [slow_port], [slow_port_with_its_own_profile]),
+        ("default-nobody-set", [without("WRED_PROFILE", "LOSSLESS", "green_max_threshold")], None),
+        ("value-with-blank", [lossy(" 208000", "208000")], []),
+        ("not-valid", [fields("QUEUE", f"{PORTS[0]}|0", wred_profile="GONE")], []),
+        # 100 Gbit/s, 40 m, MTU 1500: 33,376 B.
+        (
+            "headroom-insufficient",
+            [fields("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", xoff="33375")],
+            [fields("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", xoff="33376")],
+        ),
+        (
+            "headroom-insufficient",
+            [
+                without("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", "xoff"),
+                without("BUFFER_POOL", "ingress_lossless_pool", "xoff"),
+            ],
+            [],
+        ),
+        # A Tomahawk has 16.8 MB.
+        ("pool-beyond-memory", [fields("BUFFER_POOL", "egress_lossy_pool", size="32000000")], []),
+        ("alpha-rounded", [fields("BUFFER_PROFILE", "egress_lossy_profile", dynamic_th="4")], []),
+    ],
+)  # fmt: skip
+def test_a_finding_is_there_and_gone_once_mended(
+    code: str, changes: list[Change], mended: list[Change] | None
+) -> None:
+    assert code in codes(*changes)
+    if mended is not None:
+        assert code not in codes(*mended)
+
+
+def told(*curves: Curve, allotment: Allotment | None = None, rate: int | None = None) -> Switch:
+    """A switch with one queue, as readers of other formats make it."""
+    queue = Queue(0, Scheduler("dwrr"), "M", allotment)
+    return Switch(
+        "eos",
+        profiles=(PortProfile(("Ethernet1",), rate, (queue,)),),
+        markings=(Marking("M", curves),),
+        pools=(Pool("p", size=9_000_000),),
+    )
+
+
+def of(switch: Switch, name: str | None = None) -> list[str]:
+    return [each.code for each in find(resolve(switch, Hints(chip=chip(name) if name else None)))]
+
+
+STEP = Curve(Threshold.of_bytes(208_000), Threshold.of_bytes(208_000), drops_not_ect=False)
+
+
+def test_an_average_is_found_and_the_backlog_itself_is_not() -> None:
+    assert "averaged" in of(told(replace(STEP, weight=5)))
+    assert "averaged" not in of(told(STEP))
+
+
+def test_a_share_of_a_dynamic_threshold_is_found_and_of_a_fixed_one_is_not() -> None:
+    share = Curve(Threshold(Fraction(55), "percent"), Threshold(Fraction(90), "percent"))
+    assert "percent-of-dynamic" in of(told(share, allotment=Allotment("p", alpha=Fraction(1))))
+    fixed = Allotment("p", limit=Threshold.of_bytes(1_000_000))
+    assert "percent-of-dynamic" not in of(told(share, allotment=fixed))
+
+
+def test_times_are_found_on_chips_that_have_none() -> None:
+    # 10 and 20 µs.
+    times = Curve(Threshold(Fraction(10**7), "ps"), Threshold(Fraction(2 * 10**7), "ps"))
+    assert "time-unsupported" in of(told(times, rate=10**11), "tomahawk")
+    assert "time-unsupported" not in of(told(times, rate=10**11), "jericho2")
+    resolved = resolve(told(times, rate=10**11))
+    assert (resolved.classes[0].kmin, resolved.classes[0].kmax) == (125_000, 250_000)
+
+
+def test_percentages_of_queues_and_pools_that_are_more_than_all_are_found() -> None:
+    def shares(*percents: int) -> Switch:
+        queues = tuple(
+            Queue(number, Scheduler("dwrr", percent=Fraction(percent)))
+            for number, percent in enumerate(percents)
+        )
+        return Switch("nvue", profiles=(PortProfile((), queues=queues),))
+
+    assert "sum-over-100" in of(shares(50, 51))
+    assert "sum-over-100" not in of(shares(50, 50))
+    pools = (Pool("a", "ingress", percent=Fraction(60)), Pool("b", "ingress", percent=Fraction(50)))
+    assert "sum-over-100" in of(Switch("nvue", pools=pools))
+    assert "sum-over-100" not in of(Switch("nvue", pools=(pools[0], replace(pools[1], direction="egress"))))
+
+
+def test_defaults_are_findings_with_their_citation() -> None:
+    switch = replace(told(STEP), defaults=(Default("weight", "unknown", "nobody"),))
+    (found,) = [each for each in find(resolve(switch)) if each.code == "default-nobody-set"]
+    assert (found.severity, found.what, found.citation) == ("note", "weight: unknown", "nobody")
+    assert "default-nobody-set" not in of(told(STEP))
+
+
+def test_findings_come_gravest_first_and_name_their_place() -> None:
+    found = findings(lossless("416000", "208000"), lossy("166912", "166912"))
+    assert [each.severity for each in found] == sorted(
+        (each.severity for each in found), key=["error", "warning", "note"].index
+    )
+    assert str(found[0].source) == "config_db.json:WRED_PROFILE|LOSSLESS green_min_threshold"
+    assert found[0].source.text == "green_min_threshold: '416000'"
+
+
+@pytest.mark.parametrize(
+    ("rate", "metres", "mtu", "expected"),
+    [
+        # IEEE 802.1Qbb's sum with 38 B of framing, 84 B of PFC frame and 2·10⁸ m/s, by hand: at 40 Gbit/s and
+        # 100 m 1538 + 84 + 5000 + 118 · 64 + 1538.
+        (40, 100, 1500, 15_712),
+        (100, 5, 1500, 29_001),
+        (100, 100, 9216, 56_308),
+        (400, 2000, 4200, 1_066_480),
+    ],
+)
+def test_headroom_is_the_sum_of_what_still_comes(rate: int, metres: int, mtu: int, expected: int) -> None:
+    assert headroom(rate * 10**9, Fraction(metres), mtu) == expected
+
+
+def test_headroom_of_an_unknown_rate_is_not_guessed() -> None:
+    assert headroom(7 * 10**9, Fraction(5), 1500) is None
+
+
+def test_placeholders_of_shipped_configurations_are_said_to_be_off() -> None:
+    # (2²⁰ − 1) cells of 254 B with probability 0: the end of a register, beyond a pool of 165 MB.
+    def change(tables: Tables) -> None:
+        tables["WRED_PROFILE"]["LOSSY"] = curve("266338050", "266338050", "0", wred="false")
+
+    (found,) = [each for each in findings(change) if each.code == "never-fires"]
+    assert "off" in found.why
+    tables = leaf()
+    change(tables)
+    verdict = explain(resolve(sonic.read(json.dumps(tables), "config_db.json"))).verdict
+    assert "Queue 0 marks nothing in effect: the profile never fires." in verdict
