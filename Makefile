@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build charts charts-hash licences demo testbed test docs ray browser wheel bench mutants clean
+.PHONY: build charts charts-hash licences demo testbed test docs ray browser avd wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -63,12 +63,16 @@ wheel: $(VENV)/.wheel $(CHARTS)
 # For the tests of reports in a browser, likewise.
 browser: $(VENV)/.browser
 
+# For the tests of what is written for Arista's switches, likewise.
+avd: $(VENV)/.avd
+
 bench: build
 	$(BIN)/python benches/peers.py
 	$(BIN)/python benches/bottleneck.py
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py
 	$(BIN)/python benches/threads.py
+	$(BIN)/python benches/scale.py
 
 # What has to go along with the crates in a wheel, after a change of Cargo.lock. That of the charts: make charts-hash.
 licences: $(VENV)/.python
@@ -127,6 +131,11 @@ endef
 
 $(VENV)/.browser: requirements-browser.txt $(VENV)/.dev
 	$(PIP) install --require-hashes -r requirements-browser.txt
+	@touch $@
+
+# Its dependencies are those of a client of switches, and contradict ours: what it needs of them is named beside it.
+$(VENV)/.avd: requirements-avd.txt $(VENV)/.dev
+	$(PIP) install --require-hashes --no-deps -r requirements-avd.txt
 	@touch $@
 
 # Node.js and npm are in the environment, as a wheel. npm takes only what the lock file's hashes name.

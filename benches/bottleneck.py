@@ -1,6 +1,6 @@
 """`make bench`: the same short flows through one slow link, ours and ns-2's: per flow, per queue, and speed.
 
-Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, DRR and SFQ. Writes
+Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, RED as it comes, DRR and SFQ. Writes
 `target/bench/bottleneck.json`, prints a table, and fails if a flow is left over. What both are told, and
 where they differ: `peers/README.md`.
 """

@@ -31,6 +31,11 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
             | {"unit": "packets", "typical_packet": "1500B"}
         ]
     },
+    # As ns-2 comes: thresholds from the delay that it aims at, weight from the link, bytes; room for them.
+    "RED/automatic": {
+        "switch.buffer.per_port": "750000B",
+        "switch.overrides.0.markers": [{"kind": "red-classic", "variant": "ns-2"}],
+    },
     "DRR": {
         PORT: {"kind": "hashed-drr", "buckets": 16, "limit": "75000B", "quantum": "1500B"}
         | {"hash": "source-only"}

@@ -12,11 +12,12 @@ set hosts_a_side 8
 set packet_bytes 1460
 set wire_bytes 1500
 
-# Of each: the settings of its class.
+# Of each: the settings of its class. RED as it comes counts bytes, and its limit mean packets of 500.
 array set queue {
     DropTail {limit_ 51}
     RED      {limit_ 50 thresh_ 5 maxthresh_ 15 q_weight_ 0.002 linterm_ 10 bytes_ false queue_in_bytes_ false
               mean_pktsize_ 1500}
+    RED/automatic {limit_ 1500}
     DRR      {blimit_ 75000 quantum_ 1500 buckets_ 16}
     SFQ      {maxqueue_ 50 buckets_ 16}
 }
@@ -27,7 +28,9 @@ proc set_all {class settings} {
 
 set_all Agent/TCP [list packetSize_ $packet_bytes window_ 1000 windowInit_ 10 tcpTick_ 0.000001 \
     rtxcur_init_ 1.0 minrto_ 0.2 singledup_ 0]
-set_all Queue/$queue_name $queue($queue_name)
+# What stands behind a slash is a choice of settings, and no class.
+set class [lindex [split $queue_name /] 0]
+set_all Queue/$class $queue($queue_name)
 
 # FullTcp counts bytes; segments are full, so that its receiver acknowledges each.
 set_all Agent/TCP/FullTcp [list segsize_ $packet_bytes nodelay_ true interval_ 0]
@@ -40,7 +43,7 @@ set ns [new Simulator]
 $defaultRNG seed $seed
 
 proc build {} {
-    global ns hosts_a_side queue_name host switch
+    global ns hosts_a_side class host switch
     # Hosts first: queues hash addresses, which are numbers of nodes.
     for {set i 0} {$i < 2 * $hosts_a_side} {incr i} { set host($i) [$ns node] }
     foreach side {0 1} { set switch($side) [$ns node] }
@@ -48,8 +51,8 @@ proc build {} {
     for {set i 0} {$i < 2 * $hosts_a_side} {incr i} {
         $ns duplex-link $host($i) $switch([expr {$i / $hosts_a_side}]) 1Gb 0.1ms DropTail
     }
-    if {$queue_name eq "DropTail"} { Queue/DropTail set limit_ 51 }
-    $ns simplex-link $switch(0) $switch(1) 100Mb 1ms $queue_name
+    if {$class eq "DropTail"} { Queue/DropTail set limit_ 51 }
+    $ns simplex-link $switch(0) $switch(1) 100Mb 1ms $class
     Queue/DropTail set limit_ 10001
     $ns simplex-link $switch(1) $switch(0) 100Mb 1ms DropTail
 }

@@ -17,7 +17,9 @@ from shallows.runs.running import Source, toml_document
 from shared import HOSTILE, SIZES, SMALL, TINY
 
 FROM_FILES = sorted(
-    path for path in Path(__file__).parents[2].glob("experiments/*/*.toml") if path.name != "expected.toml"
+    path
+    for path in Path(__file__).parents[2].glob("experiments/*/*.toml")
+    if path.name != "expected.toml" and path.parent.name != "advisor"
 )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -35,14 +36,16 @@ def test_flows_end_when_ns_2_ends_them_until_a_loss_is_repaired_otherwise(tmp_pa
     command = [sys.executable, "benches/bottleneck.py", "--flows", "60", "--json", str(out)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     measured = json.loads(out.read_text())
-    assert len(measured) == 16  # four queues, four transports
+    assert len(measured) == 20  # five queues, four transports
     for name, case in measured.items():
         ours, theirs = case["shallows"], case["ns2"]
         # Flows that meet no loss are most; which ones do is decided by the first difference.
         assert case["alike"] > case["flows"] / 3, name
         assert abs(case["fct_ratio"] - 1) < 0.01, name
         assert abs(ours["sent"] / theirs["sent"] - 1) < 0.1, name
-        assert ours["hops_per_s"] > 20 * theirs["hops_per_s"], name
+    # A case takes milliseconds here: one of them says nothing of speed.
+    ratios = [case["shallows"]["hops_per_s"] / case["ns2"]["hops_per_s"] for case in measured.values()]
+    assert statistics.median(ratios) > 20
 
 
 @pytest.mark.skipif(
@@ -53,7 +56,7 @@ def test_the_hot_paths_stay_within_their_instructions(tmp_path: Path) -> None:
     command = [sys.executable, "benches/micro.py", "--count", "5000", "--ports", "--json", str(out)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     counts = json.loads(out.read_text())
-    # docs/performance.md has 185, 237, 348 and 334, and explains what has changed.
+    # docs/performance.md has 180, 239, 337 and 349, and explains what has changed.
     limits = {"event-queue": 230, "port": 245, "ecn-port": 355, "sender": 410}
     over = {name: counts[name] for name, limit in limits.items() if counts[name] > limit}
     assert not over
@@ -88,3 +91,20 @@ def test_two_threads_do_the_same_work_as_one(tmp_path: Path) -> None:
     cases = json.loads(out.read_text())["cases"]
     assert len(cases) == 3
     assert all(case["packet_hops"] > 1_000_000 and case["faster"]["2"] > 0 for case in cases.values())
+
+
+@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
+def test_networks_of_all_sizes_are_measured_beside_the_smallest(tmp_path: Path) -> None:
+    out = tmp_path / "scale.json"
+    command = [sys.executable, "benches/scale.py", "--tiny", "--repeats", "1", "--json", str(out)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    measured = json.loads(out.read_text())
+    assert [*measured["hosts"]] == ["128", "1024"]
+    assert [*measured["flows"]] == ["100", "400"]
+    for rows in measured.values():
+        first, second = rows.values()
+        assert first["ratio"] == 1
+        assert second["ratio"] == pytest.approx(second["ns_per_hop"] / first["ns_per_hop"])
+    # As many flows of the same sizes; in the larger network fewer of them stay under a leaf.
+    hops = [row["packet_hops"] for row in measured["hosts"].values()]
+    assert 1 < hops[1] / hops[0] < 1.2

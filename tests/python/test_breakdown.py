@@ -116,6 +116,52 @@ def test_workloads_and_classes_add_up_to_the_summary(leaves: sh.Run) -> None:
     assert workloads["fct_mean_us"][0] == workloads["fct_p50_us"][0] == workloads["fct_p99_us"][0] == one
 
 
+GROUPS = """
+[[host.group]]
+name = "slow"
+members = "0..2"
+delay = "50us"
+"""
+
+
+def test_groups_have_what_their_hosts_send_and_what_they_get(tmp_path: Path) -> None:
+    (tmp_path / "groups.toml").write_text(LEAVES + GROUPS)
+    run = sh.run(tmp_path / "groups.toml", out=tmp_path / "run")
+    # Host 0, in the group, sends 1 MB to host 2; that sends twice 10 KB to host 3.
+    assert run.flows.select("source", "group", "to_group").sort("source").rows() == [
+        (0, "slow", "default"),
+        (2, "default", "default"),
+        (2, "default", "default"),
+    ]
+    by_sender = run.by("group")
+    assert by_sender.select("group", "flows", "completed").rows() == [("default", 2, 2), ("slow", 1, 1)]
+    assert by_sender["goodput_gbps"].to_list() == pytest.approx([0.016, 0.8])
+    assert run.by("to_group").select("to_group", "flows").rows() == [("default", 3)]
+    # What is asked for by name is of the same flows; all flows have one receiver's group, which is no table.
+    assert measure(run, "goodput_gbps@group=slow") == pytest.approx(0.8)
+    assert measure(run, "goodput_ratio@group=default/group=slow") == pytest.approx(0.02)
+    assert measure(run, "goodput_gbps@to_group=default") == pytest.approx(0.816)
+    (time,) = run.flows.filter(group="slow")["fct_us"]
+    assert measure(run, "fct_us.all.p99@group=slow") == time
+    assert [table.title for table in tables.breakdowns(run)] == [
+        "By workload",
+        "By class of service",
+        "By group of senders",
+    ]
+    with pytest.raises(
+        sh.ShallowsError, match=r"'group=fast'\n  .*: 0, 1, class0, class1, group=default, group=slow"
+    ):
+        measure(run, "fct_us.all.p99@group=fast")
+
+
+def test_a_run_without_groups_is_told_by_none(leaves: sh.Run) -> None:
+    assert "group" not in leaves.flows.columns
+    with pytest.raises(sh.ShallowsError, match=r"in no groups\n  add \[\[host.group\]\]"):
+        leaves.by("group")
+    with pytest.raises(sh.ShallowsError, match="no flow of 'group=slow'"):
+        measure(leaves, "fct_us.all.p99@group=slow")
+
+
 def test_use_of_links_is_what_was_sent_over_what_could_have_been(leaves: sh.Run) -> None:
     kinds = {row["kind"]: row for row in leaves.by("port").rows(named=True)}
     # 1,020,000 bytes are 691 + 2 * 7 segments of at most 1,448 bytes, with 52 of headers; acknowledgements
@@ -168,7 +214,7 @@ def test_results_of_earlier_versions_have_no_use_of_links(leaves: sh.Run) -> Non
 def test_other_ways_are_refused_with_those_that_there_are(leaves: sh.Run) -> None:
     with pytest.raises(sh.ShallowsError, match="not told by 'host'") as refused:
         leaves.by("host")
-    assert refused.value.remedy == "ask for one of: workload, class, port, queue, uplinks"
+    assert refused.value.remedy == "ask for one of: workload, class, group, to_group, port, queue, uplinks"
 
 
 def test_metrics_can_be_of_workloads_and_classes(leaves: sh.Run) -> None:

@@ -251,7 +251,7 @@ def test_the_command_compares_one_workload_and_says_which(shell: Shell, two: Pat
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        ("fct_us.small.mean@7", "workloads and classes are: 0, 1, class0, class1"),
+        ("fct_us.small.mean@7", "workloads, classes and groups are: 0, 1, class0, class1"),
         ("fct_us.small.mean@incast", "has no flow of 'incast'"),
         ("fct_us.small.mean@class9", "has no flow of 'class9'"),
         ("fct_us.large.p50@1", "there is no metric 'fct_us.large.p50@1' in all these runs"),

@@ -15,7 +15,7 @@ from shallows.comparison import comparison_tables, intervals, places, ranking, s
 from shallows.comparison.ranking import Race
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import Metric, judge
-from shared import write_run
+from shared import seal, write_run
 
 FLOWS: dict[str, Any] = {
     "workload": 0,
@@ -83,6 +83,40 @@ def test_two_runs_met_the_same_if_what_was_asked_came_at_the_same_times(tmp_path
     assert one.met_the_same(work("late-answer", 8.0, 7.0))
     assert not one.met_the_same(work("late-flow", 6.0, 7.5))
     assert not one.met_the_same(work("late-query", 6.0, 7.0, 5.5))
+
+
+def test_a_group_of_hosts_is_compared_by_what_it_sends_or_gets(tmp_path: Path) -> None:
+    flows = {"fct_us": [5.0, 7.0, 9.0]}
+    run = written(tmp_path / "run", flows)
+    path = run.path / "flows.parquet"
+    groups = {"group": ["old", "new", "old"], "to_group": ["new", "new", "old"]}
+    pl.read_parquet(path).with_columns(
+        **{name: pl.Series(who) for name, who in groups.items()}
+    ).write_parquet(path)
+    seal(run.path)
+    found = samples.read(run, 0, ["fct_us.all@group=old", "fct_us.all@to_group=new"]).series
+    assert found["fct_us.all@group=old"].values.tolist() == [5.0, 9.0]
+    assert found["fct_us.all@to_group=new"].values.tolist() == [5.0, 7.0]
+    with pytest.raises(
+        sh.ShallowsError,
+        match=r"no flow of 'group=none'\n  .*: 0, class0, group=new, group=old, to_group=new",
+    ):
+        samples.read(run, 0, ["fct_us.all@group=none"])
+
+
+def test_metrics_of_a_part_are_called_by_it() -> None:
+    names = [
+        "fct_us.all.p99@0",
+        "fct_us.all.p99@class1",
+        "fct_us.all.p99@group=old",
+        "fct_us.all.p99@to_group=old",
+    ]
+    assert [Metric(name).title for name in names] == [
+        "FCT all p99, workload 0",
+        "FCT all p99, class 1",
+        "FCT all p99, group old",
+        "FCT all p99, to group old",
+    ]
 
 
 def sample(incomplete: int = 0, totals: dict[str, float] | None = None, **series: Any) -> Sample:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -166,6 +167,25 @@ def test_more_than_eight_schemes_have_panels_of_their_own(
     assert {len(plot.get_lines()) for plot in figure.axes} == {9}
     titles = [plot.get_title() or plot.get_title(loc="right") for plot in figure.axes]
     assert sorted(filter(None, titles)) == schemes
+    nothing_overlaps(figure)
+
+
+@pytest.mark.parametrize("name", ["cwnd", "goodput"])
+def test_more_than_eight_flows_have_panels_of_their_own(name: str, tmp_path: Path) -> None:
+    traced = {"measure.flow_traces": [{"workload": 0}]}
+    run = sh.run(sh.example("incast"), traced, out=tmp_path / "run")
+    flows = list(range(2, 11))
+    eight = getattr(figures, name)(run, flows=flows[:8])
+    assert len(curves(eight.axes[0])) == 8
+    figure = getattr(figures, name)(run, flows=flows)
+    assert [plot.get_title(loc="right") for plot in figure.axes] == [f"flow {flow}" for flow in flows]
+    together = curves(eight.axes[0])
+    for plot, flow in zip(figure.axes, flows, strict=True):
+        (line,) = curves(plot).items()
+        assert line[0] == f"flow {flow}"
+        if flow in flows[:8]:
+            assert np.allclose(line[1], together[line[0]])
+    assert figure.legends == []
     nothing_overlaps(figure)
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,12 +16,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pages import ROOT
+from shallows.advisor import writers
+from shallows.advisor.readers import reader
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.reproduction.expected import FILE, read
 from shallows.runs.running import Source
 from shared import SMALL
+from vendors import SAMPLES, SWITCHES
 
 LONG = int(os.environ.get("SHALLOWS_FUZZ", "0"))
 
@@ -120,6 +123,21 @@ def test_claims_with_any_damage(paper: str, damage: Damage) -> None:
     with TemporaryDirectory() as place:
         write(Path(place) / FILE, damaged(text, damage))
         reads_or_refuses(lambda: read(Path(place)))
+
+
+@fuzz
+@given(st.sampled_from(sorted(SWITCHES.iterdir())), damages)
+@example(SWITCHES / "avd.yml", [(0.0, 0, "qos: &a [*a]")])
+@example(SWITCHES / "junos.conf", [(0.5, 0, "{" * 90)])
+def test_configurations_of_switches_with_any_damage(sample: Path, damage: Damage) -> None:
+    text = damaged(sample.read_text(), damage)
+    for format_ in [format_ for format_, name in SAMPLES.items() if Path(name).stem == sample.stem]:
+        reads_or_refuses(partial(read_and_write, format_, text))
+
+
+def read_and_write(format_: str, text: str) -> None:
+    """What can be read can be written, or is said to be what the format cannot express."""
+    writers.write(format_, None, reader(format_).read(text, "switch"))
 
 
 @cache

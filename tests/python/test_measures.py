@@ -133,7 +133,7 @@ start = "4.5ms"
     for wrong in ("acked_packets.median@1ms", "acked_packets.above_@1ms", "waits.mean@0"):
         with pytest.raises(ShallowsError, match="there is no metric"):
             measure(run, wrong)
-    with pytest.raises(ShallowsError, match="has no flow of workload 2"):
+    with pytest.raises(ShallowsError, match="has no flow of '2'"):
         measure(run, "longest_ack_gap_us.max@2")
     with pytest.raises(ShallowsError, match="has no port 'switch9'"):
         measure(run, "sent_gbps@switch9")
@@ -197,7 +197,7 @@ def test_goodput_is_that_of_a_class_and_its_convergence_that_of_its_flows(tmp_pa
     # Quanta of one and three packets.
     assert measure(both, "goodput_ratio@class1/class0") == pytest.approx(3, rel=0.02)
     assert measure(both, "goodput_ratio@0/class1") == pytest.approx(4 / 3, rel=0.01)
-    with pytest.raises(ShallowsError, match="has no flow of class 2"):
+    with pytest.raises(ShallowsError, match="has no flow of 'class2'"):
         measure(both, "goodput_gbps@class2")
     with pytest.raises(ShallowsError, match="has no trace of class0"):
         measure(both, "convergence_ms@class0")
@@ -253,7 +253,7 @@ def test_shares_of_flows_are_those_of_their_workloads() -> None:
     # The large flow has its 2 MB in the 2 ms that are left: 8 Gbit/s.
     assert measure(run, "flow_gbps@0, 2") == pytest.approx((0.8 + 2.4 + 8.0) / 3)
     assert measure(run, "with_timeout@0..2") == pytest.approx(1 / 4)
-    with pytest.raises(ShallowsError, match="no flow of workload 5"):
+    with pytest.raises(ShallowsError, match="no flow of '5'"):
         measure(run, "jain@5")
 
 

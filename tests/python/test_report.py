@@ -341,6 +341,23 @@ def test_more_values_than_looks_are_shades_in_every_chart(finished_sweep: Path, 
         assert len(set(shades.values())) == 10
 
 
+def test_more_schemes_than_looks_have_a_shade_each(finished_sweep: Path, tmp_path: Path) -> None:
+    run = runs_in(finished_sweep)[0]
+    runs = []
+    for scheme in "ABCDEFGHI":
+        copy = shutil.copytree(run.path, tmp_path / scheme)
+        environment = json.loads((copy / "env.json").read_text())
+        (copy / "env.json").write_text(json.dumps(environment | {"labels": {"scheme": scheme, "seed": 1}}))
+        seal(copy)
+        runs.append(sh.Run(copy))
+    found, _ = sweep_charts.draw(runs)
+    assert found
+    for each in found:
+        assert [line.shade for line in each.lines] == [place / 8 for place in range(9)]
+    eight, _ = sweep_charts.draw(runs[:8])
+    assert {line.shade for each in eight for line in each.lines} == {None}
+
+
 def test_warnings_of_a_sweep_count_runs_and_name_the_fewest_samples(tmp_path: Path) -> None:
     for place, count in enumerate((50, 40, 9_000)):
         (folder := tmp_path / str(place)).mkdir()

@@ -12,11 +12,24 @@ from shallows.errors import ShallowsError
 from shallows.figures.beside import draw
 from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Claim, Experiment, Paper, read
-from shallows.reproduction.judging import Check, Measured, judge, spread, worst
+from shallows.reproduction.findings import check_selections, points_of
+from shallows.reproduction.judging import (
+    CANNOT_TELL,
+    DOES_NOT_HOLD,
+    HOLDS,
+    Check,
+    Measured,
+    judge,
+    spread,
+    worst,
+)
 from shared import SMALL, Shell
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/expected.toml"))
+# What real TCP does is a sample, and no machine promises anything: `test_testbed.py` judges a smaller one.
+PAPERS = sorted(
+    path.parent.name for path in EXPERIMENTS.glob("*/expected.toml") if path.parent.name != "testbed"
+)
 
 SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
 
@@ -264,6 +277,7 @@ def paper(folder: Path, text: str) -> Paper:
             'show = ["ideal_fct_us.all.p0"]\nquick =',
             'experiment "x": there is no metric \'ideal_fct',
         ),
+        ("quick =", "testbed = 0\nquick =", 'experiment "x": testbed is not a whole number from 1 to 10000'),
         ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis, along which'),
         ('axis = "load"', 'normalised = { scheme = "a" }', 'experiment "x" has no axis, along which'),
     ],
@@ -272,6 +286,45 @@ def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: s
     assert old in HEAD + CLAIM
     with pytest.raises(ShallowsError) as caught:
         paper(tmp_path, (HEAD + CLAIM).replace(old, new))
+    assert message in str(caught.value)
+
+
+LIKE = """
+[experiment.x-hosts]
+like = "x"
+figures = ["1-hosts"]
+set = { "host.jitter" = "1us" }
+causes = { c = "They burst." }
+"""
+
+
+def test_an_experiment_like_another_is_asked_its_claims(tmp_path: Path) -> None:
+    head = HEAD.replace("quick =", 'set = { seed = 2, "host.jitter" = "off" }\nquick =')
+    found = paper(tmp_path, head + LIKE + CLAIM.replace("at =", 'cause = "Chance."\nat ='))
+    one, other = found.experiments["x"], found.experiments["x-hosts"]
+    assert (other.figures, other.scenario, other.axis) == (["1-hosts"], one.scenario, one.axis)
+    assert (other.set, other.quick) == ({"seed": 2, "host.jitter": "1us"}, one.quick)
+    assert [(each.id, each.experiment, each.cause) for each in found.claims] == [
+        ("c", "x", "Chance."),
+        ("x-hosts-c", "x-hosts", "They burst."),
+    ]
+    assert found.claims[1].lower == found.claims[0].lower
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('like = "x"', 'like = "y"', 'experiment "x-hosts": like "y"; expected one of x'),
+        ('like = "x"', 'like = "x-hosts"', 'like "x-hosts"; expected one of x'),
+        ('like = "x"', "", 'experiment "x-hosts": causes goes with like'),
+        ("causes = { c", "causes = { d", 'causes: no claim "d" of x; expected one of c'),
+        ('"They burst."', "1", 'experiment "x-hosts": causes is not a table of texts'),
+    ],
+)
+def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in LIKE
+    with pytest.raises(ShallowsError) as caught:
+        paper(tmp_path, HEAD + LIKE.replace(old, new) + CLAIM)
     assert message in str(caught.value)
 
 
@@ -339,6 +392,18 @@ def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, s
     assert "2 points, 2 of them finished before" in again.stdout
 
 
+def test_reduced_runs_beside_full_ones_are_refused_before_anything_runs(folder: Path, shell: Shell) -> None:
+    (folder / "expected.toml").write_text(HEAD + SIXTY)
+    out = folder.parents[1] / "runs/mine"
+    asked = ("reproduce", "mine", "1", "--experiments", folder.parent, "--out", out)
+    assert shell(*asked).returncode == 0
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    refused = shell(*asked, "--quick")
+    assert refused.returncode == 1
+    assert "claims of another paper, or of quick runs beside full ones" in refused.stderr
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
 def test_what_is_to_be_shown_is_drawn_though_the_paper_has_no_points(folder: Path, shell: Shell) -> None:
     drawings = 'show = ["timeouts"]\ndraw = [{ figure = "fct-cdf", where = { load = 0.6 } }]\nquick ='
     (folder / "expected.toml").write_text(HEAD.replace("quick =", drawings))
@@ -393,6 +458,16 @@ def test_what_is_not_there_is_said_with_what_is(folder: Path, shell: Shell) -> N
     assert "name that of the checkout with --experiments DIR" in error("mine", "--experiments", "nowhere")
 
 
+def test_the_claims_of_the_testbed_are_about_runs_that_there_are(tmp_path: Path) -> None:
+    paper = read(EXPERIMENTS / "testbed")
+    for experiment in paper.experiments.values():
+        points = points_of(experiment, tmp_path, quick=False)
+        assert {point.source.dilation for point in points} == {experiment.testbed}
+        assert all("-testbed-" in point.folder.name for point in points)
+        check_selections(paper, experiment, points, quick=False)
+        assert paper.claims_of(experiment, quick=False)
+
+
 def test_claims_about_runs_that_there_will_not_be_are_refused_before_any_runs(
     folder: Path, shell: Shell
 ) -> None:
@@ -401,6 +476,19 @@ def test_claims_about_runs_that_there_will_not_be_are_refused_before_any_runs(
     assert done.returncode == 1
     assert 'claim "sixty-one": no run has load = 0.7' in done.stderr
     assert not list((folder.parents[1] / "runs").glob("**/summary.json"))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_committed_verdict_is_of_a_claim_and_has_a_cause_if_it_is_not_borne_out(name: str) -> None:
+    claims = {claim.id: claim for claim in read(EXPERIMENTS / name).claims}
+    missed: set[str] = set()
+    for path in sorted((EXPERIMENTS / name / "results").glob("*.md")):
+        rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in path.read_text().splitlines()]
+        judged = [row for row in rows if row and row[-1] in {HOLDS, CANNOT_TELL, DOES_NOT_HOLD}]
+        assert judged, path.name
+        assert {row[0] for row in judged} <= claims.keys(), path.name
+        missed |= {row[0] for row in judged if row[-1] != HOLDS}
+    assert [name for name in sorted(missed) if not claims[name].cause] == []
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -12,7 +12,7 @@ import shallows as sh
 from shallows.runs import breakdown, pools, tables
 from shallows.runs.running import Source
 from shallows.runs.steps import Series
-from shallows.series import backlogs, flow_series, ideal
+from shallows.series import backlogs, flow_series, ideal, port_measures
 from shallows.series.measures import compute, measure
 
 TCP = {"timestamps": False}
@@ -105,6 +105,15 @@ def test_what_was_acknowledged_last_is_in_full_segments_and_spread_over_all_flow
     found = {what: measure(run, f"acked_packets.{what}@1ms") for what in ("mean", "variance", "std", "max")}
     assert found == {"mean": 3, "variance": 1, "std": 1, "max": 4}
     assert [measure(run, f"acked_packets.{what}@1ms") for what in ("above_2", "below_4")] == [0.5, 0.5]
+
+
+def test_numbers_that_count_full_segments_need_hosts_that_have_the_same() -> None:
+    scenario = {"tcp": TCP, "topology": TOPOLOGY}
+    group = {"name": "small", "mtu": 1500, "tcp": TCP}
+    assert port_measures.payload(scenario | {"host": {"group": [group]}}) == 1460
+    for other in ({"mtu": 600}, {"tcp": {"timestamps": True}}):
+        with pytest.raises(sh.ShallowsError, match="full segments differ between groups of hosts"):
+            port_measures.payload(scenario | {"host": {"group": [group | other]}})
 
 
 def test_a_window_holds_until_the_next_one() -> None:

@@ -8,6 +8,7 @@ import shallows as sh
 from shallows.errors import ShallowsError
 from shallows.runs.running import Source
 from shallows.runs.threads import told
+from shallows.sweeps.local import threads_of_each
 from shared import Shell
 
 FABRIC = """
@@ -81,3 +82,14 @@ def test_a_plan_says_how_a_run_is_divided_or_why_not(fabric: Path, shell: Shell)
     assert "it runs on" in shell("plan", fabric).stdout
     fabric.write_text(FABRIC.replace('uplink_delay = "10us"', 'uplink_delay = "0us"'))
     assert "a link between switches has no delay" in shell("plan", fabric).stdout
+
+
+@pytest.mark.parametrize(
+    ("points", "jobs", "threads"),
+    [(100, None, 1), (100, 2, 2), (100, 1, 4), (1, None, 4), (3, None, 1), (2, 9, 2)],
+)
+def test_points_that_run_at_the_same_time_share_the_cores(
+    points: int, jobs: int | None, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shallows.sweeps.local.cores", lambda: 4)
+    assert threads_of_each(points, jobs) == threads

@@ -26,8 +26,10 @@ def command_line() -> argparse.ArgumentParser:
     _add_plot(commands)
     _add_compare(commands)
     _add_reproduce(commands)
+    _add_advise(commands)
     _add_foreign(commands)
     _add_testbed(commands)
+    _add_advisor(commands)
     _add_small(commands)
     return parser
 
@@ -103,6 +105,13 @@ def _positive(text: str) -> int:
     return number
 
 
+def _dilation(text: str) -> int:
+    factor = _positive(text)
+    if factor > 10_000:
+        raise argparse.ArgumentTypeError("must be at most 10000: a second then takes three hours")
+    return factor
+
+
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
@@ -124,9 +133,9 @@ def _add_by(parser: argparse.ArgumentParser) -> None:
         "--by",
         action="append",
         default=[],
-        choices=["workload", "class", "port", "queue", "uplinks"],
+        choices=["workload", "class", "group", "to_group", "port", "queue", "uplinks"],
         help="a table of the results by that; may be repeated; "
-        "default: by workload and class where there are several",
+        "default: by workload, class and group of hosts where there are several",
     )
 
 
@@ -318,6 +327,48 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_json(parser)
 
 
+def _add_advise(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "advise", "shallows.cli.advise", "say what to set on a fabric's switches, and what it buys"
+    )
+    parser.add_argument("fabric", metavar="FABRIC.toml", help="the fabric; docs/advisor.md has its keys")
+    parser.add_argument(
+        "--rules-only", action="store_true", help="stop after what rules say, and simulate nothing"
+    )
+    parser.add_argument(
+        "--budget",
+        type=_budget,
+        default=600.0,
+        metavar="TIME",
+        help="of the simulations, such as 90s, 20min or 2h; a round that has begun is ended; default: 10min",
+    )
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="runs at the same time; default: one per core"
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", help="what a switch runs today, as `shallows explain` reads it"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FORMAT",
+        help="write the change in this vendor's words too: sonic, eos, avd, nvue, nxos, junos or tc",
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder of runs and page; default: runs/advice-NAME")
+    _add_json(parser)
+
+
+def _budget(text: str) -> float:
+    """A time in seconds."""
+    from shallows.bounded import quoted
+
+    for unit, scale in (("min", 60.0), ("h", 3600.0), ("s", 1.0)):
+        number = text.removesuffix(unit)
+        is_number = number != text and number.replace(".", "", 1).isdecimal() and len(number) < 10
+        if is_number and float(number) > 0:
+            return float(number) * scale
+    raise argparse.ArgumentTypeError(f"{quoted(text)} is no time, such as 90s, 20min or 2h")
+
+
 def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     kinds = _add_formats(commands, "import", "make a scenario from another simulator's files")
     hpcc = _add(
@@ -362,13 +413,27 @@ def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
             action="store_true",
             help="do without all that has no counterpart in a scenario; what that is, is listed",
         )
-    kinds = _add_formats(commands, "export", "write another simulator's files from scenarios and runs")
+    kinds = _add_formats(commands, "export", "write files of other simulators and vendors")
     export = _add(kinds, "hpcc", "shallows.cli.export_hpcc", "write HPCC's fct.txt, flow.txt or topology.txt")
     export.add_argument("source", metavar="SOURCE", help="a run's folder, or a scenario file")
     export.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
     export.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
     export.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
-    for parser in (hpcc, htsim, export):
+    switch = _add(
+        kinds,
+        "switch",
+        "shallows.cli.export_switch",
+        "write a switch's queues and buffers for another vendor",
+    )
+    switch.add_argument("sources", nargs="+", metavar="CONFIG", help="the configuration of one switch")
+    switch.add_argument(
+        "--to",
+        required=True,
+        choices=["sonic", "eos", "avd", "nvue", "nxos", "junos", "tc"],
+        help="the format; what it cannot express is listed",
+    )
+    switch.add_argument("--out", metavar="FILE", help="what to write; default: standard output")
+    for parser in (hpcc, htsim, export, switch):
         parser.add_argument("--force", action="store_true", help="replace files that exist")
 
 
@@ -395,9 +460,105 @@ def _add_testbed(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--out", metavar="DIR", help="folder of the results; default: runs/NAME-testbed-HASH-sSEED"
     )
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    _add_dilate(parser)
+    _add_pcap(parser)
     _add_json(parser)
+    _add_testbed_compare(kinds)
+    _add_testbed_shell(kinds)
     _add(
         kinds, "doctor", "shallows.cli.testbed_doctor", "say what this machine can carry and what is missing"
+    )
+
+
+def _add_advisor(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        commands, "explain", "shallows.cli.explain", "say what a switch's configuration does to queues"
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="CONFIG",
+        help="files of one switch, or a folder; docs/advisor.md lists formats",
+    )
+    parser.add_argument(
+        "--fabric", metavar="FABRIC.toml", help="chip, links and hosts, which no switch's file has"
+    )
+    parser.add_argument(
+        "--chip", metavar="NAME", help="of the switch; default: as the file or the fabric says"
+    )
+    parser.add_argument("--rtt", metavar="TIME", help="round-trip time without queues, such as 30us")
+    parser.add_argument(
+        "--rate", metavar="RATE", help="of ports whose rate the file does not say, such as 100Gbps"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page as well")
+    _add_json(parser)
+    parser = _add(commands, "chips", "shallows.cli.chips", "list switching chips and what they can express")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one of them, with the source of each number")
+    _add_json(parser)
+
+
+def _add_testbed_compare(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        kinds,
+        "compare",
+        "shallows.cli.testbed_compare",
+        "run a scenario several times simulated and with real TCP, and say how far they are apart",
+    )
+    _add_scenario(parser)
+    parser.add_argument(
+        "--repeats",
+        type=_positive,
+        default=3,
+        metavar="N",
+        help="runs of each, seeds in a row; default: 3",
+    )
+    parser.add_argument("--seed", type=_seed, metavar="N", help="the first seed; default: the file's")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of runs, table and figure; default: runs/NAME-testbed-compare"
+    )
+    parser.add_argument("--force", action="store_true", help="repeat runs that are there already")
+    parser.add_argument(
+        "--invalid", action="store_true", help="compare runs too that are not to be believed, and say so"
+    )
+    _add_dilate(parser)
+    _add_json(parser)
+
+
+def _add_testbed_shell(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = _add(
+        kinds,
+        "shell",
+        "shallows.cli.testbed_shell",
+        "let the network of a scenario stand while a command runs, whose programs run on its hosts",
+    )
+    _add_scenario(parser)
+    _add_dilate(parser)
+    _add_pcap(parser)
+    parser.add_argument(
+        "--out", default=".", metavar="DIR", help="folder of the packets of --pcap; default: here"
+    )
+    parser.add_argument(
+        "program", nargs="*", metavar="COMMAND", help="after --: what to run, such as h0 ping 10.0.0.2"
+    )
+
+
+def _add_dilate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dilate",
+        type=_dilation,
+        default=1,
+        metavar="N",
+        help="let each of its seconds take N of the machine's, to carry N times the rates; default: 1",
+    )
+
+
+def _add_pcap(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pcap",
+        action="append",
+        metavar="PORT",
+        help="write what this port sends to capture.pcapng, in place of measure.captures: its name, such as "
+        "'switch0->*', or a kind such as to-host; may be repeated",
     )
 
 

@@ -50,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
     elif alone and experiment:
         screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
         screen.print(f"it runs {told(experiment, cores())}", soft_wrap=True)
+        for note in experiment.notes():
+            screen.print(escape(note), soft_wrap=True, highlight=False)
     else:
         print_table(_table(mine, costs), screen)
         screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)
@@ -76,7 +78,7 @@ def _parse_alone(source: Source, options: argparse.Namespace) -> "Experiment":
 def _alone(source: Source, experiment: "Experiment", options: argparse.Namespace) -> Point:
     """The run of it."""
     folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
-    is_finished = is_reusable(folder, experiment)
+    is_finished = is_reusable(folder, experiment.hash)
     return Point(source, experiment.hash, folder, is_finished, None if is_finished else unfit(folder))
 
 

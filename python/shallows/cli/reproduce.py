@@ -3,6 +3,7 @@
 import argparse
 import json
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache, partial
@@ -18,13 +19,14 @@ from shallows.cli.console import console, print_table
 from shallows.cli.sweeping import run_sweep
 from shallows.errors import ShallowsError
 from shallows.figures.beside import draw as draw_beside
-from shallows.reports import write_reproduction
+from shallows.reports import check_same, write_reproduction
 from shallows.reproduction import expected, judging
 from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Experiment, Paper
 from shallows.reproduction.findings import Finding, check_selections, document_of, markdown, number, points_of
 from shallows.reproduction.judging import HOLDS, Measured
 from shallows.runs.folder import check_writable, write_whole
+from shallows.runs.measuring import unable
 from shallows.runs.results import Run, place_on
 from shallows.runs.tables import Table
 from shallows.series.measures import compute, measure
@@ -42,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = paper.choose(options.figure)
     parent = Path(options.out or f"runs/{options.paper}{'-quick' if options.quick else ''}")
     check_writable(parent)
+    check_same(parent, paper.title, quick=options.quick)
     planned = {each.name: points_of(each, parent, quick=options.quick) for each in chosen}
     for each in chosen:
         check_selections(paper, each, planned[each.name], quick=options.quick)
@@ -49,9 +52,16 @@ def run(options: argparse.Namespace) -> int:
     findings: list[Finding] = []
     drawings: dict[str, Any] = {}
     complete = True
+    not_run: dict[str, str] = {}
     for each in chosen:
+        if each.testbed and (why := unable()):
+            print(f"not run: {each.name}: {why}", file=sys.stderr)
+            not_run[each.name] = why
+            continue
         points = planned[each.name]
-        runs = _run(parent / each.name, points, options.jobs, screen) if each.runs else []
+        # Of those with real TCP each wants the whole machine.
+        jobs = 1 if each.testbed else options.jobs
+        runs = _run(parent / each.name, points, jobs, screen) if each.runs else []
         if runs is None:
             complete = False
             continue
@@ -69,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
                 screen.print(str(path), soft_wrap=True)
     document = document_of(paper, findings, quick=options.quick)
     document |= {"command": _command(options), "figures": {each.name: [*each.figures] for each in chosen}}
-    document |= {"drawings": drawings, "build": build()}
+    document |= {"drawings": drawings, "build": build(), "not_run": not_run}
     name = f"claims-{options.figure}" if options.figure else "claims"
     write_whole(parent / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     screen.print(str(write_whole(parent / f"{name}.md", markdown(findings))), soft_wrap=True)
@@ -78,7 +88,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(document, ensure_ascii=False))
     else:
         _show(paper, findings, screen)
-    return OK if complete and all(finding.verdict == HOLDS for finding in findings) else FAILED
+    return (
+        OK if complete and not not_run and all(finding.verdict == HOLDS for finding in findings) else FAILED
+    )
 
 
 def _run(folder: Path, points: list[Point], jobs: int | None, screen: "Console") -> list[Run] | None:

@@ -89,7 +89,7 @@ class Comparison:
         """The rows that are looked at first: of each size of flows what papers show of it."""
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
-        # What was asked of a workload or class was asked for by name.
+        # What was asked of a workload, class or group was asked for by name.
         return [row for row in self.rows if row.metric in MAIN or row.metric == tail or "@" in row.metric]
 
     @property
@@ -149,8 +149,9 @@ def compare(
         schemes; of several axes, their combinations.
     metrics
         By the first, all are put in order; by all of them, those are found that no other beats. Of more than
-        six, this is done by default, with what is looked at first. Times of some workloads, or of a class,
-        are called `fct_us.small.p99@0` or `slowdown.all.mean@class1`.
+        six, this is done by default, with what is looked at first. Times of some workloads, of a class, or of
+        what a group of hosts sends or gets, are called `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
+        `fct_us.all.mean@group=old` or `fct_us.all.mean@to_group=old`.
 
     Raises
     ------
@@ -295,7 +296,7 @@ class _Comparer:
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
         self.wanted = {Metric(name).series for name in metrics or () if "@" in name}
-        """Series that are of workloads or classes."""
+        """Series that are of workloads, classes or groups."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
         """What is to be said, and of which places."""

@@ -4,11 +4,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shallows.errors import ShallowsError, listed
+from shallows.errors import ShallowsError
 from shallows.quantity import parse_size
 from shallows.runs.results import Run
 from shallows.runs.tables import bins
-from shallows.series.flow_measures import places
+from shallows.series.flow_measures import GROUPS, part, places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +39,9 @@ QUERIES = {
     "counted": "Int64",
 }
 """Likewise of queries.parquet."""
+
+OF_GROUPS = dict.fromkeys(GROUPS, "String")
+"""Likewise of flows.parquet where hosts are in groups."""
 
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
 """What is known of a whole run only."""
@@ -85,13 +88,13 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     cool_down
         The last part, as a share.
     wanted
-        Names of series of workloads or classes that are needed too: `fct_us.small@0`, `query_us.all@1`,
-        `slowdown.all@class2`.
+        Names of series of workloads, classes or groups of hosts that are needed too: `fct_us.small@0`,
+        `query_us.all@1`, `slowdown.all@class2`, `fct_us.all@group=old`.
 
     Raises
     ------
     ShallowsError
-        If its files are not what this version writes, or it has no such workload or class.
+        If its files are not what this version writes, or it has no such workload, class or group.
     """
     run = Run(run.path)
     if complaints := run.summary.get("health", {}).get("complaints"):
@@ -102,12 +105,13 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
         raise _outdated(run, "summary.json", missing[0])
     end_us = 1e6 * float(run.summary["simulated_s"])
-    flows = _columns(run, "flows.parquet", run.flows, FLOWS)
+    grouped = {column: kind for column, kind in OF_GROUPS.items() if column in run.flows.columns}
+    flows = _columns(run, "flows.parquet", run.flows, FLOWS | grouped)
     wheres = dict.fromkeys(name.partition("@")[2] for name in wanted if "@" in name)
     series = _flow_series(run, flows, end_us, cool_down)
     for where in wheres:
-        part = _flow_series(run, _part(run, flows, where), end_us, cool_down, every_size=True)
-        series |= _of_part(part, where)
+        theirs = part(run, flows, where)
+        series |= _of_part(_flow_series(run, theirs, end_us, cool_down, every_size=True), where)
     if run.queries is None:
         asked, queries = flows, None
     else:
@@ -115,7 +119,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
         measured = _measured(queries, "start_us", "completion_us", end_us, cool_down)
         series["query_us.all"] = _series(measured, "time")
         for where in wheres:
-            if not where.startswith("class"):
+            if not where.startswith("class") and "=" not in where:
                 asked = measured.filter(measured["workload"].is_in(places(where)))
                 series |= _of_part({"query_us.all": _series(asked, "time")}, where)
         # When an answer leaves depends on the network; when it is asked for does not, in an open loop.
@@ -125,23 +129,6 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
         work.append(queries.select("workload", "query", "client", "start_us"))
     totals = {name: float(run.summary[name]) for name in TOTALS}
     return Sample(series, totals, tuple(work))
-
-
-def _part(run: Run, flows: "pl.DataFrame", where: str) -> "pl.DataFrame":
-    """The flows of workloads, or of a class."""
-    number = where.removeprefix("class")
-    column = "workload" if number == where else "class"
-    try:
-        mine = flows.filter(flows[column].is_in(places(number)))
-    except ValueError:
-        mine = flows.clear()
-    if mine.is_empty():
-        there = [str(each) for each in flows["workload"].unique().sort()]
-        there += [f"class{each}" for each in flows["class"].unique().sort()]
-        raise ShallowsError(
-            f"{run.path} has no flow of {where!r}", listed("workloads and classes are", there)
-        )
-    return mine
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:

@@ -49,7 +49,7 @@ class Metric:
 
     @property
     def where(self) -> str:
-        """Whose it is, if not that of all: workloads (`0`, `2..5`) or a class (`class1`)."""
+        """Whose it is, if not of all: of workloads (`2..5`), a class (`class1`) or a group (`group=old`)."""
         return self.name.partition("@")[2]
 
     @property
@@ -94,8 +94,10 @@ class Metric:
         said = " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
         if not self.where:
             return said
+        key, equals, group = self.where.partition("=")
         number = self.where.removeprefix("class")
-        return f"{said}, {'workload' if number == self.where else 'class'} {number}"
+        of = key.replace("_", " ") if equals else "workload" if number == self.where else "class"
+        return f"{said}, {of} {group or number}"
 
     @property
     def is_better_high(self) -> bool:
@@ -117,11 +119,12 @@ class Judgement:
     """Why it cannot be told."""
 
 
-def judge(metric: Metric, pairs: Pairs, confidence: float) -> Judgement:
+def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_ALONE) -> Judgement:
     """Judge one metric.
 
-    The interval of the change, over seeds or over blocks of time, decides; and of flows that are not complete
-    only a lower limit is known, so that no verdict may rest on their being fast.
+    The interval of the change, over seeds or, with fewer than `alone` of them, over blocks of time, decides;
+    and of flows that are not complete only a lower limit is known, so that no verdict may rest on their being
+    fast.
     """
     theirs: Groups
     mine: Groups
@@ -138,11 +141,9 @@ def judge(metric: Metric, pairs: Pairs, confidence: float) -> Judgement:
         return replace(known, reason=f"{_counted(len(pairs), 'seed')}: {FEWEST_SEEDS} are needed")
     if metric.is_percentile and (1 - RANK) * count < FEWEST_BEYOND:
         return replace(known, reason=f"{count:,} flows: {FEWEST_BEYOND / (1 - RANK):,.0f} are needed")
-    if len(pairs) < SEEDS_ALONE:
-        if metric.is_total:
-            return replace(
-                known, reason=f"{len(pairs)} seeds: {SEEDS_ALONE} are needed, as it is of whole runs"
-            )
+    if metric.is_total and len(pairs) < SEEDS_ALONE:
+        return replace(known, reason=f"{len(pairs)} seeds: {SEEDS_ALONE} are needed, as it is of whole runs")
+    if not metric.is_total and len(pairs) < alone:
         if (cut := _blocks(metric, theirs, mine)) is None:
             return replace(known, reason="the runs are too short to be cut into blocks")
         theirs, mine = cut

@@ -59,6 +59,8 @@ def draw(found: Beside) -> "Figure":
         if found.is_wide:
             style.scale(plots[-1], "x", [place for line in found.panels[0].lines for place, *_ in line.ours])
         plots[-1].set_xlabel(found.axis)
+        if any(line.paper for panel in found.panels for line in panel.lines):
+            plots[0].plot([], [], "o", color="0.35", label="paper: filled")
         style.add_legend(figure, *plots)
         style.add_note(figure, said_of_bars(found.seeds))
     return figure
@@ -85,5 +87,5 @@ def _draw_theirs(plot: "Axes", line: Line) -> list[float]:
     look = style.look(line.index)
     if line.paper:
         theirs = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "zorder": 4}
-        plot.plot(*zip(*line.paper, strict=True), label=f"{line.name}, paper", **theirs)
+        plot.plot(*zip(*line.paper, strict=True), **theirs)
     return [number for _, number in line.paper]

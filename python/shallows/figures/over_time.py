@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
+from shallows.figures.lines import LOW, MOST_LOOKS, MOST_ROWS
 from shallows.runs.recorded import ports_of
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
@@ -253,16 +254,27 @@ def _each(runs: Sequence[Run]) -> list[tuple[str, Run]]:
 def _draw_over_time(
     shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
 ) -> "Figure":
-    """A panel for each entry: its name, its lines, and the end of its time axis."""
+    """A panel for each entry: its name, its lines, and the end of its time axis.
+
+    Of more lines than can be told apart, each has a panel of its own, which has its name.
+    """
     import numpy as np
 
     end = max(last for _, _, last in shown)
     names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
-    with style.panels(len(shown), 1, 1.25, sharex=True) as (figure, plots):
+    is_split = len(names) > MOST_LOOKS
+    if is_split:
+        shown = [
+            (", ".join(filter(None, [label, name])), {name: series}, last)
+            for label, lines, last in shown
+            for name, series in lines.items()
+        ]
+    size: dict[str, Any] = {"height": LOW, "most": MOST_ROWS} if is_split else {"height": 1.25}
+    with style.panels(len(shown), 1, sharex=True, **size) as (figure, plots):
         time = style.time_axis(plots[-1], end)
         for plot, (label, lines, _) in zip(plots, shown, strict=True):
             for name, series in lines.items():
-                place = names.index(name)
+                place = 0 if is_split else names.index(name)
                 look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
                 line = _draw_parts(plot, series, time, unit, label=name, **look)
                 # Evenly in time: along a line that goes up and down there would be too many.
@@ -271,9 +283,13 @@ def _draw_over_time(
                 line.set_markevery(sorted({int(i) for i in np.searchsorted(times, at) if 0 < i < len(times)}))
             # Each panel has a scale of its own: schemes differ by orders of magnitude.
             style.scale(plot, "y", [max(series.max() for series in lines.values()) / unit.size])
-            plot.set_ylabel(f"{what} ({unit.name})")
+            if not is_split:
+                plot.set_ylabel(f"{what} ({unit.name})")
             style.name_panel(plot, label)
-        style.add_legend(figure, *plots)
+        if is_split:
+            figure.supylabel(f"{what} ({unit.name})", fontsize=plots[0].yaxis.label.get_fontsize())
+        else:
+            style.add_legend(figure, *plots)
     return figure
 
 

@@ -65,6 +65,12 @@ def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
 
 def topology(experiment: "Experiment") -> str:
     """`topology.txt` of a scenario: every cable with the delay that its packets have."""
+    groups = json.loads(experiment.resolved())["host"].get("group", [])
+    if any("delay" in group for group in groups):
+        raise ShallowsError(
+            "a group of hosts has a delay of its own, which is in no file of HPCC's",
+            "give all hosts one delay: topology.host_delay",
+        )
     built = _network(experiment)
     ids = node_ids(built.hosts, built.switches)
     switches = sorted(ids[len(built.hosts) :])

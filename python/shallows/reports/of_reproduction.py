@@ -32,15 +32,35 @@ def write_reproduction(folder: Path) -> Path:
     return write_whole(folder / PAGE, page(folder))
 
 
+def check_same(folder: Path, paper: str, *, quick: bool) -> None:
+    """Refuse a folder with claims of another paper, or of quick runs beside full ones.
+
+    Raises
+    ------
+    ShallowsError
+        If it has such claims, or they cannot be read.
+    """
+    if any((each["paper"], each["quick"]) != (paper, quick) for each in _documents(folder)):
+        raise _mixed(folder)
+
+
+def _mixed(folder: Path) -> ShallowsError:
+    return ShallowsError(
+        f"{folder} has claims of another paper, or of quick runs beside full ones",
+        "reproduce each into a folder of its own: --out DIR",
+    )
+
+
+def _documents(folder: Path) -> list[dict[str, Any]]:
+    """What it has of claims. What was judged last, of the whole paper or of a figure, comes last."""
+    return [_read(path) for path in sorted(folder.glob(CLAIMS), key=lambda path: path.stat().st_mtime)]
+
+
 def page(folder: Path) -> str:
     """The report, as HTML."""
-    # What was judged last counts, of the whole paper or of a figure.
-    documents = [_read(path) for path in sorted(folder.glob(CLAIMS), key=lambda path: path.stat().st_mtime)]
+    documents = _documents(folder)
     if len({(each["paper"], each["quick"]) for each in documents}) > 1:
-        raise ShallowsError(
-            f"{folder} holds claims of several papers, or of quick and full runs",
-            "reproduce each into a folder of its own: --out DIR",
-        )
+        raise _mixed(folder)
     claims = {claim["id"]: claim for document in documents for claim in document["claims"]}
     drawings = {name: found for document in documents for name, found in document["drawings"].items()}
     named = {name: found for document in documents for name, found in document["figures"].items()}

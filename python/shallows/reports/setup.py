@@ -27,6 +27,8 @@ def command(run: Run, *, of_sweep: bool = False) -> str:
     if of_sweep:
         return shlex.join(["shallows", "sweep", environment["file"]])
     parts = ["shallows", *(["testbed"] if environment.get("testbed") else []), "run", environment["file"]]
+    if (dilation := environment.get("dilation", 1)) > 1:
+        parts += ["--dilate", str(dilation)]
     for override in environment["overrides"]:
         parts += ["--set", override]
     return shlex.join([*parts, "--seed", str(environment["seed"])])

@@ -66,10 +66,16 @@ class Layout:
         return list(dict.fromkeys([*map(self._called, self.points), *map(self.line, self.runs)]))
 
     def shade(self, name: str) -> float | None:
-        """Where a line is on a scale of colours; none where there are as many looks as values."""
+        """Where a line is on a scale of colours; none where there are as many looks as values.
+
+        Names, which have no place of their own, are spread over the scale in their order.
+        """
         values = values_on(self.points, self.lines) if self.lines else []
-        if self.lines is None or len(values) <= MOST_LOOKS or not is_numeric(values):
+        if self.lines is None or len(values) <= MOST_LOOKS:
             return None
+        if not is_numeric(values):
+            names = self.names()
+            return names.index(name) / (len(names) - 1)
         shades = self._swept(self.lines).shades(values)
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 

@@ -58,6 +58,10 @@ def _is_table_of_lists(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(kept, list) for kept in value.values())
 
 
+def _is_table_of_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
 TEXT: Rule = (_is_text, "a text")
 FLAG: Rule = (_is_flag, "true or false")
 NUMBER: Rule = (is_number, "a finite number")
@@ -68,6 +72,9 @@ PLACES: Rule = (_is_list_of(is_place), "a list of numbers, sizes or times")
 TEXTS: Rule = (_is_list_of(_is_text), "a list of texts")
 TABLE: Rule = (_is_table, "a table")
 LISTS: Rule = (_is_table_of_lists, "a table of lists, such as { seed = [1] }")
+
+MOST_DILATED = 10_000
+"""How many times slower than the machine's a network's time may pass."""
 
 EXPERIMENT: Mapping[str, Rule] = {
     "figures": TEXTS,
@@ -80,6 +87,12 @@ EXPERIMENT: Mapping[str, Rule] = {
     "draw": (_is_list_of(_is_table), "a list of tables"),
     "quick": TABLE,
     "runs": FLAG,
+    "like": TEXT,
+    "causes": (_is_table_of_texts, "a table of texts"),
+    "testbed": (
+        lambda value: _is_count(value) and 1 <= value <= MOST_DILATED,
+        "a whole number from 1 to 10000",
+    ),
 }
 QUICK: Mapping[str, Rule] = {"set": TABLE, "only": LISTS}
 DRAWING: Mapping[str, Rule] = {

@@ -11,7 +11,7 @@ from typing import Any
 from shallows.bounded import parse_toml, quoted, read_text
 from shallows.errors import ShallowsError
 from shallows.figure_names import FIGURES
-from shallows.reproduction import claim_types
+from shallows.reproduction import claim_types, like
 from shallows.reproduction.claim_types import Rule
 from shallows.series.measures import check
 
@@ -69,6 +69,8 @@ class Experiment:
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
     """Whether anything is simulated; if not, claims are about what its scenarios say before they run."""
+    testbed: int | None = None
+    """With real TCP, and time dilated so many times; nothing for simulations."""
 
 
 @dataclass(frozen=True)
@@ -207,8 +209,17 @@ def read(folder: Path) -> Paper:
     tables, listed = document.get("experiment", {}), document.get("claim", [])
     if not isinstance(tables, dict) or not isinstance(listed, list):
         raise _refuse(path, "it consists of tables [experiment.NAME] and [[claim]]")
-    experiments = {name: _experiment(path, name, table) for name, table in tables.items()}
+    experiments = {name: _experiment(path, name, _completed(path, name, tables)) for name in tables}
+    for name, table in tables.items():
+        if "like" in table:
+            listed = listed + _claims_like(path, name, table, listed)
     claims = [_claim(path, number, table) for number, table in enumerate(listed, 1)]
+    _check_together(path, experiments, claims)
+    return Paper(folder, document["title"], experiments, claims)
+
+
+def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: Sequence[Claim]) -> None:
+    """Refuse claims of the same name, or that do not go with their experiment."""
     names = [claim.id for claim in claims]
     for claim in claims:
         if names.count(claim.id) > 1:
@@ -227,7 +238,23 @@ def read(folder: Path) -> Paper:
             claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
         ):
             raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
-    return Paper(folder, document["title"], experiments, claims)
+
+
+def _completed(path: Path, name: str, tables: Mapping[str, Any]) -> Any:
+    table = tables[name]
+    if isinstance(table, dict):
+        _check(path, f"experiment {quoted(name)}", table, claim_types.EXPERIMENT)
+    try:
+        return like.completed(name, tables)
+    except ValueError as error:
+        raise _refuse(path, f"experiment {quoted(name)}: {error}") from None
+
+
+def _claims_like(path: Path, name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[Any]:
+    try:
+        return like.claims(name, table, listed)
+    except ValueError as error:
+        raise _refuse(path, f"experiment {quoted(name)}: {error}") from None
 
 
 def _experiment(path: Path, name: str, table: Any) -> Experiment:

@@ -42,7 +42,7 @@ class Finding:
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
     """The points of its sweep; of the reduced one, if it is quick."""
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
-    source = Source.read(experiment.scenario, override_texts(changes))
+    source = replace(Source.read(experiment.scenario, override_texts(changes)), dilation=experiment.testbed)
     _, points = plan(source, parent / experiment.name)
     only = [*experiment.only.items(), *(experiment.quick.only.items() if quick else ())]
     return [p for p in points if all(place_on(p.source.labels, axis) in values for axis, values in only)]

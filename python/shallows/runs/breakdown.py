@@ -1,4 +1,4 @@
-"""The results of a run by what had them: its workloads, classes, ports, queues, and uplinks of its leaves."""
+"""The results of a run by what had them: workloads, classes, groups of hosts, ports, queues, and uplinks."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -40,6 +40,20 @@ def _of_classes(run: Measured) -> "pl.DataFrame":
     return _of_flows(run, "class")
 
 
+def _of_groups(run: Measured) -> "pl.DataFrame":
+    return _grouped(run, "group")
+
+
+def _to_groups(run: Measured) -> "pl.DataFrame":
+    return _grouped(run, "to_group")
+
+
+def _grouped(run: Measured, key: str) -> "pl.DataFrame":
+    if key not in run.flows.columns:
+        raise ShallowsError("the hosts of this run are in no groups", "add [[host.group]], and run it again")
+    return _of_flows(run, key)
+
+
 def _of_flows(run: Measured, key: str) -> "pl.DataFrame":
     import polars as pl
 
@@ -64,10 +78,11 @@ def _of_flows(run: Measured, key: str) -> "pl.DataFrame":
                 "retransmits": int(flows["retransmits"].sum()),
             }
         )
-    whole = dict.fromkeys((key, "flows", "completed", "timeouts", "retransmits"), pl.Int64)
+    whole = dict.fromkeys(("flows", "completed", "timeouts", "retransmits"), pl.Int64)
+    kinds = whole | {key: run.flows.schema[key]}
     names = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "slowdown_mean", "slowdown_p99", "goodput_gbps"]
     order = [key, "flows", "completed", *names, "timeouts", "retransmits"]
-    return pl.DataFrame(rows, schema={name: whole.get(name, pl.Float64) for name in order})
+    return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in order})
 
 
 def _ordered(column: "pl.Series") -> list[float]:
@@ -139,6 +154,8 @@ def _of_uplinks(run: Measured) -> "pl.DataFrame":
 WAYS: dict[str, Callable[[Measured], "pl.DataFrame"]] = {
     "workload": _of_workloads,
     "class": _of_classes,
+    "group": _of_groups,
+    "to_group": _to_groups,
     "port": _of_kinds,
     "queue": _of_queues,
     "uplinks": _of_uplinks,

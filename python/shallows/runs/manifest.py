@@ -193,6 +193,7 @@ def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
             return f"run it again with `{shlex.join(command)}`, and the --set that it had"
         testbed = ["testbed"] if environment.get("testbed") else []
         command = ["shallows", *testbed, "run", environment["file"]]
+        command += ["--dilate", str(environment["dilation"])] if environment.get("dilation", 1) > 1 else []
         for override in environment["overrides"]:
             command += ["--set", override]
         command += ["--seed", str(environment["seed"]), "--out", str(folder), "--force"]

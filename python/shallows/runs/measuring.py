@@ -2,21 +2,23 @@
 
 import hashlib
 import json
+import os
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from shallows import _core
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs.claims import Claim
 from shallows.runs.folder import run_name
 from shallows.runs.results import Run
-from shallows.runs.running import OnProgress, Source, environment_of, store
+from shallows.runs.running import OnProgress, Source, environment_of, store, toml_value
 
 PROGRAM = "shallows-testbed"
 
@@ -39,14 +41,25 @@ def program() -> Path:
     return Path(found)
 
 
-def measured_hash(experiment: _core.Experiment) -> str:
+def measured_hash(experiment: _core.Experiment, dilation: int = 1) -> str:
     """The hash of a run with real TCP, which is never that of a simulation of the same experiment."""
-    return hashlib.sha256(f"testbed {experiment.hash}".encode()).hexdigest()
+    dilated = f" dilated {dilation}" if dilation > 1 else ""
+    return hashlib.sha256(f"testbed {experiment.hash}{dilated}".encode()).hexdigest()
 
 
-def measured_folder(experiment: _core.Experiment, parent: Path) -> Path:
+def measured_folder(experiment: _core.Experiment, parent: Path, dilation: int = 1) -> Path:
     """Where it belongs, unless the user names a place."""
-    return parent / run_name(f"{experiment.name}-testbed", measured_hash(experiment), experiment.seed)
+    content_hash = measured_hash(experiment, dilation)
+    return parent / run_name(f"{experiment.name}-testbed", content_hash, experiment.seed)
+
+
+def unable() -> str | None:
+    """Why nobody can run anything with real TCP here; nothing if one can."""
+    try:
+        program()
+    except ShallowsError as error:
+        return f"{error.message}; {error.remedy}"
+    return None if os.geteuid() == 0 else "it needs root"
 
 
 def measure(
@@ -54,23 +67,46 @@ def measure(
     experiment: _core.Experiment,
     destination: Path,
     on_progress: OnProgress | None = None,
+    dilation: int = 1,
+    claim: Claim | None = None,
+    attempts: int | None = None,
 ) -> Run:
     """Run an experiment with real TCP and write its folder, which replaces an older one.
+
+    With `dilation`, each of its seconds takes so many of the machine's; results are in its own. `claim` is
+    the right to write the folder, if there is one already. With `attempts` it is measured until it can be
+    believed, at most so many times, and nothing else is kept; without, once, and kept whatever it is.
 
     Raises
     ------
     ScenarioError
         If it asks for what Linux cannot do.
     ShallowsError
-        If this machine cannot carry it, or the folder cannot be written.
+        If this machine cannot carry it, or the folder cannot be written; if none of the attempts can be
+        believed.
     """
-    environment = environment_of(source, experiment) | {"hash": measured_hash(experiment), "testbed": True}
+    environment = environment_of(source, experiment) | {
+        "hash": measured_hash(experiment, dilation),
+        "testbed": True,
+        "dilation": dilation,
+    }
     binary = program()
 
     def produce(folder: Path) -> dict[str, Any]:
         start = time.perf_counter()
-        done = _carry(binary, source, folder, on_progress)
+        done = _carry(binary, source, folder, dilation, on_progress)
+        for _ in range(1, attempts or 1):
+            if done["summary"]["health"]["valid"]:
+                break
+            for capture in folder.glob("*.pcapng"):
+                capture.unlink()
+            done = _carry(binary, source, folder, dilation, on_progress)
         summary: dict[str, Any] = done["summary"]
+        if attempts and not summary["health"]["valid"]:
+            raise ShallowsError(
+                f"not to be believed: {'; '.join(summary['health']['complaints'])}",
+                "measure it again on a machine with less to do; docs/testbed.md explains it",
+            )
         wall = time.perf_counter() - start
         engine = summary["engine"]
         engine["wall_s"] = round(wall, 4)
@@ -86,19 +122,73 @@ def measure(
         summary["problems"] += [{"code": "invalid", "text": f"invalid: {text}"} for text in complaints]
         return summary
 
-    return store(source, experiment, environment, destination, produce)
+    return store(source, experiment, environment, destination, produce, claim)
 
 
-def _carry(binary: Path, source: Source, folder: Path, on_progress: OnProgress | None) -> dict[str, Any]:
-    """Have the program run a scenario. It dies with us, and leaves nothing behind."""
-    request = {
+def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
+    """Overrides by which what these ports send is captured, and nothing else; none for no ports.
+
+    >>> captures_of(["to-host"])
+    (('measure.captures', '[{ports = ["to-host"]}]'),)
+    """
+    return (("measure.captures", toml_value([{"ports": list(ports)}])),) if ports else ()
+
+
+def stand(
+    source: Source, command: Sequence[str], dilation: int = 1, captures: Path | None = None
+) -> dict[str, Any]:
+    """Have the network of a scenario stand while a command runs, by default a shell.
+
+    What the scenario captures goes into the folder `captures`; without one, nowhere.
+
+    Returns
+    -------
+    dict
+        `code`, that of the command; `ports`, what each has carried; `health`; `differences`, what Linux does
+        otherwise than the scenario says.
+
+    Raises
+    ------
+    ScenarioError
+        If it asks for what Linux cannot do.
+    ShallowsError
+        If this machine cannot carry it.
+    """
+    binary = program()
+    kept = str(captures.resolve()) if captures else None
+    request = json.dumps({"scenario": _asked(source, dilation), "command": list(command), "captures": kept})
+    # In memory, as files would be left by a process that is killed.
+    with (
+        os.fdopen(os.memfd_create("request"), "w+") as asked,
+        os.fdopen(os.memfd_create("answer"), "w+") as answer,
+    ):
+        asked.write(request)
+        asked.flush()
+        files = (asked.fileno(), answer.fileno())
+        paths = [f"/proc/self/fd/{file}" for file in files]
+        ended = subprocess.run([str(binary), "shell", *paths], pass_fds=files, check=False)
+        answer.seek(0)
+        text = answer.read()
+    return _done(json.loads(text) if text else {}, source, f"{ended.returncode}: it said nothing")
+
+
+def _asked(source: Source, dilation: int) -> dict[str, Any]:
+    """A scenario, as the program wants it."""
+    return {
         "text": source.text,
         "file": source.file,
         "base": str(Path(source.file).resolve().parent),
         "overrides": source.overrides,
         "seed": source.seed,
-        "folder": str(folder.resolve()),
+        "dilation": dilation,
     }
+
+
+def _carry(
+    binary: Path, source: Source, folder: Path, dilation: int, on_progress: OnProgress | None
+) -> dict[str, Any]:
+    """Have the program run a scenario. It dies with us, and leaves nothing behind."""
+    request = {"scenario": _asked(source, dilation), "folder": str(folder.resolve())}
     said: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile() as errors,
@@ -116,6 +206,11 @@ def _carry(binary: Path, source: Source, folder: Path, on_progress: OnProgress |
             process.kill()
         errors.seek(0)
         lines = errors.read().decode(errors="replace").splitlines()
+    return _done(said, source, f"{process.returncode}: {lines[-1] if lines else 'it said nothing'}")
+
+
+def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
+    """What the program has done, by the last that it said; `end` is how it ended, if it said nothing."""
     match said:
         case {"done": dict() as done}:
             return done
@@ -126,10 +221,7 @@ def _carry(binary: Path, source: Source, folder: Path, on_progress: OnProgress |
         case {"refused": list() as refusals}:
             keys = "\n".join(f"{source.file}: {each['key']}: {each['reason']}" for each in refusals)
             raise ScenarioError(f"{keys}\n  real hosts cannot do that; docs/testbed.md says what they can")
-    last = lines[-1] if lines else "it said nothing"
-    raise ShallowsError(
-        f"{binary.name} ended with code {process.returncode}: {last}", "nothing of this run is kept"
-    )
+    raise ShallowsError(f"{PROGRAM} ended with code {end}", "nothing of this run is kept")
 
 
 def _told(process: "subprocess.Popen[str]", request: str) -> Iterator[str]:

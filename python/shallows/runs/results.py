@@ -231,7 +231,8 @@ class Run:
         Parameters
         ----------
         what
-            `workload` or `class` for flows; `port` for kinds of ports, `queue` for their queues; `uplinks`
+            `workload` or `class` for flows, `group` or `to_group` for those that groups of hosts send or
+            get; `port` for kinds of ports, `queue` for their queues; `uplinks`
             for how evenly each leaf has used its own.
 
         Returns

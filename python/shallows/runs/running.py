@@ -38,6 +38,8 @@ class Source:
     seed: int | None = None
     labels: dict[str, Any] = field(default_factory=dict)
     """What distinguishes this run within a sweep: its scheme and its place on each axis."""
+    dilation: int | None = None
+    """With real TCP, its time dilated so many times; nothing for a simulation."""
 
     @classmethod
     def read(
@@ -172,12 +174,14 @@ def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
     return parent / run_name(experiment.name, experiment.hash, experiment.seed)
 
 
-def is_reusable(folder: Path, experiment: _core.Experiment, *, verify: bool = False) -> bool:
-    """Whether this folder already holds what the experiment would give; `verify` compares its files' hashes.
+def is_reusable(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
+    """Whether this folder already holds what the run of this hash would give.
+
+    `verify` compares its files' hashes.
 
     A build with local changes reuses nothing: only a commit says what made the results.
     """
-    return not build()["dirty"] and holds(folder, experiment.hash, verify=verify)
+    return not build()["dirty"] and holds(folder, content_hash, verify=verify)
 
 
 def execute(
@@ -353,7 +357,7 @@ def run_source(
         raise ShallowsError(f"out is {_called(out)}, and no path", "name the folder for the results")
     experiment = source.parse(base)
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
-    if is_reusable(folder, experiment):
+    if is_reusable(folder, experiment.hash):
         return Run(folder)
     if folder.exists() and not is_run_of(folder, experiment.hash):
         raise ShallowsError(

@@ -224,10 +224,11 @@ def ports(summary: dict[str, Any]) -> Table | None:
 
 
 def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
-    """Results by what is asked for; if nothing is, by workload or class where there are several."""
+    """Results by what is asked for; if nothing is, by workload, class or group where there are several."""
     if asked:
         return [breakdown(run, what) for what in asked]
-    return [made for what in ("workload", "class") if len((made := breakdown(run, what)).rows) > 1]
+    told = [what for what in ("workload", "class", "group", "to_group") if what in run.flows.columns]
+    return [made for what in told if len((made := breakdown(run, what)).rows) > 1]
 
 
 def breakdown(run: Run, what: str) -> Table:
@@ -265,18 +266,22 @@ MOST_LEAVES = 8
 WAYS = {
     "workload": "workload",
     "class": "class of service",
+    "group": "group of senders",
+    "to_group": "group of receivers",
     "port": "kind of port",
     "queue": "queue",
     "uplinks": "leaf: how evenly it used its uplinks",
 }
 """By what results are told, in the titles of tables."""
 
-NAMES = {"workload", "kind", "class", "queue", "leaf"}
+NAMES = {"workload", "kind", "class", "group", "to_group", "queue", "leaf"}
 """Columns of these tables that say which."""
 
 HEADINGS = {
     "workload": "workload",
     "class": "class",
+    "group": "group",
+    "to_group": "to group",
     "kind": "kind",
     "queue": "queue",
     "leaf": "leaf",
@@ -332,6 +337,8 @@ def health(summary: dict[str, Any]) -> Table | None:
         f"{lost:,} frames lost beside the model; {digits(found['steal_percent'])} % of the processors' time "
         f"went to others. {'Valid.' if found['valid'] else 'Not valid.'}"
     )
+    if (dilation := found["dilation"]) > 1:
+        note += f" Of the machine's time; the network's passes {dilation} times slower."
     return Table(
         "Health: how late, in µs", ["", "count", "median", "p99", "worst"], [*rows, bounds], note=note
     )

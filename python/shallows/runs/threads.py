@@ -36,10 +36,10 @@ def told(experiment: _core.Experiment, threads: int) -> str:
     division = json.loads(experiment.division(threads))
     if reason := division.get("undivided"):
         return f"on one thread, however many there are: {reason}"
-    if division["parts"] == 1:
+    if division["threads"] == 1:
         return "on one thread"
-    most = division["parts"] * division["evenness"]
+    most = division["threads"] * division["evenness"]
     return (
-        f"on {division['parts']} threads where much happens at once, at most {most:.2g} times as fast; "
+        f"on {division['threads']} threads where much happens at once, at most {most:.2g} times as fast; "
         f"they meet every {division['cell_us']:g} µs of simulated time"
     )

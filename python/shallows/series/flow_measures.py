@@ -1,12 +1,13 @@
 """Numbers of a run's flows by name: goodput, fairness, concurrency, starvation. `measures` calls them.
 
-`WORKLOADS` are places of workloads in the scenario: `0`, `2..22` (2 to 21), `0, 3`.
+`WHERE` says whose flows: of workloads, by their places in the scenario (`0`, `2..22` (2 to 21), `0, 3`), of a
+class (`class1`), of senders (`group=old`) or of receivers (`to_group=old`) in a group of hosts.
 """
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from shallows.errors import ShallowsError, UnknownMetric
+from shallows.errors import ShallowsError, UnknownMetric, listed
 from shallows.quantity import parse_size, parse_time
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
@@ -36,35 +37,35 @@ CONVERGED = 0.9
 
 
 def goodput_gbps(run: Run, what: str, where: str) -> float:
-    """Application bytes that a host, or a class anywhere, has received in order, over the simulated time."""
+    """Application bytes over the simulated time that came in order: to a host, or of a class or group."""
     import polars as pl
 
     refuse(what)
-    number = where.removeprefix("class")
-    of = "destination" if number == where else "class"
-    mine = run.flows.filter(pl.col(of).cast(pl.String) == number)
+    if where.startswith("class") or "=" in where:
+        mine = _flows(run, where)
+    else:
+        mine = run.flows.filter(pl.col("destination").cast(pl.String) == where)
     if mine.is_empty():
         raise ShallowsError(
-            f"{run.path} has no flow {'to host' if of == 'destination' else 'of class'} {number}",
-            "hosts and classes are numbers, as in flows.parquet",
+            f"{run.path} has no flow to host {where}", "hosts are numbers, as in flows.parquet"
         )
     simulated_s: float = run.summary["simulated_s"]
     return int(mine["delivered_bytes"].sum()) * 8 / simulated_s / 1e9
 
 
 def goodput_ratio(run: Run, what: str, where: str) -> float:
-    """Of two hosts or classes."""
+    """Of two hosts, classes or groups."""
     first, _, second = where.partition("/")
     return goodput_gbps(run, what, first) / goodput_gbps(run, what, second)
 
 
 def convergence_ms(run: Run, what: str, where: str) -> float:
-    """How long after its first flow a class first has its share, to a tenth."""
+    """How long after its first flow a class or group first has its share, to a tenth."""
     import numpy as np
     import polars as pl
 
     refuse(what)
-    mine = run.flows.filter(pl.concat_str(pl.lit("class"), pl.col("class")) == where)
+    mine = _flows(run, where)
     rows = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
     traced = [rows.filter(pl.col("flow") == flow) for flow in mine["flow"]]
     if not traced or any(each.is_empty() for each in traced):
@@ -82,22 +83,22 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
     return float(times[there[0]] - start) / 1e3 if there.size else math.inf
 
 
-def flow_gbps(run: Run, what: str, workloads: str) -> float:
+def flow_gbps(run: Run, what: str, where: str) -> float:
     """Goodput of a flow from its arrival to the end of the run, on average over the flows."""
     refuse(what)
-    return float(_goodputs(run, workloads).mean())
+    return float(_goodputs(run, where).mean())
 
 
-def jain(run: Run, what: str, workloads: str) -> float:
+def jain(run: Run, what: str, where: str) -> float:
     """Jain's index of the same goodputs."""
     refuse(what)
-    return _index(_goodputs(run, workloads))
+    return _index(_goodputs(run, where))
 
 
-def with_timeout(run: Run, what: str, workloads: str) -> float:
+def with_timeout(run: Run, what: str, where: str) -> float:
     """The share of flows that had a timeout."""
     refuse(what)
-    return float((_flows(run, workloads)["timeouts"] > 0).to_numpy().mean())
+    return float((_flows(run, where)["timeouts"] > 0).to_numpy().mean())
 
 
 def jain_over(run: Run, slice_length: str, span: str) -> float:
@@ -158,16 +159,44 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
     return percentiles.nearest_rank([counts], percentiles.parse(percentile))
 
 
-def _flows(run: Run, workloads: str, *, counted: bool = False) -> "pl.DataFrame":
-    """Of these workloads; only those that arrived after the warm-up, if asked for."""
+def _flows(run: Run, where: str, *, counted: bool = False) -> "pl.DataFrame":
+    """Those that are meant; only those that arrived after the warm-up, if asked for."""
     import polars as pl
 
-    mine = run.flows.filter(
-        pl.col("workload").is_in(places(workloads)) & ((pl.col("counted") == 1) | (not counted))
-    )
+    mine = part(run, run.flows, where).filter((pl.col("counted") == 1) | (not counted))
     if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no flow of workload {workloads}", "the first one is 0")
+        raise ShallowsError(f"{run.path} has no counted flow of {where!r}", "a shorter measure.warm_up")
     return mine
+
+
+def part(run: Run, flows: "pl.DataFrame", where: str) -> "pl.DataFrame":
+    """Of these flows of a run those that `where` means: of workloads, of a class, or of a group of hosts.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none; the error lists what there is.
+    """
+    key, equals, name = where.partition("=")
+    number = where.removeprefix("class")
+    column = key if equals else "workload" if number == where else "class"
+    try:
+        chosen = [name] if equals else places(number)
+        mine = flows.filter(flows[column].is_in(chosen)) if column in flows.columns else flows.clear()
+    except ValueError:
+        mine = flows.clear()
+    if mine.is_empty():
+        said = {"workload": "", "class": "class"} | {key: f"{key}=" for key in GROUPS}
+        known = {column: how for column, how in said.items() if column in flows.columns}
+        there = [f"{how}{each}" for column, how in known.items() for each in flows[column].unique().sort()]
+        raise ShallowsError(
+            f"{run.path} has no flow of {where!r}", listed("workloads, classes and groups are", there)
+        )
+    return mine
+
+
+GROUPS = ("group", "to_group")
+"""Columns with the groups of senders and receivers, where hosts are in groups."""
 
 
 def places(workloads: str) -> list[int]:
@@ -183,8 +212,8 @@ def places(workloads: str) -> list[int]:
     return chosen
 
 
-def _goodputs(run: Run, workloads: str) -> "Numbers":
-    mine = _flows(run, workloads)
+def _goodputs(run: Run, where: str) -> "Numbers":
+    mine = _flows(run, where)
     times = float(run.summary["simulated_s"]) * 1e6 - mine["arrival_us"].to_numpy()
     return mine["delivered_bytes"].to_numpy() * 8 / times / 1e3  # bits per µs: Gb/s over 1,000
 
@@ -224,13 +253,13 @@ def acked_packets(run: Run, last: str) -> "pl.Series":
     before = acked.filter(pl.col("time_us") <= begin_us).group_by("flow").agg(pl.col("value").last())
     flows = flow_traces.select("flow").unique()
     flows = flows.join(until, "flow", "left").join(before, "flow", "left", suffix="_before").fill_null(0)
-    segment = payload(run.scenario["topology"]["mtu"], run.scenario["tcp"])
+    segment = payload(run.scenario)
     return (flows["value"] - flows["value_before"]) / segment
 
 
-def gaps(column: str, run: Run, what: str, workload: str) -> float:
-    """Over the counted flows of a workload, their longest gaps."""
-    return _over_flows(_flows(run, workload, counted=True)[column].drop_nulls(), what)
+def gaps(column: str, run: Run, what: str, where: str) -> float:
+    """Over the counted flows of a workload, class or group, their longest gaps."""
+    return _over_flows(_flows(run, where, counted=True)[column].drop_nulls(), what)
 
 
 def window(run: Run, what: str, flow: str) -> float:
@@ -273,15 +302,17 @@ def ideal_fct_us_of_bin(run: Run, what: str) -> float:
 
 
 def times(column: str, run: Run, what: str, where: str) -> float:
-    """Over complete flows of a bin, of workloads or a class: `small.p99` (any percentile), `mean`, `max`."""
+    """Over complete flows of a bin, of some workloads, a class or a group: `small.p99`, `mean`, `max`."""
+    import polars as pl
+
     bin_name, _, statistic = what.partition(".")
     flows, _, kept = _complete(run, bin_name)
-    number = where.removeprefix("class")
-    chosen = places(where) if number == where else [int(number)]
-    theirs = flows["workload" if number == where else "class"].is_in(chosen).to_numpy()
-    values = flows[column].cast(float).to_numpy()[kept & theirs]
+    theirs = part(run, flows.with_columns(kept=pl.Series(kept)), where).filter("kept")
+    values = theirs[column].cast(float).to_numpy()
     if not values.size:
-        raise ShallowsError(f"{run.path} has no complete flow of {where} in {bin_name!r}", "the first is 0")
+        raise ShallowsError(
+            f"{run.path} has no complete flow of {where} in {bin_name!r}", "let it run longer"
+        )
     if percentiles.is_percentile(statistic):
         return percentiles.nearest_rank([values], percentiles.parse(statistic))
     if statistic not in {"mean", "max"}:

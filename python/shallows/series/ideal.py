@@ -59,8 +59,8 @@ def completion_us(run: Run) -> "Numbers":
     """
     import numpy as np
 
-    topology, tcp = run.scenario["topology"], run.scenario["tcp"]
-    mss, framing = payload(topology["mtu"], tcp), topology["framing"]
+    topology = run.scenario["topology"]
+    mss, framing = payload(run.scenario), topology["framing"]
     header = topology["mtu"] - mss
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
     sizes = flows["size_bytes"].cast(float).to_numpy()

@@ -1,5 +1,6 @@
 """Numbers of a run's ports by name; `measures` calls them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from shallows.errors import ShallowsError, UnknownMetric
@@ -46,16 +47,23 @@ def sent_gbps(run: Run, what: str, port: str) -> float:
 def repeated_share(run: Run, what: str, port: str) -> float:
     """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run pass it."""
     refuse(what)
-    tcp, simulated_s = run.scenario["tcp"], float(run.summary["simulated_s"])
+    simulated_s = float(run.summary["simulated_s"])
     mtu: int = run.scenario["topology"]["mtu"]
     datagrams = (run.summary["datagram_gbps"] or 0) * 1e9 / 8 * simulated_s
-    delivered = int(run.flows["delivered_bytes"].sum()) * mtu / payload(mtu, tcp)
+    delivered = int(run.flows["delivered_bytes"].sum()) * mtu / payload(run.scenario)
     return 1.0 - float(delivered) / (_sent_bytes(run, port) - datagrams)
 
 
-def payload(mtu: int, tcp: dict[str, Any]) -> int:
-    """Data in a full segment (docs/scenario.md)."""
-    return mtu - (52 if tcp["timestamps"] else 40)
+def payload(scenario: Mapping[str, Any]) -> int:
+    """Data in a full segment (docs/scenario.md), of a resolved scenario in which all hosts have the same."""
+    mtu, timestamps = scenario["topology"]["mtu"], scenario["tcp"]["timestamps"]
+    groups = scenario.get("host", {}).get("group", [])
+    if any((group["mtu"], group["tcp"]["timestamps"]) != (mtu, timestamps) for group in groups):
+        raise ShallowsError(
+            "full segments differ between groups of hosts, and this number counts in them",
+            "give all hosts one mtu and tcp.timestamps, or ask for another number",
+        )
+    return int(mtu) - (52 if timestamps else 40)
 
 
 def _sent_bytes(run: Run, port: str) -> int:

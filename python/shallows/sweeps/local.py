@@ -1,6 +1,7 @@
 """The engine of a sweep that uses this machine: a process for each point, one per core at a time.
 
-A point that dies takes nothing with it.
+Where fewer run than there are cores, they share the cores as threads. A point that dies takes nothing with
+it.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -9,10 +10,14 @@ from typing import Any
 
 from shallows.runs.child import Child
 from shallows.runs.claims import Claim
+from shallows.runs.measuring import measure
 from shallows.runs.running import Source, execute
 from shallows.runs.threads import cores
 from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
+
+ATTEMPTS = 3
+"""How often a point with real TCP is measured, at most, until it can be believed."""
 
 
 def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
@@ -26,11 +31,12 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
         If there is no space for a point, once what runs has ended; if the folder of the sweep is gone.
     """
     share = Share(points)
+    threads = threads_of_each(len(points), jobs)
     running: dict[int, _Worker] = {}
     try:
         while not share.is_over:
             while len(running) < (jobs or cores()) and (index := share.begin()) is not None:
-                running[index] = _Worker(points[index].source, share.claims[index])
+                running[index] = _Worker(points[index].source, share.claims[index], threads)
             wait([worker.child.pipe for worker in running.values()], timeout=LOOK_S)
             for index, worker in [*running.items()]:
                 if ended := worker.ended():
@@ -44,6 +50,16 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
         share.close()
 
 
+def threads_of_each(points: int, jobs: int | None) -> int:
+    """On how many threads each point runs, at most: as many as there are cores, together.
+
+    >>> threads_of_each(points=100, jobs=cores()), threads_of_each(points=1, jobs=None) == cores()
+    (1, True)
+    """
+    at_once = max(min(jobs or cores(), points), 1)
+    return max(cores() // at_once, 1)
+
+
 State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
 """Progress of each point that runs, by its number; what became of each that ended."""
 
@@ -51,9 +67,9 @@ State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
 class _Worker:
     """A process that runs one point."""
 
-    def __init__(self, source: Source, claim: Claim) -> None:
+    def __init__(self, source: Source, claim: Claim, threads: int) -> None:
         self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
-        self.child = Child(run_point, source, claim)
+        self.child = Child(run_point, source, claim, threads)
 
     def ended(self) -> Ended | None:
         """Take in what the process has said since; what became of its point, if that was all."""
@@ -70,10 +86,22 @@ class _Worker:
         return None
 
 
-def run_point(send: Callable[[tuple[str, Any]], None], source: Source, claim: Claim) -> None:
-    """Run one point and say how that goes, and last what became of it."""
+def run_point(
+    send: Callable[[tuple[str, Any]], None], source: Source, claim: Claim, threads: int = 1
+) -> None:
+    """Run one point on up to so many threads and say how that goes, and last what became of it.
+
+    One with real TCP has as many threads as it needs.
+    """
+
+    def tell(progress: dict[str, Any]) -> None:
+        send(("progress", progress))
+
     try:
-        execute(source, source.parse(), claim.final, lambda progress: send(("progress", progress)), claim)
+        if source.dilation is None:
+            execute(source, source.parse(), claim.final, tell, claim, threads=threads)
+        else:
+            measure(source, source.parse(), claim.final, tell, source.dilation, claim, ATTEMPTS)
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:

@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from shallows import _core
 from shallows.bounded import parse_json, parse_toml, read_text
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import writer_of
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
+from shallows.runs.measuring import measured_folder, measured_hash
 from shallows.runs.results import Run, describe
 from shallows.runs.running import Source, default_folder, is_reusable, toml_value
 from shallows.sweeps.conditions import Condition
@@ -121,16 +123,23 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
             experiment = point.parse()
         except ScenarioError as error:
             raise ScenarioError(_locate(str(error), point, scheme, axes, named)) from None
-        folder = default_folder(experiment, parent)
-        is_finished = is_reusable(folder, experiment, verify=verify)
+        content_hash, folder = _place_of(point, experiment, parent)
+        is_finished = is_reusable(folder, content_hash, verify=verify)
         damage = None if is_finished else unfit(folder, verify=verify)
-        points.append(Point(point, experiment.hash, folder, is_finished, damage, stamp(folder)))
+        points.append(Point(point, content_hash, folder, is_finished, damage, stamp(folder)))
     if not points:
         raise ShallowsError(
             f"{source.file}: sweep.where and sweep.exclude leave no point", "check which way they compare"
         )
     _refuse_duplicates(points)
     return parent, points
+
+
+def _place_of(point: Source, experiment: _core.Experiment, parent: Path) -> tuple[str, Path]:
+    """The hash of a point's run, and its folder."""
+    if point.dilation is None:
+        return experiment.hash, default_folder(experiment, parent)
+    return measured_hash(experiment, point.dilation), measured_folder(experiment, parent, point.dilation)
 
 
 def _refuse_changed_table(source: Source) -> None:

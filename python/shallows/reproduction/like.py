@@ -1,0 +1,56 @@
+"""Experiments that are like another, with values that differ: its claims are asked of them, too."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shallows.bounded import quoted
+
+OWN = {"like", "causes"}
+"""Keys that only such an experiment has."""
+
+
+def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of such an experiment with what it does not say itself; that of any other as it is.
+
+    Raises
+    ------
+    ValueError
+        If it is like none, or like one that is itself like another; or has `causes` without being like one.
+    """
+    table: dict[str, Any] = tables[name]
+    if not isinstance(table, dict) or not table.keys() & OWN:
+        return table
+    if "like" not in table:
+        raise ValueError("causes goes with like")
+    other = tables.get(table["like"]) if isinstance(table["like"], str) else None
+    if not isinstance(other, dict) or "like" in other:
+        known = [each for each, told in tables.items() if isinstance(told, dict) and "like" not in told]
+        raise ValueError(f"like {quoted(str(table['like']))}; expected one of {', '.join(known)}")
+    made = {**other, **{key: value for key, value in table.items() if key not in OWN}}
+    made["set"] = {**other.get("set", {}), **table.get("set", {})}
+    return made
+
+
+def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
+    """Those of the experiment that this one is like, for this one; `causes` says by id why they do not hold.
+
+    Raises
+    ------
+    ValueError
+        If `causes` names another claim.
+    """
+    like: str = table["like"]
+    causes = dict(table.get("causes", {}))
+    theirs = [each for each in listed if isinstance(each, dict) and each.get("experiment") == like]
+    made = []
+    for claim in theirs:
+        given = str(claim.get("id", ""))
+        mine = {key: value for key, value in claim.items() if key != "cause"}
+        mine |= {"id": f"{name}-{given.removeprefix(f'{like}-')}", "experiment": name}
+        if given in causes:
+            mine["cause"] = causes.pop(given)
+        made.append(mine)
+    if causes:
+        known = ", ".join(str(claim.get("id")) for claim in theirs)
+        raise ValueError(f"causes: no claim {quoted(next(iter(causes)))} of {like}; expected one of {known}")
+    return made
