@@ -221,3 +221,22 @@ def test_classes_have_the_marks_that_the_switch_can_make() -> None:
     assert kinds["K by weight"] == "threshold"
     plain = fabric(**{"class": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5}]})
     assert not {"MQ-ECN", "TCN"} & {each.name for each in candidates(plain)}
+
+
+def test_an_incast_of_more_hosts_than_leaves_divide_evenly_has_all_its_senders_in_the_network() -> None:
+    links = SMALL["links"] | {"uplinks": {"count": 4, "rate": "40Gbps"}}
+    of = fabric(links=links, traffic={"load": [0.8], "incast": {"senders": 29, "size": "20KB"}})
+    scenario = document(of, candidates(of)[0], 0.8)
+    # 30 hosts are eight in each of four leaves.
+    assert scenario["topology"]["hosts_per_leaf"] == 8
+    assert scenario["workload"][1]["senders"] == list(range(1, 30))
+    sh.Scenario.from_dict(scenario)
+
+
+@pytest.mark.parametrize("uplinks", [{}, {"uplinks": {"count": 4, "rate": "40Gbps"}}])
+def test_every_second_host_can_run_another_transport(uplinks: dict[str, Any]) -> None:
+    of = fabric(links=SMALL["links"] | uplinks).changed(every_second="cubic")
+    scenario = document(of, candidates(of)[0], 0.8)
+    assert scenario["tcp"]["congestion"] == {"kind": "dctcp"}
+    run = sh.Scenario.from_dict(scenario | {"workload": [scenario["workload"][0] | {"flows": 40}]}).run()
+    assert {*run.flows["group"]} == {"default", "cubic"}

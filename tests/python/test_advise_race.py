@@ -182,6 +182,7 @@ def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> N
         ("load", "95 %"),
         ("RTT", "× 1.5"),
         ("RTT", "× 2"),
+        ("hosts", "half run CUBIC with ECN"),
         ("hosts", "all run CUBIC with ECN"),
         ("incast", "6 senders"),
         ("incast", "8 senders"),

@@ -126,6 +126,8 @@ class Fabric:
     """Of a run, all classes together."""
     notes: tuple[str, ...] = ()
     """What was assumed where the file says nothing."""
+    every_second: str | None = None
+    """What every second host runs in place of its classes' transport, if anything."""
 
     @property
     def pipe(self) -> float:

@@ -7,6 +7,7 @@ simulated
 than share a pool, memory shrinks with them.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +28,9 @@ BINS = ("100KB", "1MB")
 MOST_RECEIVERS = 8
 """Ports of a pool that are simulated, at most; memory shrinks with them."""
 
+LEAVES = 4
+"""Of a fabric with uplinks."""
+
 TRIAL_S = 1
 """Simulated time for which the engine says how many flows to expect."""
 
@@ -39,6 +43,7 @@ def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any
         "topology": _topology(fabric),
         "switch": switch(fabric, candidate),
         "tcp": _tcp(fabric),
+        **_groups(fabric),
         "measure": {"bins": list(BINS)},
         "workload": _workloads(fabric, load),
     }
@@ -73,8 +78,13 @@ def pool_ports(fabric: Fabric) -> int:
 
 
 def hosts_per_leaf(fabric: Fabric) -> int:
-    """Of four leaves."""
-    return max(2, fabric.hosts // 4)
+    """Of each leaf: as many as all hosts need."""
+    return max(2, math.ceil(fabric.hosts / LEAVES))
+
+
+def host_count(fabric: Fabric) -> int:
+    """Hosts of the simulated network."""
+    return LEAVES * hosts_per_leaf(fabric) if fabric.links.uplinks else fabric.hosts
 
 
 def oversubscription(fabric: Fabric) -> float:
@@ -102,7 +112,7 @@ def _topology(fabric: Fabric) -> dict[str, Any]:
     if not links.uplinks:
         return {"kind": "star", "hosts": fabric.hosts, **common}
     count, uplink_rate = spines(fabric)
-    shape = {"leaves": 4, "spines": count, "hosts_per_leaf": hosts_per_leaf(fabric)}
+    shape = {"leaves": LEAVES, "spines": count, "hosts_per_leaf": hosts_per_leaf(fabric)}
     return {"kind": "leaf-spine", **shape, "uplink_rate": _rate(uplink_rate), **common}
 
 
@@ -176,8 +186,20 @@ def _tcp(fabric: Fabric) -> dict[str, Any]:
     name = fabric.classes[0].transport
     # A handshake, which takes no part here, would have measured the round trip before the first timeout.
     rto = {"initial": _time(fabric.rto), "min": _time(fabric.rto)}
-    congestion = {"kind": "cubic", "ecn": True} if name == "cubic" else {"kind": name}
-    return {"congestion": congestion, "initial_window": fabric.initial_window, "rto": rto}
+    return {"congestion": _congestion(name), "initial_window": fabric.initial_window, "rto": rto}
+
+
+def _congestion(name: str) -> dict[str, Any]:
+    return {"kind": "cubic", "ecn": True} if name == "cubic" else {"kind": name}
+
+
+def _groups(fabric: Fabric) -> dict[str, Any]:
+    """Hosts that run another transport: every second one, so that senders and receivers have some of both."""
+    name = fabric.every_second
+    if name is None:
+        return {}
+    tcp = {"congestion": _congestion(name)}
+    return {"host": {"group": [{"name": name, "members": f"0..{host_count(fabric)} step 2", "tcp": tcp}]}}
 
 
 def _workloads(fabric: Fabric, load: float) -> list[dict[str, Any]]:
@@ -204,9 +226,8 @@ def repeats(fabric: Fabric, incast: Incast, load: float) -> int:
 
 def _incast(fabric: Fabric, incast: Incast, rounds: int) -> dict[str, Any]:
     first = 1 if fabric.links.uplinks else receivers(fabric)
-    senders = [
-        (first + place) % fabric.hosts for place in range(fabric.hosts) if (first + place) % fabric.hosts
-    ]
+    count = host_count(fabric)
+    senders = [(first + place) % count for place in range(count) if (first + place) % count]
     return {
         "kind": "incast",
         "senders": senders[: incast.senders],
@@ -300,7 +321,7 @@ def assumptions(fabric: Fabric) -> list[str]:
     if links.uplinks:
         count, uplink_rate = spines(fabric)
         found.append(
-            f"Simulated are 4 leaves of {hosts_per_leaf(fabric)} hosts and {count} spine(s) at "
+            f"Simulated are {LEAVES} leaves of {hosts_per_leaf(fabric)} hosts and {count} spine(s) at "
             f"{uplink_rate / 1e9:g} Gb/s, "
             f"which keeps an oversubscription of {oversubscription(fabric):.3g}; a load is that of the "
             "uplinks."
