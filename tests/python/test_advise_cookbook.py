@@ -10,11 +10,15 @@ import pytest
 from shallows.advisor import writers
 from shallows.advisor.advised import chosen_alpha
 from shallows.advisor.candidates import Candidate, Curve, candidates
+from shallows.advisor.chips import chip
 from shallows.advisor.configuration import Switch
 from shallows.advisor.configured import configured, told
+from shallows.advisor.explain import explain
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.race import Race, run_set
+from shallows.advisor.readers import read
 from shallows.advisor.recommendation import recommend
+from shallows.advisor.resolved import Hints, resolve
 from shallows.advisor.today import today_of
 from shallows.comparison.verdicts import judge
 from shallows.errors import ShallowsError
@@ -183,3 +187,30 @@ def test_what_is_set_already_is_not_set_again() -> None:
     before = switch_of("x")
     today, _ = today_of(before, fabric)
     assert told(before, fabric, today) == before
+
+
+def test_a_lossless_class_is_told_of_headroom_and_of_pauses_before_marks_until_both_are_mended(
+    tmp_path: Path,
+) -> None:
+    def found(text: str) -> dict[str, str]:
+        path = tmp_path / "config_db.json"
+        path.write_text(text, encoding="utf-8")
+        hints = Hints(chip=chip("tomahawk4"), rtt=10_000_000)
+        return {each.code: each.what for each in explain(resolve(read(str(path)), hints)).findings}
+
+    text = (EXAMPLES / "roce-400g.json").read_text(encoding="utf-8")
+    before = found(text)
+    # 2 · 1538 B of frames, 84 of PAUSE, 2 · 40 m of fibre at 50 B/ns, 905 · 64 B of response.
+    assert "50 KB of headroom" in before["headroom-insufficient"]
+    assert "81.1 KB may come in" in before["headroom-insufficient"]
+    # αB/(1 + nα) of 60 MB with α = 1 and eight groups.
+    assert "8 busy priority groups each is paused at 6.67 MB" in before["pause-before-mark"]
+    assert "not-ect-dropped" in before
+    mended = (
+        text.replace('"50000"', '"100000"')
+        .replace('"2000000"', '"400000"')
+        .replace('"10000000"', '"1600000"')
+    )
+    after = found(mended)
+    assert not {"headroom-insufficient", "pause-before-mark"} & {*after}
+    assert "not-ect-dropped" in after
