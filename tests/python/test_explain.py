@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pages import ROOT
 from shallows.advisor import hints
 from shallows.advisor.chips import chip
 from shallows.advisor.configuration import Curve, Marking, Pool, PortProfile, Queue, Switch, Threshold
 from shallows.advisor.explain import ZONES, Explanation, explain
 from shallows.advisor.explained_page import page
+from shallows.advisor.fabric import Fabric
 from shallows.advisor.readers import sonic
 from shallows.advisor.resolved import Hints, resolve
 from shallows.errors import ShallowsError
@@ -216,15 +218,15 @@ def test_a_fabric_says_chip_rate_round_trip_time_and_mtu(tmp_path: Path) -> None
     [
         ("chip = 3", "chip is neither a name nor a table"),
         ('chip = "trident9"', "there is no chip 'trident9'"),
-        ("links = 3", "links is no table"),
-        ('[links]\nrate = "30us"', 'links.rate: "30us" is no such quantity'),
-        ('[links]\nrate = "0Gbps"', 'links.rate: "0Gbps" is no rate of a port'),
-        ('[links]\nrtt = "-3us"', 'links.rtt: "-3us" is no round-trip time'),
-        ("[links]\nmtu = 0", "links.mtu is no size of a packet"),
-        ("[chip]\nparts = 0", "chip.parts is no number of parts"),
-        ('[chip]\nmemory = "0B"', "memory and cell are at least a byte"),
-        ("[chip]\nalphas = 3", "chip.alphas is no list of numbers"),
-        ("[links", "is not TOML"),
+        ("links = 3", "links is not a table"),
+        ('[links]\nrate = "30us"', "links: rate = '30us' is not a rate"),
+        ('[links]\nrate = "0Gbps"', "links: rate = '0Gbps' is not a rate from 1Mbps"),
+        ('[links]\nrtt = "-3us"', "links: rtt = '-3us' is not a time"),
+        ("[links]\nmtu = 0", "links: mtu = 0 is not a number from 576"),
+        ("[chip]\nparts = 0", "chip: parts = 0 is not a number from 1 to 64"),
+        ('[chip]\nmemory = "0B"', "chip: memory = '0B' is not a memory from 10KB"),
+        ("[chip]\nalphas = 3", "chip: alphas = 3 is not a list of numbers"),
+        ("[links", "is no TOML"),
     ],
 )
 def test_a_fabric_that_says_what_cannot_be_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -277,3 +279,28 @@ def test_chips_are_listed_and_one_is_shown_with_its_sources() -> None:
     }
     assert len(json.loads(shallows("chips", "--json").stdout)) > 25
     assert shallows("chips", "trident9").returncode != 0
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments" / "advisor").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_a_fabric_that_is_advised_can_be_explained_with_the_same_numbers(path: Path) -> None:
+    advised, explained = Fabric.load(path), hints.of_fabric(path)
+    assert explained.chip is not None
+    assert explained.rtt is not None
+    assert explained.chip.memory is not None
+    assert explained.chip.memory.value == advised.silicon.memory
+    assert (explained.rate, explained.mtu) == (advised.links.rate, advised.links.mtu)
+    assert explained.rtt == pytest.approx(advised.links.rtt * 1e12)
+
+
+def test_the_cell_of_a_described_chip_is_a_number_of_bytes_or_a_size(tmp_path: Path) -> None:
+    fabric = tmp_path / "fabric.toml"
+    for cell in ("208", '"208B"'):
+        fabric.write_text(f'[chip]\nmemory = "4MB"\ncell = {cell}\n')
+        found = hints.of_fabric(fabric).chip
+        assert found is not None
+        assert found.whole_cells(1000) == 832
+    fabric.write_text('[chip]\nmemory = "4MB"\ncell = "0B"\n')
+    with pytest.raises(ShallowsError, match="cell = '0B' is not a size"):
+        hints.of_fabric(fabric)

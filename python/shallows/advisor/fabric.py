@@ -8,10 +8,11 @@ from typing import Any
 
 from shallows.advisor import goals
 from shallows.advisor.goals import Goal
-from shallows.advisor.reading import REMEDY, Table
+from shallows.advisor.links import KEYS as LINKS
+from shallows.advisor.links import Links, links_of
+from shallows.advisor.reading import KEYS, REMEDY, Table, load
 from shallows.advisor.rules import LAMBDA_DCTCP, LAMBDA_HALVING, bdp
 from shallows.advisor.silicon import Silicon, silicon_of
-from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError
 
 TRANSPORTS = {
@@ -31,34 +32,6 @@ MOST_HOSTS = 64
 FEWEST_FLOWS = 2_000
 """Of a run, unless the file says otherwise: with three seeds a 99th percentile of small flows has an "
 "interval."""
-
-
-@dataclass(frozen=True)
-class Links:
-    """What connects hosts and switches."""
-
-    rate: float
-    """Of a host's link, in bit/s."""
-    rtt: float
-    """Base round trip between two hosts, in seconds, with all that hosts need."""
-    delay: float
-    """Of one link, one way."""
-    mtu: int
-    ports: int | None
-    """To hosts, of one switch; nothing: all that are no uplinks."""
-    uplinks: int
-    """Of each leaf, to as many spines; 0: one switch."""
-    uplink_rate: float
-
-    @property
-    def hops(self) -> int:
-        """Links from one host to another."""
-        return 4 if self.uplinks else 2
-
-    @property
-    def host_delay(self) -> float:
-        """Spent in each host, one way: what of the round trip the links do not explain."""
-        return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
 
 
 @dataclass(frozen=True)
@@ -153,12 +126,7 @@ class Fabric:
         ShallowsError
             If it cannot be read, or says what cannot be.
         """
-        text = read_text(path, remedy=f"name a fabric's file, TOML in UTF-8; {REMEDY}")
-        try:
-            document = parse_toml(text)
-        except ValueError as error:
-            raise ShallowsError(f"{path}: {error}", f"it is no TOML, or ends too early; {REMEDY}") from None
-        return cls.from_dict(document, str(path))
+        return cls.from_dict(load(path), str(path))
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], file: str = "fabric.toml") -> "Fabric":
@@ -169,12 +137,11 @@ class Fabric:
         ShallowsError
             If it says what cannot be.
         """
-        keys = ["name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated"]
-        table = Table(file, document, keys)
+        table = Table(file, document, KEYS)
         notes: list[str] = []
         if "chip" not in document:
             raise table.need("chip", "a name that `shallows chips` lists, or a table that describes one")
-        links = _links(Table(f"{file}: links", document.get("links", {}), LINKS))
+        links = links_of(Table(f"{file}: links", document.get("links", {}), LINKS))
         silicon = silicon_of(document["chip"], file, links.rate)
         buffer = _buffer(Table(f"{file}: buffer", document.get("buffer", {}), BUFFER), silicon, notes)
         classes = _classes(file, document.get("class", []), Path(file).parent)
@@ -231,7 +198,6 @@ class Fabric:
         return replace(self, **changes)
 
 
-LINKS = ("rate", "rtt", "delay", "host_delay", "mtu", "ports", "uplinks")
 BUFFER = ("pool", "ports_per_pool", "private", "alpha", "marks")
 TRAFFIC = ("load", "incast", "rto", "initial_window")
 CLASS = ("name", "share", "weight", "strict", "transport", "sizes", "queue")
@@ -246,37 +212,6 @@ def _name(table: Table, default: str) -> str:
             "name", "a name of up to 80 characters without control characters and path separators"
         )
     return name
-
-
-def _links(table: Table) -> Links:
-    rate = table.quantity("rate", "bits per second")
-    if not 1e6 <= rate <= 1e13:
-        raise table.wrong("rate", "a rate from 1Mbps to 10Tbps")
-    uplinks, uplink_rate = 0, rate
-    if "uplinks" in table.content:
-        inner = Table(f"{table.place}.uplinks", table.content["uplinks"], ("count", "rate"))
-        uplinks, uplink_rate = inner.whole("count", 1, 64), inner.quantity("rate", "bits per second", rate)
-        if not 1e6 <= uplink_rate <= 1e13:
-            raise inner.wrong("rate", "a rate from 1Mbps to 10Tbps")
-    hops = 4 if uplinks else 2
-    delay = table.quantity("delay", "seconds", 1e-6)
-    if "rtt" in table.content:
-        if "host_delay" in table.content:
-            raise ShallowsError(f"{table.place}: both rtt and host_delay are given", "leave one of them out")
-        rtt = table.quantity("rtt", "seconds")
-        if "delay" not in table.content:
-            delay = min(delay, rtt / (2 * hops))
-    else:
-        if "host_delay" not in table.content:
-            raise table.need("rtt", 'a measured round-trip time such as "80us", or delay and host_delay')
-        rtt = 2 * hops * delay + 4 * table.quantity("host_delay", "seconds")
-    if not 1e-7 <= rtt <= 10:
-        raise table.wrong("rtt", "a round-trip time from 100ns to 10s")
-    if rtt < 2 * hops * delay * (1 - 1e-9):
-        raise table.wrong("rtt", f"as long as {2 * hops} links of {delay * 1e6:g} us")
-    mtu = table.whole("mtu", 576, 65_535, 1500)
-    ports = table.whole("ports", 1, 1024) if "ports" in table.content else None
-    return Links(rate, rtt, delay, mtu, ports, uplinks, uplink_rate)
 
 
 def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:

@@ -1,12 +1,17 @@
-"""A table of a fabric's file, read key by key; what is wrong is said with its place and what is allowed."""
+"""A fabric's file, read key by key; what is wrong is said with its place and what is allowed."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import parse_quantity
 
 REMEDY = "docs/advisor.md describes a fabric's file"
+
+KEYS = ("name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated")
+"""Of the whole file."""
 
 _SAID = {
     "bytes": 'a size such as "3MB"',
@@ -16,6 +21,21 @@ _SAID = {
 
 LARGEST = 1e18
 """No quantity of a fabric is larger, in its base unit."""
+
+
+def load(path: str | Path) -> dict[str, Any]:
+    """What a fabric's file says.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be read, or is no TOML.
+    """
+    text = read_text(path, remedy=f"name a fabric's file, TOML in UTF-8; {REMEDY}")
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise ShallowsError(f"{path} is no TOML, or ends too early: {error}", REMEDY) from None
 
 
 class Table:
@@ -79,6 +99,15 @@ class Table:
         if number != int(number):
             raise self.wrong(key, "a whole number")
         return int(number)
+
+    def size(self, key: str, least: int, most: int) -> int:
+        """Whole bytes within limits: a number, or a size with its unit."""
+        if isinstance(self.content.get(key), int):
+            return self.whole(key, least, most)
+        found = self.quantity(key, "bytes")
+        if found != int(found) or not least <= found <= most:
+            raise self.wrong(key, f"a size of {least:,} to {most:,} whole bytes")
+        return int(found)
 
     def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
         """A text, perhaps one of some."""

@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
 
-from shallows.advisor.chips import Chip, chip
+from shallows.advisor.chips import Chip, Ports, Sourced, chip
 from shallows.advisor.reading import Table
 from shallows.errors import ShallowsError
+
+T = TypeVar("T")
 
 ALPHAS = tuple(2.0**power for power in range(-7, 4))
 """1/128 to 8: what is chosen from where nothing is published."""
@@ -15,6 +19,9 @@ PROBABILITIES = tuple(percent / 100 for percent in range(1, 101))
 
 CELL = 256
 """Likewise, in bytes."""
+
+PORTS = 32
+"""Likewise."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,24 @@ KEYS = ("memory", "parts", "ports", "cell", "marks_at", "alphas", "probabilities
 
 
 def silicon_of(given: object, file: str, rate: float) -> Silicon:
-    """A chip by its name, or as a table describes it, with ports of this rate.
+    """What advice needs of a chip, named or described by a table, with ports of this rate.
+
+    Raises
+    ------
+    ShallowsError
+        If nobody knows it, the table says what cannot be, or nobody says how much memory there is.
+    """
+    if isinstance(given, Mapping) and "memory" not in given:
+        raise Table(f"{file}: chip", given, KEYS).need("memory", 'a size such as "16MB"')
+    found = chip_of(given, file, rate)
+    try:
+        return _known(found, rate)
+    except ShallowsError as error:
+        raise ShallowsError(f"{file}: {error.message}", error.remedy) from None
+
+
+def chip_of(given: object, file: str, rate: float | None) -> Chip:
+    """The chip that a fabric's file names, or describes by a table, with ports of this rate.
 
     Raises
     ------
@@ -49,13 +73,13 @@ def silicon_of(given: object, file: str, rate: float) -> Silicon:
         If nobody knows it, or the table says what cannot be.
     """
     if isinstance(given, Mapping):
-        return _described(Table(f"{file}: chip", given, KEYS))
+        return _described(Table(f"{file}: chip", given, KEYS), rate)
     if not isinstance(given, str):
         raise ShallowsError(
             f"{file}: chip is neither a name nor a table", "`shallows chips` lists those that are known"
         )
     try:
-        return _known(chip(given), rate)
+        return chip(given)
     except ShallowsError as error:
         raise ShallowsError(
             f"{file}: {error.message}", f"{error.remedy}; or describe it: memory, parts, ports"
@@ -88,33 +112,48 @@ def _ports(found: Chip, rate: float) -> int:
     """Ports of this rate: as published, or as many as carry the same together."""
     same = [each.count for each in found.ports if each.rate == rate]
     if same or not found.ports:
-        return same[0] if same else 32
+        return same[0] if same else PORTS
     return max(1, int(found.ports[0].count * found.ports[0].rate // rate))
 
 
-def _described(table: Table) -> Silicon:
-    memory = table.quantity("memory", "bytes")
-    if not 10_000 <= memory <= 1e12:
+def _described(table: Table, rate: float | None) -> Chip:
+    def told(value: T) -> Sourced[T]:
+        return Sourced(value, "published", "the fabric's file")
+
+    has = table.content.keys()
+    memory = table.quantity("memory", "bytes") if "memory" in has else None
+    if memory is not None and not 10_000 <= memory <= 1e12:
         raise table.wrong("memory", "a memory from 10KB to 1TB")
-    return Silicon(
-        "described",
-        memory,
-        table.whole("parts", 1, 64, 1),
-        table.whole("ports", 1, 1024, 32),
-        table.whole("cell", 1, 65_536, CELL),
-        _numbers(table, "alphas", ALPHAS, 1024.0),
-        _numbers(table, "probabilities", PROBABILITIES, 1.0),
-        ("queue", "pool"),
-        table.text("marks_at", "dequeue", ("enqueue", "dequeue")),
-        "the fabric's file",
+    alphas, probabilities = _numbers(table, "alphas", 1024), _numbers(table, "probabilities", 1)
+    ports = table.whole("ports", 1, 1024, PORTS)
+    return Chip(
+        name="described",
+        title="the fabric's chip",
+        family="described",
+        aliases=(),
+        platforms=(),
+        ports=(Ports(ports, int(rate), "published", "the fabric's file"),) if rate else (),
+        cell=told(table.size("cell", 1, 65_536)) if "cell" in has else None,
+        memory=None if memory is None else told(int(memory)),
+        parts=told(table.whole("parts", 1, 64, 1)),
+        nominal=None,
+        header=None,
+        longest_queue=None,
+        probabilities=told(probabilities) if probabilities else None,
+        alphas=told(alphas) if alphas else None,
+        marks_at=told(
+            table.text("marks_at", among=("enqueue", "dequeue")) if "marks_at" in has else "unknown"
+        ),
+        granularity=told("unknown"),
+        times=False,
     )
 
 
-def _numbers(table: Table, key: str, default: tuple[float, ...], most: float) -> tuple[float, ...]:
+def _numbers(table: Table, key: str, most: int) -> tuple[Fraction, ...] | None:
     given = table.content.get(key)
     if given is None:
-        return default
+        return None
     is_list = isinstance(given, list) and given and all(isinstance(each, int | float) for each in given)
     if not is_list or not all(0 < each <= most for each in given):
-        raise table.wrong(key, f"a list of numbers above 0 and up to {most:g}")
-    return tuple(sorted(float(each) for each in given))
+        raise table.wrong(key, f"a list of numbers above 0 and up to {most}")
+    return tuple(sorted(Fraction(str(each)) for each in given))

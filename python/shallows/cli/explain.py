@@ -46,14 +46,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hints(options: argparse.Namespace) -> Hints:
-    found = hints.of_fabric(options.fabric) if options.fabric is not None else Hints()
-    if options.chip is not None:
-        found = replace(found, chip=chip(options.chip))
-    if options.rate is not None:
-        found = replace(found, rate=hints.rate_of(options.rate, "--rate"))
-    if options.rtt is not None:
-        found = replace(found, rtt=hints.rtt_of(options.rtt, "--rtt"))
-    return found
+    beside = hints.of_fabric(options.fabric) if options.fabric is not None else Hints()
+    named = chip(options.chip) if options.chip is not None else None
+    return hints.of_options(options.rate, options.rtt, named, beside)
 
 
 def _print(found: Explanation, screen: "Console") -> None:
