@@ -244,3 +244,18 @@ def test_the_command_prints_rules_first_and_alone_if_asked(
     ] == 2_602_000
     assert "recommendation" not in document
     assert not (tmp_path / "none").exists()
+
+
+def test_a_seed_without_large_flows_says_nothing_of_them_and_stops_nothing() -> None:
+    race = made_up({"a": (500, 4000, 0.0), "b": (500, 6000, 0.0)}, 10, "throughput")
+    whole = race.value(Objective(THROUGHPUT, 0.7), "a")
+    for by_seed in race.measured[0.7].values():
+        del by_seed[3].series["fct_us.large"]
+    assert race.value(Objective(THROUGHPUT, 0.7), "a") == pytest.approx(whole, rel=0.01)
+    assert race.judge(Objective(THROUGHPUT, 0.7), "a", "b").verdict == "worse"
+    assert recommend(race).candidate.name == "a"
+    for by_seed in race.measured[0.7].values():
+        for each in by_seed.values():
+            each.series.pop("fct_us.large", None)
+    assert race.value(Objective(THROUGHPUT, 0.7), "a") is None
+    assert race.judge(Objective(THROUGHPUT, 0.7), "a", "b").verdict == "cannot tell"

@@ -256,8 +256,9 @@ class Race:
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """A candidate's number, of all its seeds."""
-        return estimate(objective.metric, list(self.measured[objective.load][name].values()))
+        """A candidate's number, of all its seeds whose traffic has such flows."""
+        samples = self.measured[objective.load][name].values()
+        return estimate(objective.metric, [each for each in samples if _is_measured(objective.metric, each)])
 
     def seeds(self, name: str) -> int:
         """How many a candidate has run."""
@@ -312,9 +313,10 @@ def run_set(
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """One candidate beside another in one metric, by the seeds that both have."""
+    """One candidate beside another in one metric, by the seeds of both whose traffic has such flows."""
     mine, theirs = measured[baseline], measured[other]
-    pairs = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+    both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+    pairs = [pair for pair in both if all(_is_measured(metric, each) for each in pair)]
     return judge(metric, pairs, confidence, ALONE)
 
 

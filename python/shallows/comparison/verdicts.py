@@ -130,7 +130,7 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     mine: Groups
     theirs, mine = ([_values(metric, pair[side]) for pair in pairs] for side in (0, 1))
     count = min(sum(group.size for group in side) for side in (theirs, mine))
-    if not all(group.size for group in (*theirs, *mine)):
+    if not pairs or not all(group.size for group in (*theirs, *mine)):
         return Judgement(reason="no such flows in some runs")
     values = _estimate(metric, theirs), _estimate(metric, mine)
     known = Judgement(*values, groups=_counted(len(pairs), "seed"))
@@ -155,13 +155,16 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
 def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
     """The value of a metric, of all seeds together; nothing where a run has no such flows."""
     groups = [_values(metric, sample) for sample in samples]
-    return _estimate(metric, groups) if all(group.size for group in groups) else None
+    return _estimate(metric, groups) if groups and all(group.size for group in groups) else None
 
 
 def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
     import numpy as np
 
-    return np.array([sample.totals[metric.name]]) if metric.is_total else sample.series[metric.series].values
+    if metric.is_total:
+        return np.array([sample.totals[metric.name]])
+    # Of sizes that no flow has there is no series.
+    return sample.series[metric.series].values if metric.series in sample.series else np.array([])
 
 
 def _incomplete(metric: Metric, sample: Sample) -> int:
