@@ -9,7 +9,7 @@ use std::sync::Arc;
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_scenario::{Flow, Routing};
+use shallows_scenario::Routing;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 
@@ -25,6 +25,7 @@ use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
 use crate::places::Places;
 use crate::tally::Tally;
+use crate::traffic::Newcomer;
 use crate::warm_up::WarmUp;
 
 /// Everything that changes state when an event fires: the whole network, or a part of it.
@@ -396,21 +397,24 @@ impl World {
     }
 
     /// This flow will arrive at one of the hosts, or come to one.
-    pub(crate) fn announce(&mut self, flow: Flow, number: u32, queue: &mut EventQueue<Event>) {
-        self.flows.know(number, &flow);
-        if self.hosts.has(flow.source)
+    pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
+        self.flows.know(newcomer.number, &newcomer.flow);
+        if self.hosts.has(newcomer.flow.source)
             && let Arrivals::Announced(announced) = &mut self.generators.arrivals
         {
-            announced.announce(flow, number, queue);
+            announced.announce(newcomer, queue);
         }
     }
 
     /// A workload is to be asked, or its next flow arrives: it gets a connection, or waits for one.
     #[inline(never)]
     fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
-        let Some((flow, number)) = self.generators.arrivals.next(workload, queue) else { return };
+        let Some(newcomer) = self.generators.arrivals.next(workload, queue) else { return };
+        let Newcomer { flow, number, trace } = newcomer;
         self.flows.know(number, &flow);
-        self.observers.flows.on_arrival(number, flow.workload);
+        if let Some(trace) = trace {
+            self.observers.flows.expect(number, trace);
+        }
         if let Some(place) = self.hosts.connect(&flow, number, self.flows.policy(flow.workload)) {
             self.start_flow(place, number, queue);
         }
