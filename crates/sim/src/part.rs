@@ -52,7 +52,7 @@ impl Part {
         if mail.first(number) == Instant::MAX {
             return;
         }
-        let Self { world, queue } = self;
+        let Self { world, queue, .. } = self;
         let mut letters = mail.0[number].open();
         letters.crossings.drain(..).for_each(|crossing| world.enter(crossing, queue));
         letters.flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));

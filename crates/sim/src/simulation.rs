@@ -173,7 +173,7 @@ impl Simulation {
     /// Fire events of a network that is one part, and so needs no windows. Says whether the run has ended.
     fn advance_whole(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
-        let Part { world, queue } = &mut self.parts[0];
+        let Part { world, queue, .. } = &mut self.parts[0];
         let Some(cell) = self.cell else { return !run(world, queue, limit, events) };
         world.finished = world.is_complete();
         if !world.finished && run(world, queue, limit, events) {

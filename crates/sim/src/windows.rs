@@ -469,7 +469,7 @@ mod tests {
             };
             let mut parts: Vec<Part> =
                 build::sites(&experiment, Some(&division)).into_iter().map(build).collect();
-            let Part { world, queue } = &mut parts[broken];
+            let Part { world, queue, .. } = &mut parts[broken];
             // Nothing is in flight to a receiver so soon.
             let place = world.links.len() - 1;
             queue.schedule(Instant(5), Event::of_link(Class::Deliver, world.links[place].rank, place as u32));
