@@ -41,7 +41,8 @@ impl FlowChoices {
     /// [forgotten](Self::forgotten) later.
     #[inline]
     pub fn trace_of(&mut self, flow: u32, workload: u16) -> Option<u16> {
-        let trace = self.traces.iter_mut().position(|trace| trace.chooses(flow, workload, &mut self.forgotten));
+        let trace =
+            self.traces.iter_mut().position(|trace| trace.chooses(flow, workload, &mut self.forgotten));
         trace.map(|trace| u16::try_from(trace).expect("fewer than 2^16 traces"))
     }
 
@@ -89,8 +90,7 @@ mod tests {
                 chosen: Vec::new(),
             };
             let mut choices = FlowChoices { traces: vec![trace], forgotten: Vec::new() };
-            let mut chosen: Vec<u32> =
-                (0..10).filter(|&flow| choices.trace_of(flow, 0).is_some()).collect();
+            let mut chosen: Vec<u32> = (0..10).filter(|&flow| choices.trace_of(flow, 0).is_some()).collect();
             chosen.retain(|flow| !choices.forgotten().contains(flow));
             assert_eq!(chosen.len(), 2);
             chosen.iter().for_each(|&flow| counts[flow as usize] += 1);

@@ -11,8 +11,8 @@ use crate::capture::{Captures, Sink};
 use crate::critical_path::CriticalPath;
 use crate::division::{Division, cell_end};
 use crate::event::Class;
-use crate::part::Part;
 use crate::generators::Arrivals;
+use crate::part::Part;
 use crate::report::{Measured, Report};
 use crate::tally::Tally;
 use crate::traffic::Traffic;
@@ -360,7 +360,7 @@ mod tests {
         spines = 2
         hosts_per_leaf = 3
         rate = "10Gbps"
-        uplink_delay = "5us"
+        uplink_delay = "50us"
 
         [switch]
         buffer = { kind = "static-partition", per_port = "100KB" }
@@ -377,13 +377,14 @@ mod tests {
     fn parts_in_which_little_happens_are_put_together_and_only_time_tells() {
         let no_files = |_: &str| unreachable!("it names no file");
         // A packet of 1,500 bytes takes 1.2 us at each of four links, and its acknowledgement has three events or four as well: at 80 %
-        // load of six hosts there are some hundred in a window of 5 us, in four parts.
+        // load of six hosts there are a thousand in a window of 50 us, in four parts.
         for (load, parts) in [("0.01", 1), ("0.8", 4)] {
             let sets = [("workload.0.load".to_owned(), load.to_owned())];
             let experiment = shallows_scenario::parse(FABRIC, "test.toml", &no_files, &sets, None)
                 .unwrap_or_else(|error| panic!("{error}"));
             let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
-            let mut simulation = Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
+            let mut simulation =
+                Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
             let before = simulation.advance(5_000).events;
             simulation.judge();
             assert_eq!(simulation.parts(), parts, "at a load of {load}");

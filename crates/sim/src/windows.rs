@@ -166,8 +166,8 @@ impl Windows {
         let until = cell_end(first, self.division.cell()).min(self.limit);
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
         for newcomer in self.drawing.drawn.drain(..) {
-            let [source, destination] = [newcomer.flow.source, newcomer.flow.destination]
-                .map(|host| self.division.part_of(host.0));
+            let [source, destination] =
+                [newcomer.flow.source, newcomer.flow.destination].map(|host| self.division.part_of(host.0));
             mail.announce(source, newcomer);
             if destination != source {
                 mail.announce(destination, newcomer);

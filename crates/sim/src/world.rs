@@ -20,7 +20,7 @@ use crate::flow::Flows;
 use crate::generators::{Arrivals, Generators};
 use crate::hosts::{Hearing, Hosts, Next, Reception};
 use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::link::{InFlight, Link, NONE, Target, Wire};
+use crate::link::{InFlight, Link, NONE, Target, Way, Wire};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
 use crate::places::Places;
@@ -103,7 +103,8 @@ impl World {
         }
         let watched = link.watch.is_on();
         if let Some(departure) = departure {
-            self.launch(place, departure, queue);
+            let way = link.way_of(&departure);
+            self.launch(place, way, departure, queue);
         }
         if watched {
             self.tell(place, departure, queue);
@@ -115,14 +116,18 @@ impl World {
 
     /// A packet starts to leave the port of a link.
     #[inline]
-    fn launch(&mut self, place: u32, departure: Departure<PacketRef>, queue: &mut EventQueue<Event>) {
+    fn launch(
+        &mut self,
+        place: u32,
+        Way { arrival, exit }: Way,
+        departure: Departure<PacketRef>,
+        queue: &mut EventQueue<Event>,
+    ) {
         self.tally.packet_hops += 1;
-        let link = &mut self.links[place as usize];
-        let arrival = link.arrival_of(&departure);
         let Departure { header, payload: packet, .. } = departure;
-        if link.exit != NONE {
+        if exit != NONE {
             let packet = (packet != PacketRef::NONE).then(|| self.packets.remove(packet));
-            return self.exits.leave(link.exit, arrival, header, packet);
+            return self.exits.leave(exit, arrival, header, packet);
         }
         self.fly(place, arrival, header, packet, queue);
     }
@@ -185,7 +190,8 @@ impl World {
         let watched = link.watch.is_on();
         let departure = match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
             Arrival::Sent(departure) => {
-                self.launch(place, departure, queue);
+                let way = link.way_of(&departure);
+                self.launch(place, way, departure, queue);
                 Some(departure)
             }
             Arrival::Queued => {
@@ -233,18 +239,18 @@ impl World {
     /// A packet reaches its host's card.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        if self.hosts.coalesce() {
-            return self.keep(header, packet, queue);
+        if self.hosts.cards_act() {
+            return self.meet_card(header, packet, queue);
         }
         self.hand_up(Arrived { header, packet, packets: 1 }, queue);
     }
 
     /// It waits there for others, if the card has it wait.
     #[inline(never)]
-    fn keep(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+    fn meet_card(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let inboxes = &mut self.hosts.host(header.destination).inboxes;
         if inboxes.rule().is_none() {
-            return self.hand_up(Arrived { header, packet, packets: 1 }, queue);
+            return self.pass_card(Arrived { header, packet, packets: 1 }, queue);
         }
         let at = InboxAt { host: header.destination, queue: inboxes.of(&header) };
         let taking = inboxes.queue(at.queue).take_in(queue.now(), header, packet);
@@ -276,9 +282,17 @@ impl World {
         let gro = inboxes.rule().is_some_and(|rule| rule.gro);
         let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.packets);
         for &arrived in &taken {
-            self.hand_up(arrived, queue);
+            self.pass_card(arrived, queue);
         }
         self.inbox(at).recycle(taken);
+    }
+
+    /// It has waited, and the card looks at it.
+    fn pass_card(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
+        if let Some(card) = &mut self.hosts.host(arrived.header.destination).ictcp {
+            card.on_packet(queue.now(), arrived.header.size());
+        }
+        self.hand_up(arrived, queue);
     }
 
     /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
@@ -287,9 +301,6 @@ impl World {
     fn hand_up(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets } = arrived;
         self.tally.packets_arrived += u64::from(packets);
-        if let Some(card) = &mut self.hosts.host(header.destination).ictcp {
-            card.on_packet(queue.now(), header.size());
-        }
         match header.kind() {
             PacketKind::Data => self.receive_data(arrived, queue),
             PacketKind::PureAck => self.receive_ack(header, packet, queue),

@@ -155,7 +155,9 @@ fn a_full_disk_is_told_again_and_again() {
 #[test]
 fn what_leaves_at_the_same_time_is_in_the_order_of_ports_and_written_as_the_run_goes() {
     // Two hosts begin at once, far from each other in the order of events of some seed.
-    let text = SCENARIO.replace("senders = \"0\"", "senders = \"0..2\"").replace("start = \"5us\"", "spread = \"0s\"");
+    let text = SCENARIO
+        .replace("senders = \"0\"", "senders = \"0..2\"")
+        .replace("start = \"5us\"", "spread = \"0s\"");
     for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
         let text = text.replace("seed = 7", &format!("seed = {seed}"));
         let packets = read(&captured(&text, "[{ ports = ['nic'] }]").0[0].1).1;

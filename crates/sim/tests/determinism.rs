@@ -90,7 +90,10 @@ fn the_size_of_steps_changes_nothing() {
         while !last.done {
             let progress = simulation.advance(step);
             let fired = progress.events - last.events;
-            assert!(fired == step || progress.done && fired < step, "{fired} events, and {step} were asked for");
+            assert!(
+                fired == step || progress.done && fired < step,
+                "{fired} events, and {step} were asked for"
+            );
             assert!(
                 progress.now >= last.now && progress.fraction >= last.fraction && progress.fraction <= 1.0
             );

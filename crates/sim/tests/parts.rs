@@ -124,8 +124,7 @@ fn any_number_of_parts_on_any_number_of_threads_gives_the_same_bytes() {
                 let division = Division::in_pieces(&experiment, threads, links).unwrap();
                 assert_eq!((division.parts(), division.threads()), (parts, threads.min(parts)));
                 let mut files = Files::default();
-                let simulation =
-                    Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
+                let simulation = Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
                 let many = left(simulation.expect("memory takes it"), 50_000, &files);
                 assert_alike(&format!("{parts} parts on {threads}"), &alone, &many);
             }

@@ -18,8 +18,8 @@ use shallows_scenario::{Experiment, Groups};
 use frame::{Frame, Wire};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
-pub(crate) use tap::Tap;
 use tap::Caught;
+pub(crate) use tap::Tap;
 
 /// The captures of a run.
 pub struct Captures {

@@ -273,7 +273,7 @@ fn counted<'a, T: Copy + Default + 'a>(ports: impl Iterator<Item = &'a Port<T>> 
     let markers = |port: &Port<T>| port.markers().iter().map(|m| (m.name(), m.counts())).collect();
     (
         ports.clone().map(Port::counters).collect(),
-        ports.clone().map(|port| port.queue_counters().to_vec()).collect(),
+        ports.clone().map(Port::queue_counters).collect(),
         ports.map(markers).collect(),
     )
 }
