@@ -97,7 +97,9 @@ fn nothing_that_simulates_is_unsafe() {
     };
     let found: Vec<String> =
         crates().into_iter().filter(|name| !may.contains(&name.as_str())).filter(bare).collect();
-    complain(&found.iter().map(|name| format!("crates/{name} does not forbid unsafe code")).collect::<Vec<_>>());
+    complain(
+        &found.iter().map(|name| format!("crates/{name} does not forbid unsafe code")).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
