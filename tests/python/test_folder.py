@@ -4,8 +4,6 @@ import errno
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1
 """No process has the highest number that fits into 31 bits."""
+
 
 def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:
     final = tmp_path / "one"

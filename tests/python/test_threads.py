@@ -1,6 +1,5 @@
 """One run on several threads."""
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -40,7 +39,7 @@ flow_traces = [{ sample = 5 }, { sample = 9, every = "20us" }]
 kind = "poisson"
 load = 0.6
 sizes = "web-search"
-flows = 200
+flows = 60
 """
 
 
@@ -65,7 +64,9 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
     }
     for threads in ("2", "3", "5", "8", "16"):
         for name in (*names, "resolved.json"):
-            assert (tmp_path / threads / name).read_bytes() == (first / name).read_bytes(), f"{threads}, {name}"
+            assert (tmp_path / threads / name).read_bytes() == (first / name).read_bytes(), (
+                f"{threads}, {name}"
+            )
     for other in (tmp_path / "2", tmp_path / "5"):
         # Whatever number made them: it is the same run.
         again = shell("run", fabric, "--out", other.name)
@@ -110,7 +111,7 @@ def test_points_that_run_at_the_same_time_share_the_cores(
 
 def started(fabric: Path, threads: int) -> "subprocess.Popen[str]":
     """A run of hours, which has begun, on all its threads."""
-    fabric.write_text(FABRIC.replace("flows = 200", "flows = 20000000"))
+    fabric.write_text(FABRIC.replace("flows = 60", "flows = 20000000"))
     process = subprocess.Popen(
         [SHALLOWS, "run", fabric, "--threads", str(threads), "--out", "runs/here"],
         cwd=fabric.parent,
@@ -120,7 +121,7 @@ def started(fabric: Path, threads: int) -> "subprocess.Popen[str]":
     )
     wait_until(lambda: any((fabric.parent / "runs").glob(".here.*.partial/up.pcapng")))
     tasks = Path(f"/proc/{process.pid}/task")
-    wait_until(lambda: process.poll() is not None or len(os.listdir(tasks)) >= threads)
+    wait_until(lambda: process.poll() is not None or len(list(tasks.iterdir())) >= threads)
     return process
 
 
@@ -158,7 +159,7 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_takes_for_a_run(
 def test_a_full_disk_ends_a_run_of_any_number_of_threads(
     threads: int, fabric: Path, shell: Shell, small_disk: Path
 ) -> None:
-    # Captures of 200 flows of 1.6 MB on average do not fit in 300 kB.
+    # Captures of 60 flows of 1.6 MB on average do not fit in 300 kB.
     done = shell("run", fabric, "--threads", str(threads), "--out", small_disk / "here")
     assert done.returncode == 1
     assert done.stderr.count("No space left on device") == 1, done.stderr
