@@ -1,9 +1,12 @@
 """Scenarios and a command line to try them on."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +139,19 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
 def heavy(loads: list[sh.Run]) -> list[sh.Run]:
     """Three schemes at one load, one seed."""
     return inputs.choose_runs(loads, [("load", "0.8"), ("seed", "1")])
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 300 kB: two or three points fit."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("not run: only root may mount a small disk")
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "shallows-test", place], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("not run: may not mount a file system")
+    yield place
+    subprocess.run(["umount", place], check=True)

@@ -4,8 +4,6 @@ import errno
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,22 +17,6 @@ from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1
 """No process has the highest number that fits into 31 bits."""
-
-MAY_MOUNT = sys.platform == "linux" and os.geteuid() == 0
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk of 300 kB: two or three points fit."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "shallows-test", place], capture_output=True, check=False
-    )
-    if done.returncode:
-        pytest.skip("not run: may not mount a file system")
-    yield place
-    subprocess.run(["umount", place], check=True)
 
 
 def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:
@@ -164,7 +146,6 @@ def test_the_engine_says_that_a_disk_is_full(scenario: Path) -> None:
     assert type(folder.failure("x cannot be written", full.value, "")) is NoSpaceError
 
 
-@pytest.mark.skipif(not MAY_MOUNT, reason="not run: only root may mount a small disk")
 def test_a_full_disk_ends_a_sweep_with_what_is_whole(shell: Shell, sweep: Path, small_disk: Path) -> None:
     done = shell("sweep", sweep, "--jobs", "1", "--out", small_disk / "out")
     assert done.returncode == 1

@@ -1,5 +1,7 @@
 """One run on several threads."""
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from shallows.errors import ShallowsError
 from shallows.runs.running import Source
 from shallows.runs.threads import told
 from shallows.sweeps.local import threads_of_each
-from shared import Shell
+from shared import SHALLOWS, Shell, wait_until
 
 FABRIC = """
 name = "fabric"
@@ -29,11 +31,15 @@ markers = [{ kind = "threshold", k = "60KB" }]
 [tcp]
 congestion = "dctcp"
 
+[measure]
+captures = [{ name = "up", ports = ["leaf*->spine*", "nic"] }, { name = "one", hosts = 3 }]
+flow_traces = [{ sample = 5 }, { sample = 9, every = "20us" }]
+
 [[workload]]
 kind = "poisson"
 load = 0.6
 sizes = "web-search"
-flows = 200
+flows = 60
 """
 
 
@@ -49,11 +55,19 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
         done = shell("run", fabric, "--threads", threads, "--out", threads)
         assert done.returncode == 0, done.stderr
     first = tmp_path / "1"
-    names = [path.name for path in first.glob("*.parquet")] + ["resolved.json"]
-    assert {"flows.parquet", "counters.parquet"} < set(names)
+    for threads in (3, 8, 16):
+        sh.run(fabric, out=tmp_path / str(threads), threads=threads)
+    names = [path.name for kind in ("*.parquet", "*.pcapng") for path in first.glob(kind)]
+    assert set(names) == {
+        *("flows.parquet", "counters.parquet", "markers.parquet", "flow_traces.parquet"),
+        *("up.pcapng", "one.pcapng"),
+    }
+    for threads in ("2", "3", "5", "8", "16"):
+        for name in (*names, "resolved.json"):
+            assert (tmp_path / threads / name).read_bytes() == (first / name).read_bytes(), (
+                f"{threads}, {name}"
+            )
     for other in (tmp_path / "2", tmp_path / "5"):
-        for name in names:
-            assert (other / name).read_bytes() == (first / name).read_bytes(), f"{other.name}, {name}"
         # Whatever number made them: it is the same run.
         again = shell("run", fabric, "--out", other.name)
         assert "already holds the finished run of exactly this scenario" in again.stderr
@@ -93,3 +107,61 @@ def test_points_that_run_at_the_same_time_share_the_cores(
 ) -> None:
     monkeypatch.setattr("shallows.sweeps.local.cores", lambda: 4)
     assert threads_of_each(points, jobs) == threads
+
+
+def started(fabric: Path, threads: int) -> "subprocess.Popen[str]":
+    """A run of hours, which has begun, on all its threads."""
+    fabric.write_text(FABRIC.replace("flows = 60", "flows = 20000000"))
+    process = subprocess.Popen(
+        [SHALLOWS, "run", fabric, "--threads", str(threads), "--out", "runs/here"],
+        cwd=fabric.parent,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: any((fabric.parent / "runs").glob(".here.*.partial/up.pcapng")))
+    tasks = Path(f"/proc/{process.pid}/task")
+    wait_until(lambda: process.poll() is not None or len(list(tasks.iterdir())) >= threads)
+    return process
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stops_every_thread_and_keeps_nothing(
+    threads: int, number: signal.Signals, fabric: Path
+) -> None:
+    process = started(fabric, threads)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, errors
+    assert "Traceback" not in errors
+    assert ("interrupted; nothing of this run is kept" in errors) == (number == signal.SIGINT)
+    assert list((fabric.parent / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_killed_run_leaves_nothing_that_the_next_one_takes_for_a_run(
+    threads: int, fabric: Path, shell: Shell
+) -> None:
+    process = started(fabric, threads)
+    process.kill()
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (-signal.SIGKILL, "")
+    runs = fabric.parent / "runs"
+    assert not (runs / "here").exists()
+    fabric.write_text(FABRIC)
+    done = shell("run", fabric, "--threads", str(threads), "--out", "runs/here")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in runs.iterdir()] == ["here"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_full_disk_ends_a_run_of_any_number_of_threads(
+    threads: int, fabric: Path, shell: Shell, small_disk: Path
+) -> None:
+    # Captures of 60 flows of 1.6 MB on average do not fit in 300 kB.
+    done = shell("run", fabric, "--threads", str(threads), "--out", small_disk / "here")
+    assert done.returncode == 1
+    assert done.stderr.count("No space left on device") == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(small_disk.iterdir()) == []

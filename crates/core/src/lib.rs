@@ -1,6 +1,7 @@
 //! What every part of Shallows shares: time and units, the event queue, random streams, packets.
 //!
 //! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
+#![forbid(unsafe_code)]
 
 pub mod event;
 pub mod mrg32k3a;

@@ -1,4 +1,5 @@
 //! The files that scenarios name, for every program that reads scenarios: regular ones, up to a size.
+#![forbid(unsafe_code)]
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -4,6 +4,7 @@
 //!
 //! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
 //! on the way; whoever holds an `Experiment` need check nothing.
+#![forbid(unsafe_code)]
 
 mod agreement;
 mod bcc;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use shallows_sim::{Division, Simulation};
+use shallows_sim::{Division, Simulation, nowhere};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,7 +36,7 @@ fn tell(
     let experiment = shallows_scenario::parse(&text, &scenario.to_string_lossy(), &read, &sets, None)?;
     let division = Division::in_pieces(&experiment, 1, links.parse()?).map_err(|why| why.to_string())?;
     let cores: Vec<u32> = cores.split(',').map(str::parse).collect::<Result<_, _>>()?;
-    let mut simulation = Simulation::of_parts(experiment, division);
+    let mut simulation = Simulation::of_parts(experiment, division, nowhere)?;
     simulation.follow_critical_path(&cores);
     simulation.advance(u64::MAX);
     let each = simulation.speed_ups().into_iter().map(|(cores, faster)| format!("\"{cores}\": {faster:.3}"));

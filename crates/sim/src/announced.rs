@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use shallows_core::event::EventQueue;
-use shallows_scenario::Flow;
 
 use crate::event::{Class, Event, Ranks};
+use crate::traffic::Newcomer;
 
-/// Flows with their numbers, by workload in order of arrival. Of each workload the first has an event.
+/// Flows by workload in order of arrival. Of each workload the first has an event.
 #[derive(Debug)]
 pub(crate) struct Announced {
-    waiting: Vec<VecDeque<(Flow, u32)>>,
+    waiting: Vec<VecDeque<Newcomer>>,
     ranks: Ranks,
 }
 
@@ -21,20 +21,21 @@ impl Announced {
     }
 
     /// This flow will arrive, no earlier than any of its workload before.
-    pub(crate) fn announce(&mut self, flow: Flow, number: u32, queue: &mut EventQueue<Event>) {
+    pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
+        let flow = newcomer.flow;
         let waiting = &mut self.waiting[usize::from(flow.workload)];
-        waiting.push_back((flow, number));
+        waiting.push_back(newcomer);
         if waiting.len() == 1 {
             queue.schedule(flow.at, Event::new(Class::Arrival, flow.workload.into(), self.ranks));
         }
     }
 
     /// The flow of this workload that arrives now.
-    pub(crate) fn arrive(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<(Flow, u32)> {
+    pub(crate) fn arrive(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         let waiting = &mut self.waiting[workload];
         let arrived = waiting.pop_front();
-        if let Some((next, _)) = waiting.front() {
-            queue.schedule(next.at, Event::new(Class::Arrival, workload as u64, self.ranks));
+        if let Some(next) = waiting.front() {
+            queue.schedule(next.flow.at, Event::new(Class::Arrival, workload as u64, self.ranks));
         }
         arrived
     }

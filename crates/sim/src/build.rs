@@ -1,6 +1,5 @@
 //! Builds the world of an experiment, or of a part of its network.
 
-use std::io;
 use std::sync::Arc;
 
 use shallows_core::packet::HostId;
@@ -10,7 +9,7 @@ use shallows_switch::buffer::SharedBuffer;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::announced::Announced;
-use crate::capture::{Captures, Sink};
+use crate::capture::{Captures, Tap};
 use crate::crossing::Exits;
 use crate::datagram::Datagrams;
 use crate::division::Division;
@@ -73,13 +72,13 @@ pub(crate) fn sites(experiment: &Experiment, division: Option<&Division>) -> Vec
     sites
 }
 
-/// The world of one site.
+/// The world of one site, which catches what the captures want.
 pub(crate) fn world(
     experiment: &Experiment,
     division: Option<&Division>,
     site: Site,
-    open: impl FnMut(&str) -> io::Result<Sink>,
-) -> io::Result<World> {
+    captures: &Captures,
+) -> World {
     let network = &experiment.network;
     let seed = experiment.seed;
     assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
@@ -107,7 +106,6 @@ pub(crate) fn world(
     for number in tracer.at_every_change().filter(|&number| places.has(number)) {
         links[places.at(number)].watch.traced = true;
     }
-    let captures = Captures::simulated(experiment, open)?;
     for link in &mut links {
         link.watch.captured = captures.want(link.number);
     }
@@ -115,7 +113,7 @@ pub(crate) fn world(
         ports: tracer,
         flows: FlowTracer::new(experiment),
         queues: Sampler::new(experiment.sample_queues, nodes.numbers().collect()),
-        captures,
+        tap: Tap::default(),
     };
     let is_whole = division.is_none_or(|division| division.parts() == 1);
     let arrivals = if is_whole {
@@ -123,7 +121,7 @@ pub(crate) fn world(
     } else {
         Arrivals::Announced(Announced::new(experiment.connections.len(), ranks))
     };
-    Ok(World {
+    World {
         data_dropped: vec![0; links.len()],
         wires,
         in_flight: InFlight::default(),
@@ -147,7 +145,7 @@ pub(crate) fn world(
         dropped: Vec::new(),
         links,
         places_of_links: places,
-    })
+    }
 }
 
 /// The near end of the link with this number, whose queues join the buffer of its node.

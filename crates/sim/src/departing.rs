@@ -7,9 +7,11 @@ use shallows_transport::{Config, Pacer, Sender, SmallQueue};
 /// How connections hand over to their card what they may send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Handover {
-    pub(crate) offloads: Offloads,
+    /// Whether anything can hold a segment back that may go. Where nothing can, this is all that is asked of it.
+    pub(crate) holds: bool,
+    offloads: Offloads,
     /// What holds connections back whose data waits in their host, if something does.
-    pub(crate) backpressure: Option<SmallQueue>,
+    backpressure: Option<SmallQueue>,
 }
 
 /// How far one connection is with it.
@@ -25,15 +27,26 @@ pub(crate) struct Departing {
 }
 
 impl Handover {
+    pub(crate) fn new(offloads: Offloads, backpressure: Option<SmallQueue>) -> Self {
+        let mut handover = Self { holds: false, offloads, backpressure };
+        handover.holds = backpressure.is_some() || handover.shapes();
+        handover
+    }
+
+    /// Whether the times of segments are chosen.
+    pub(crate) fn paces(&self) -> bool {
+        self.offloads.paced
+    }
+
     /// Whether connections hand over anything else than one segment after the other as soon as they may.
     #[inline]
-    pub(crate) fn shapes(&self) -> bool {
+    fn shapes(&self) -> bool {
         self.offloads.tso.is_some() || self.offloads.paced
     }
 
     /// Whether too much of a connection waits in its host's card.
     #[inline]
-    pub(crate) fn is_full(&self, config: &Config, sender: &Sender, queued: Bytes) -> bool {
+    fn is_full(&self, config: &Config, sender: &Sender, queued: Bytes) -> bool {
         let Some(queue) = &self.backpressure else { return false };
         match &self.offloads.tso {
             None => queue.is_full(sender, queued),
@@ -51,6 +64,27 @@ impl Handover {
             return of.left > 0 || self.begins(config, sender, of, now);
         }
         !self.is_full(config, sender, of.queued)
+    }
+
+    /// A segment goes, of so many bytes on the wire, with `len` of data.
+    #[inline]
+    pub(crate) fn on_send(&self, sender: &Sender, of: &mut Departing, size: Bytes, len: Bytes) {
+        if self.backpressure.is_some() && len > Bytes(0) {
+            of.queued += size;
+        }
+        if self.shapes() {
+            of.on_send(sender, len);
+        }
+    }
+
+    /// Nothing more goes now. Returns when the next burst may, if it waits for its time.
+    #[inline]
+    pub(crate) fn rest(&self, config: &Config, sender: &mut Sender, of: &mut Departing) -> Option<Instant> {
+        if self.backpressure.is_some() {
+            let held = self.is_full(config, sender, of.queued);
+            sender.hold(config, held);
+        }
+        if self.shapes() { of.rest() } else { None }
     }
 
     /// Begin the next burst of a connection, if it may.
@@ -77,7 +111,7 @@ impl Handover {
 impl Departing {
     /// A segment goes, with `len` bytes of data; of a connection that [`Handover::shapes`].
     #[inline(never)]
-    pub(crate) fn on_send(&mut self, sender: &Sender, len: Bytes) {
+    fn on_send(&mut self, sender: &Sender, len: Bytes) {
         self.left = self.left.saturating_sub(1);
         if len > Bytes(0) {
             self.pacer.on_send(sender, len);
@@ -86,7 +120,7 @@ impl Departing {
 
     /// Nothing more goes now. Returns when the next burst may, if it waits for its time.
     #[inline]
-    pub(crate) fn rest(&mut self) -> Option<Instant> {
+    fn rest(&mut self) -> Option<Instant> {
         self.left = 0;
         std::mem::take(&mut self.waits).then(|| self.pacer.next())
     }

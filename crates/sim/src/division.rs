@@ -37,10 +37,6 @@ pub enum Undivided {
     NoDelay,
     /// Some workload decides by what becomes of its flows, at once and anywhere.
     Reacts,
-    /// Packets of several ports go into one file, in order.
-    Captures,
-    /// Which flows are traced is drawn while they arrive.
-    FlowTraces,
 }
 
 impl fmt::Display for Undivided {
@@ -51,8 +47,6 @@ impl fmt::Display for Undivided {
             Self::Reacts => {
                 "a workload decides at once by what becomes of its flows (queries, lists that wait)"
             }
-            Self::Captures => "packets are captured",
-            Self::FlowTraces => "flows are traced",
         })
     }
 }
@@ -72,12 +66,6 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     if experiment.reacts() {
         return Err(Undivided::Reacts);
     }
-    if !experiment.captures.is_empty() {
-        return Err(Undivided::Captures);
-    }
-    if !experiment.flow_traces.is_empty() {
-        return Err(Undivided::FlowTraces);
-    }
     Ok(cell)
 }
 
@@ -96,15 +84,20 @@ impl Division {
         if experiment.network.links.len() > LARGE {
             return Self::in_pieces(experiment, threads, PIECE);
         }
-        let mut division = Self::in_pieces(experiment, threads, 0)?;
-        // All that a thread has is one part.
-        let threads = division.shares.iter().enumerate();
+        Ok(Self::in_pieces(experiment, threads, 0)?.merged())
+    }
+
+    /// The same, but that all that a thread has is one part.
+    pub(crate) fn merged(&self) -> Self {
+        let threads = self.shares.iter().enumerate();
         let thread_of: Vec<u32> =
             threads.flat_map(|(thread, &share)| std::iter::repeat_n(thread as u32, share)).collect();
-        division.part_of.iter_mut().for_each(|part| *part = thread_of[*part as usize]);
-        division.links = division.links_of_threads();
-        division.shares.fill(1);
-        Ok(division)
+        Self {
+            part_of: self.part_of.iter().map(|&part| thread_of[part as usize]).collect(),
+            shares: vec![1; self.shares.len()],
+            links: self.links_of_threads(),
+            cell: self.cell,
+        }
     }
 
     /// Likewise, into parts of at most so many directed `links`, or one switch.

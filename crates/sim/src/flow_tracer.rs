@@ -1,14 +1,11 @@
-//! Traces of chosen flows: what their senders keep, at intervals or whenever it changes.
-//!
-//! How many flows will come is not known before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm
-//! R): the k-th flow takes a place with probability n/k, and what was recorded of the flow that had it is forgotten.
+//! Traces of chosen flows: what their senders keep, at intervals or whenever it changes. Which flows those are is decided
+//! elsewhere ([`crate::flow_choice`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use shallows_core::packet::HostId;
-use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant};
-use shallows_scenario::{Experiment, FlowChoice};
+use shallows_scenario::Experiment;
 use shallows_transport::{Phase, Sender};
 
 use crate::connection::Place;
@@ -31,13 +28,7 @@ pub struct FlowTracer {
 
 #[derive(Debug)]
 struct Trace {
-    choice: FlowChoice,
     every: Option<Duration>,
-    stream: Stream,
-    /// Flows that a sample could choose.
-    candidates: u64,
-    /// The sample.
-    chosen: Vec<u32>,
     /// Flows that are being sent, of a trace that is taken at intervals.
     active: BTreeSet<u32>,
 }
@@ -68,18 +59,9 @@ const NOWHERE: Place = Place { host: HostId(u32::MAX), slot: u32::MAX };
 impl FlowTracer {
     /// The traces that `experiment` asks for.
     pub fn new(experiment: &Experiment) -> Self {
-        let trace = |(number, trace): (usize, &shallows_scenario::FlowTrace)| Trace {
-            choice: trace.choice.clone(),
-            every: trace.every,
-            stream: Stream::new(experiment.seed, "flow-traces", number as u64),
-            candidates: 0,
-            chosen: Vec::new(),
-            active: BTreeSet::new(),
-        };
-        Self {
-            traces: experiment.flow_traces.iter().enumerate().map(trace).collect(),
-            flows: BTreeMap::new(),
-        }
+        let trace =
+            |trace: &shallows_scenario::FlowTrace| Trace { every: trace.every, active: BTreeSet::new() };
+        Self { traces: experiment.flow_traces.iter().map(trace).collect(), flows: BTreeMap::new() }
     }
 
     /// The traces that are taken at intervals, by number.
@@ -88,22 +70,18 @@ impl FlowTracer {
         (0..every.len() as u32).filter(move |&number| every[number as usize])
     }
 
-    /// A flow has arrived: it belongs to the first trace that chooses it.
-    pub fn on_arrival(&mut self, flow: u32, workload: u16) {
-        for number in 0..self.traces.len() {
-            let (chosen, forgotten) = self.traces[number].chooses(flow, workload);
-            if let Some(forgotten) = forgotten {
-                self.flows.remove(&forgotten);
-                self.traces[number].active.remove(&forgotten);
-            }
-            if chosen {
-                let last = [f64::NAN; QUANTITIES.len()];
-                self.flows.insert(
-                    flow,
-                    Traced { trace: number, place: NOWHERE, before: 0, last, rows: Vec::new() },
-                );
-                return;
-            }
+    /// A flow has arrived that belongs to this trace.
+    #[cold]
+    pub fn expect(&mut self, flow: u32, trace: u16) {
+        let last = [f64::NAN; QUANTITIES.len()];
+        let traced = Traced { trace: trace.into(), place: NOWHERE, before: 0, last, rows: Vec::new() };
+        self.flows.insert(flow, traced);
+    }
+
+    /// Drop what was recorded of these flows.
+    pub fn forget(&mut self, flows: &[u32]) {
+        for flow in flows {
+            self.flows.remove(flow);
         }
     }
 
@@ -173,29 +151,6 @@ impl FlowTracer {
     }
 }
 
-impl Trace {
-    /// Whether it chooses this flow, and which one it forgets for it.
-    fn chooses(&mut self, flow: u32, workload: u16) -> (bool, Option<u32>) {
-        match &self.choice {
-            FlowChoice::Numbers(flows) => (flows.binary_search(&flow).is_ok(), None),
-            FlowChoice::Workload(chosen) => (*chosen == workload, None),
-            FlowChoice::Sample { workload: Some(chosen), .. } if *chosen != workload => (false, None),
-            FlowChoice::Sample { count, .. } => {
-                self.candidates += 1;
-                if self.chosen.len() < *count as usize {
-                    self.chosen.push(flow);
-                    return (true, None);
-                }
-                let place = self.stream.below(self.candidates) as usize;
-                match self.chosen.get_mut(place) {
-                    Some(held) => (true, Some(std::mem::replace(held, flow))),
-                    None => (false, None),
-                }
-            }
-        }
-    }
-}
-
 /// In the order of [`QUANTITIES`]; none for what there is not, or not yet.
 fn readings(sender: &Sender, before: u64) -> Readings {
     let ssthresh = sender.ssthresh().0;
@@ -214,31 +169,4 @@ fn readings(sender: &Sender, before: u64) -> Readings {
         }),
         Some(sender.acked().saturating_sub(before) as f64),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_flow_is_as_likely_to_be_sampled_as_any_other() {
-        // 2 of 10 flows, 5,000 times: each is chosen 1,000 times, standard deviation 28.3; five of them are 141.
-        let mut counts = [0u32; 10];
-        for entity in 0..5_000 {
-            let mut trace = Trace {
-                choice: FlowChoice::Sample { count: 2, workload: None },
-                every: None,
-                stream: Stream::new(1, "flow-traces", entity),
-                candidates: 0,
-                chosen: Vec::new(),
-                active: BTreeSet::new(),
-            };
-            (0..10).for_each(|flow| {
-                trace.chooses(flow, 0);
-            });
-            assert_eq!(trace.chosen.len(), 2);
-            trace.chosen.iter().for_each(|&flow| counts[flow as usize] += 1);
-        }
-        assert!(counts.iter().all(|&count| count.abs_diff(1_000) < 141), "{counts:?}");
-    }
 }

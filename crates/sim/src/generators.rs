@@ -1,7 +1,7 @@
 //! What makes packets: flows that arrive, and hosts that send datagrams and echo requests.
 
 use shallows_core::event::EventQueue;
-use shallows_scenario::{Experiment, Flow};
+use shallows_scenario::Experiment;
 
 use crate::announced::Announced;
 use crate::datagram::Datagrams;
@@ -9,7 +9,7 @@ use crate::event::{Class, Event, Ranks};
 use crate::flow::FlowRecord;
 use crate::hosts::Hosts;
 use crate::probe::Probes;
-use crate::traffic::Traffic;
+use crate::traffic::{Newcomer, Traffic};
 use crate::warm_up::WarmUps;
 
 /// All that is offered to the network.
@@ -58,8 +58,8 @@ impl Generators {
 }
 
 impl Arrivals {
-    /// A workload is to be asked, or its next flow arrives: that flow, and its number.
-    pub(crate) fn next(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<(Flow, u32)> {
+    /// A workload is to be asked, or its next flow arrives.
+    pub(crate) fn next(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         match self {
             Self::Drawn(traffic) => traffic.arrive(workload, queue),
             Self::Announced(announced) => announced.arrive(workload, queue),

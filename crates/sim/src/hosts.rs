@@ -20,8 +20,8 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     places: Places,
     transports: Transports,
-    /// Whether packets wait at the card of any of them.
-    coalesce: bool,
+    /// Whether the card of any of them does something with what arrives.
+    cards_act: bool,
 }
 
 /// How one side of a connection behaves, shared by all that behave alike.
@@ -53,7 +53,7 @@ impl Transports {
         let mut number = |config: &Config, agreement: &Agreement| {
             let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
             let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
-            let handover = Handover { offloads, backpressure };
+            let handover = Handover::new(offloads, backpressure);
             let transport = Transport { config: config.clone(), ack_class, header_bytes, handover };
             let known = all.iter().position(|known| *known == transport);
             known.unwrap_or_else(|| {
@@ -117,14 +117,15 @@ pub(crate) enum Next {
 impl Hosts {
     /// Hosts that are kept at these places.
     pub(crate) fn new(hosts: Vec<Host>, places: Places, transports: Transports) -> Self {
-        let coalesce = hosts.iter().any(|host| host.inboxes.rule().is_some());
-        Self { hosts, places, transports, coalesce }
+        let cards_act = hosts.iter().any(|host| host.inboxes.rule().is_some() || host.ictcp.is_some());
+        Self { hosts, places, transports, cards_act }
     }
 
-    /// Whether packets that arrive wait for each other at the card of any host.
+    /// Whether the card of any host has packets that arrive wait for each other, or looks at them. Where none does, this is all
+    /// that is asked of cards.
     #[inline]
-    pub(crate) fn coalesce(&self) -> bool {
-        self.coalesce
+    pub(crate) fn cards_act(&self) -> bool {
+        self.cards_act
     }
 
     /// How many packets wait at cards for their hosts.
@@ -252,18 +253,17 @@ impl Hosts {
     pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
         let side = sender_at(&mut self.hosts, &self.places, place);
         let transport = self.transports.at(side.transport);
-        if !transport.handover.lets_go(&transport.config, &side.sender, &mut side.departing, now) {
+        let (config, handover) = (&transport.config, &transport.handover);
+        if handover.holds && !handover.lets_go(config, &side.sender, &mut side.departing, now) {
             return None;
         }
-        let transmit = side.sender.poll_transmit(&transport.config, now)?;
+        let transmit = side.sender.poll_transmit(config, now)?;
         let segment = transmit.segment;
         let header =
             side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
-        if transport.handover.backpressure.is_some() && segment.len > 0 {
-            side.departing.queued += header.size();
-        }
-        if transport.handover.shapes() {
-            side.departing.on_send(&side.sender, Bytes(u64::from(segment.len)));
+        if handover.holds {
+            let len = Bytes(u64::from(segment.len));
+            handover.on_send(&side.sender, &mut side.departing, header.size(), len);
         }
         let framing = Framing {
             flow: side.flow.unwrap_or(NO_FLOW),
@@ -281,15 +281,11 @@ impl Hosts {
     pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
         let side = sender_at(&mut self.hosts, &self.places, place);
         let transport = self.transports.at(side.transport);
-        let handover = &transport.handover;
-        if handover.backpressure.is_some() {
-            let held = handover.is_full(&transport.config, &side.sender, side.departing.queued);
-            side.sender.hold(&transport.config, held);
-        }
+        let (config, handover) = (&transport.config, &transport.handover);
+        let next =
+            if handover.holds { handover.rest(config, &mut side.sender, &mut side.departing) } else { None };
         let mut deadline = side.sender.deadline();
-        if handover.shapes()
-            && let Some(next) = side.departing.rest()
-        {
+        if let Some(next) = next {
             deadline = Some(deadline.map_or(next, |deadline| deadline.min(next)));
         }
         (arm(deadline, &mut side.timer_at), side.traced)
@@ -306,7 +302,7 @@ impl Hosts {
         if is_due {
             side.sender.on_timer(&transport.config, now);
         }
-        is_due || transport.handover.offloads.paced
+        is_due || transport.handover.paces()
     }
 
     /// When the timer of a sender is to fire, if nothing will before.

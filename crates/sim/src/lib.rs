@@ -3,6 +3,7 @@
 //! [`Simulation`] is the driver: it owns the event queue and the [`world`] of links, hosts and connections, and
 //! turns decisions of the models into events. No model lives here. Another driver of the same experiment takes its ports
 //! from [`ports`] and tells what it has measured in a [`Report`] of the same kind ([`Report::measured`]).
+#![forbid(unsafe_code)]
 
 mod announced;
 mod build;
@@ -15,6 +16,7 @@ mod departing;
 mod division;
 mod event;
 mod flow;
+mod flow_choice;
 mod flow_tracer;
 mod footprint;
 mod gap;
@@ -46,6 +48,7 @@ pub use connection::Address;
 pub use datagram::Datagrams;
 pub use division::{Division, Undivided, cell};
 pub use flow::{FlowRecord, Received, Sent};
+pub use flow_choice::FlowChoices;
 pub use flow_tracer::{FlowTracer, Readings};
 pub use footprint::{Need, footprint};
 pub use port_tracer::{PortRow, PortTracer};
@@ -53,5 +56,5 @@ pub use ports::ports;
 pub use probe::Echo;
 pub use report::{FlowOutcome, Measured, Problem, QueryOutcome, Report};
 pub use sampler::{Entity, Row, Sampler};
-pub use simulation::{Progress, Simulation};
+pub use simulation::{Progress, Simulation, nowhere};
 pub use tally::Tally;

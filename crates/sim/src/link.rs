@@ -40,6 +40,15 @@ pub(crate) struct Link {
     jitter: Option<Box<Jitter>>,
 }
 
+/// Where a packet goes that leaves a link's port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// When it reaches the far end.
+    pub(crate) arrival: Instant,
+    /// The exit to the part in which that is, or `NONE`.
+    pub(crate) exit: u32,
+}
+
 /// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
@@ -153,9 +162,15 @@ impl Link {
         self
     }
 
+    /// Where the packet goes that leaves now.
+    #[inline]
+    pub(crate) fn way_of(&mut self, departure: &Departure<PacketRef>) -> Way {
+        Way { arrival: self.arrival_of(departure), exit: self.exit }
+    }
+
     /// When the packet that leaves now reaches the far end.
     #[inline]
-    pub(crate) fn arrival_of(&mut self, departure: &Departure<PacketRef>) -> Instant {
+    fn arrival_of(&mut self, departure: &Departure<PacketRef>) -> Instant {
         let arrival = departure.finish + self.delay;
         match &mut self.jitter {
             None => arrival,

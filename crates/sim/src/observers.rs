@@ -4,7 +4,7 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 use shallows_switch::buffer::SharedBuffer;
 
-use crate::capture::Captures;
+use crate::capture::Tap;
 use crate::connection::Place;
 use crate::flow_tracer::FlowTracer;
 use crate::hosts::Hosts;
@@ -13,13 +13,13 @@ use crate::packet::Packet;
 use crate::port_tracer::PortTracer;
 use crate::sampler::Sampler;
 
-/// Traces, samples and captures.
+/// Traces, samples and what is captured.
 #[derive(Debug)]
 pub(crate) struct Observers {
     pub(crate) ports: PortTracer,
     pub(crate) flows: FlowTracer,
     pub(crate) queues: Sampler,
-    pub(crate) captures: Captures,
+    pub(crate) tap: Tap,
 }
 
 impl Observers {
@@ -33,7 +33,7 @@ impl Observers {
     /// A packet starts to leave the port of a link.
     pub(crate) fn port_sends(&mut self, now: Instant, link: &Link, header: &Header, packet: Option<&Packet>) {
         if link.watch.captured {
-            self.captures.record(now, link.number, header, packet.map(|packet| &packet.segment));
+            self.tap.record(now, link.number, header, packet.map(|packet| &packet.segment));
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shallows_core::Instant;
 use shallows_core::event::{EventQueue, run};
-use shallows_scenario::Flow;
 
 use crate::crossing::Crossing;
 use crate::event::Event;
+use crate::traffic::Newcomer;
 use crate::world::World;
 
 /// A part of the network, or all of it.
@@ -16,6 +16,8 @@ use crate::world::World;
 pub(crate) struct Part {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
+    /// In how many windows it has lived.
+    pub(crate) visits: u64,
 }
 
 /// What reaches the parts in one window: written in the one before, by any of them, and read by each for itself.
@@ -33,12 +35,13 @@ struct Letterbox {
 #[derive(Debug, Default)]
 struct Letters {
     crossings: Vec<Crossing>,
-    flows: Vec<(Flow, u32)>,
+    flows: Vec<Newcomer>,
 }
 
 impl Part {
     /// Read the mail, live until `until`, and write to the others.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
+        self.visits += 1;
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
         self.world.exits.collect(|part, left| next_mail.send(part, left));
@@ -49,10 +52,10 @@ impl Part {
         if mail.first(number) == Instant::MAX {
             return;
         }
-        let Self { world, queue } = self;
+        let Self { world, queue, .. } = self;
         let mut letters = mail.0[number].open();
         letters.crossings.drain(..).for_each(|crossing| world.enter(crossing, queue));
-        letters.flows.drain(..).for_each(|(flow, number)| world.announce(flow, number, queue));
+        letters.flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
@@ -75,10 +78,10 @@ impl Mail {
     }
 
     /// A flow for the part with this number.
-    pub(crate) fn announce(&self, part: u32, flow: Flow, number: u32) {
+    pub(crate) fn announce(&self, part: u32, newcomer: Newcomer) {
         let letters = &self.0[part as usize];
-        letters.tell_of(flow.at);
-        letters.open().flows.push((flow, number));
+        letters.tell_of(newcomer.flow.at);
+        letters.open().flows.push(newcomer);
     }
 
     /// Packets for the part with this number; there is one at least.

@@ -7,13 +7,15 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
 use crate::build;
-use crate::capture::Sink;
+use crate::capture::{Captures, Sink};
 use crate::critical_path::CriticalPath;
 use crate::division::{Division, cell_end};
 use crate::event::Class;
+use crate::generators::Arrivals;
 use crate::part::Part;
-use crate::report::Report;
+use crate::report::{Measured, Report};
 use crate::tally::Tally;
+use crate::traffic::Traffic;
 use crate::windows::Windows;
 use crate::world::World;
 
@@ -27,6 +29,9 @@ pub struct Simulation {
     windows: Option<Windows>,
     /// How long parts run on their own, if the network can be divided, whether it is or not.
     cell: Option<Duration>,
+    captures: Captures,
+    /// Whether it is still to be seen if threads are to have several parts each.
+    on_trial: bool,
     done: bool,
 }
 
@@ -49,9 +54,28 @@ pub struct Progress {
     pub events: u64,
 }
 
+/// Events after which captured packets that were caught meanwhile are written: some megabytes.
+const CAUGHT: u64 = 1 << 16;
+
+/// Events after which it is seen whether several parts for each thread are worth it: less than a second of work, in which large
+/// networks fill.
+const TRIAL: u64 = 1 << 20;
+
+/// Events in a window that make the visit of a part worth what it costs.
+const WORTH_A_VISIT: u64 = 40;
+
 /// A run that does not end by then never will: some flow finds no way through, and its timer only backs off. A hundred
 /// days, half of what the clock holds, so that no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
+
+/// Opens files that keep nothing.
+///
+/// # Errors
+///
+/// Never.
+pub fn nowhere(_name: &str) -> io::Result<Sink> {
+    Ok(Box::new(io::sink()))
+}
 
 impl Simulation {
     /// Build the network and schedule the first events. What the experiment wants captured goes nowhere.
@@ -61,7 +85,7 @@ impl Simulation {
 
     /// Likewise, to run on up to so many `threads`. What comes out is the same on any number.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
-        Self::capturing(experiment, threads, |_| Ok(Box::new(io::sink()))).expect("nowhere takes everything")
+        Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
 
     /// Likewise, and write each capture to what `open` gives for its name.
@@ -74,63 +98,82 @@ impl Simulation {
         threads: u32,
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
+        let captures = Captures::simulated(&experiment, open)?;
         let division = Division::new(&experiment, threads).ok();
-        Self::build(experiment, division, open)
+        let mut built = Self::build(experiment, division, captures);
+        // What is captured is written as the run goes, which must not begin again.
+        let divided = built.windows.as_ref().map(Windows::division);
+        built.on_trial =
+            !built.captures.any() && divided.is_some_and(|division| division.parts() > division.threads());
+        Ok(built)
     }
 
-    /// As [`Self::divided`], into these parts.
-    pub fn of_parts(experiment: Experiment, division: Division) -> Self {
-        Self::build(experiment, Some(division), |_| Ok(Box::new(io::sink())))
-            .expect("nowhere takes everything")
-    }
-
-    fn build(
+    /// As [`Self::capturing`], in these parts.
+    ///
+    /// # Errors
+    ///
+    /// Likewise.
+    pub fn of_parts(
         experiment: Experiment,
-        division: Option<Division>,
-        mut open: impl FnMut(&str) -> io::Result<Sink>,
+        division: Division,
+        open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
-        let horizon = horizon(&experiment);
-        let sites = build::sites(&experiment, division.as_ref());
-        let mut parts = Vec::with_capacity(sites.len());
-        for site in sites {
-            let mut queue = EventQueue::new(horizon);
-            let mut world = build::world(&experiment, division.as_ref(), site, &mut open)?;
-            world.generators.start(&experiment, &mut world.hosts, world.ranks, &mut queue);
-            for number in world.observers.ports.at_intervals() {
-                world.schedule(Instant::ZERO, Class::PortTrace, number.into(), &mut queue);
-            }
-            for number in world.observers.flows.at_intervals() {
-                world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
-            }
-            if experiment.sample_queues.is_some() {
-                world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
-            }
-            parts.push(Part { world, queue });
-        }
-        let cell = division.as_ref().map(Division::cell);
-        let windows = division
-            .filter(|division| division.parts() > 1)
-            .map(|division| Windows::new(&experiment, division, limit(&experiment), horizon));
-        Ok(Self { experiment, parts, windows, cell, done: false })
+        let captures = Captures::simulated(&experiment, open)?;
+        Ok(Self::build(experiment, Some(division), captures))
     }
 
-    /// Fire up to `events` more events, fewer if the run ends; some more where the network is divided.
+    fn build(experiment: Experiment, division: Option<Division>, captures: Captures) -> Self {
+        let cell = division.as_ref().map(Division::cell);
+        let (parts, windows) = divide(&experiment, division, &captures);
+        Self { experiment, parts, windows, cell, captures, on_trial: false, done: false }
+    }
+
+    /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
     pub fn advance(&mut self, events: u64) -> Progress {
-        // Arrivals are drawn by the network as a whole, and count as nothing that happens in it.
-        let least = self.events() + events.min(1);
-        while !self.done && self.events() < least {
+        let enough = self.events().saturating_add(events);
+        let most = if self.captures.any() { CAUGHT } else { u64::MAX };
+        while !self.done && self.events() < enough {
+            let events = most.min(enough - self.events());
             self.done = match &mut self.windows {
                 Some(windows) => windows.advance(&mut self.parts, events),
                 None => self.advance_whole(events),
             };
+            if self.on_trial && (self.done || self.events() >= TRIAL) {
+                self.judge();
+            }
+            self.write_captures();
         }
         self.progress()
+    }
+
+    /// Several parts for each thread find their state in the cache if much happens in each at its turn. Where little does, begin
+    /// again with one for each, which costs less then, and come as far: all that tells of it is the time it takes.
+    fn judge(&mut self) {
+        self.on_trial = false;
+        let (events, visits) = (self.events(), self.parts.iter().map(|part| part.visits).sum::<u64>());
+        let Some(windows) = &self.windows else { return };
+        if self.done || events >= visits * WORTH_A_VISIT {
+            return;
+        }
+        let division = windows.division().merged();
+        (self.parts, self.windows) = divide(&self.experiment, Some(division), &self.captures);
+        self.advance(events);
+    }
+
+    /// Write what has been captured, as far as nothing can come before it. In windows that is all.
+    fn write_captures(&mut self) {
+        let until = match &self.parts[..] {
+            [whole] if !self.done => whole.queue.now(),
+            _ => Instant::MAX,
+        };
+        let taps = self.parts.iter_mut().map(|part| &mut part.world.observers.tap);
+        self.captures.write_before(until, taps);
     }
 
     /// Fire events of a network that is one part, and so needs no windows. Says whether the run has ended.
     fn advance_whole(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
-        let Part { world, queue } = &mut self.parts[0];
+        let Part { world, queue, .. } = &mut self.parts[0];
         let Some(cell) = self.cell else { return !run(world, queue, limit, events) };
         world.finished = world.is_complete();
         if !world.finished && run(world, queue, limit, events) {
@@ -153,7 +196,7 @@ impl Simulation {
             done: self.done,
             now: self.now(),
             fraction: self.fraction(),
-            flows_started: self.flows() as u64,
+            flows_started: self.traffic().arrived.into(),
             flows_completed: tally.flows_completed,
             packet_hops: tally.packet_hops,
             events: self.events(),
@@ -164,10 +207,13 @@ impl Simulation {
         self.parts.iter().map(|part| &part.world)
     }
 
-    /// How many flows have arrived.
-    fn flows(&self) -> usize {
-        // To a network that is whole they are known as they arrive.
-        self.windows.as_ref().map_or(self.parts[0].world.flows.len(), |windows| windows.flows() as usize)
+    /// Its workloads, which one part has itself.
+    fn traffic(&self) -> &Traffic {
+        match (&self.windows, &self.parts[0].world.generators.arrivals) {
+            (Some(windows), _) => windows.traffic(),
+            (None, Arrivals::Drawn(traffic)) => traffic,
+            (None, Arrivals::Announced(_)) => unreachable!("flows are announced in windows"),
+        }
     }
 
     fn tally(&self) -> Tally {
@@ -217,7 +263,7 @@ impl Simulation {
     ///
     /// The first one since the run began; nothing was captured after it.
     pub fn flush_captures(&mut self) -> io::Result<()> {
-        self.parts.iter_mut().try_for_each(|part| part.world.observers.captures.flush())
+        self.captures.flush()
     }
 
     fn fraction(&self) -> f64 {
@@ -236,7 +282,9 @@ impl Simulation {
     /// # Panics
     ///
     /// If a conservation law does not hold, which is a defect of this program.
-    pub fn finish(self) -> Report {
+    pub fn finish(mut self) -> Report {
+        self.done = true;
+        self.write_captures();
         let tally = self.tally();
         tally.audit(self.worlds().map(World::audit).sum());
         let finished = self.windows.as_ref().map_or(self.parts[0].world.finished, |windows| windows.finished);
@@ -245,11 +293,46 @@ impl Simulation {
             Some(at) if !finished => at,
             _ => self.now(),
         };
-        let (events, flows) = (self.events(), self.flows());
+        let captured = self.captures.packets();
+        let measured = Measured { tally, captured, end, events: self.events(), ..Measured::default() };
+        let (flows, forgotten) = (self.traffic().arrived, self.traffic().choices.forgotten().to_vec());
         let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
-        worlds.iter_mut().for_each(|world| world.hosts.settle(&mut world.flows, end));
-        Report::of(self.experiment, worlds, flows, tally, end, events)
+        for world in &mut worlds {
+            world.hosts.settle(&mut world.flows, end);
+            world.observers.flows.forget(&forgotten);
+        }
+        Report::of(self.experiment, worlds, flows as usize, measured)
     }
+}
+
+/// The parts of a network, at the beginning of its run, and what makes them run beside each other if they are several.
+fn divide(
+    experiment: &Experiment,
+    division: Option<Division>,
+    captures: &Captures,
+) -> (Vec<Part>, Option<Windows>) {
+    let horizon = horizon(experiment);
+    let sites = build::sites(experiment, division.as_ref());
+    let mut parts = Vec::with_capacity(sites.len());
+    for site in sites {
+        let mut queue = EventQueue::new(horizon);
+        let mut world = build::world(experiment, division.as_ref(), site, captures);
+        world.generators.start(experiment, &mut world.hosts, world.ranks, &mut queue);
+        for number in world.observers.ports.at_intervals() {
+            world.schedule(Instant::ZERO, Class::PortTrace, number.into(), &mut queue);
+        }
+        for number in world.observers.flows.at_intervals() {
+            world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
+        }
+        if experiment.sample_queues.is_some() {
+            world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
+        }
+        parts.push(Part { world, queue, visits: 0 });
+    }
+    let windows = division
+        .filter(|division| division.parts() > 1)
+        .map(|division| Windows::new(experiment, division, limit(experiment), horizon));
+    (parts, windows)
 }
 
 /// The last moment of a run, if nothing ends it before.
@@ -264,4 +347,52 @@ fn horizon(experiment: &Experiment) -> Duration {
     let reach = |link: &shallows_scenario::Link| link.delay + link.rate.transmission_time(packet);
     let jitter = experiment.hosts.groups.iter().map(|group| group.jitter).max();
     network.links.iter().map(reach).max().unwrap_or_default() + jitter.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FABRIC: &str = r#"
+        [topology]
+        kind = "leaf-spine"
+        leaves = 2
+        spines = 2
+        hosts_per_leaf = 3
+        rate = "10Gbps"
+        uplink_delay = "50us"
+
+        [switch]
+        buffer = { kind = "static-partition", per_port = "100KB" }
+
+        [tcp]
+
+        [[workload]]
+        kind = "poisson"
+        sizes = { kind = "fixed", size = "20KB" }
+        flows = 300
+    "#;
+
+    #[test]
+    fn parts_in_which_little_happens_are_put_together_and_only_time_tells() {
+        let no_files = |_: &str| unreachable!("it names no file");
+        // A packet of 1,500 bytes takes 1.2 us at each of four links, and its acknowledgement has three events or four as well: at 80 %
+        // load of six hosts there are a thousand in a window of 50 us, in four parts.
+        for (load, parts) in [("0.01", 1), ("0.8", 4)] {
+            let sets = [("workload.0.load".to_owned(), load.to_owned())];
+            let experiment = shallows_scenario::parse(FABRIC, "test.toml", &no_files, &sets, None)
+                .unwrap_or_else(|error| panic!("{error}"));
+            let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
+            let mut simulation =
+                Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
+            let before = simulation.advance(5_000).events;
+            simulation.judge();
+            assert_eq!(simulation.parts(), parts, "at a load of {load}");
+            assert!(simulation.progress().events >= before, "it has come as far");
+            simulation.advance(u64::MAX);
+            let mut alone = Simulation::new(experiment);
+            alone.advance(u64::MAX);
+            assert_eq!(simulation.finish().summary(), alone.finish().summary());
+        }
+    }
 }

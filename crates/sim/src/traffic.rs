@@ -6,6 +6,7 @@ use shallows_scenario::{Experiment, Flow, Milestone, Next, Workload};
 
 use crate::event::{Class, Event, Ranks};
 use crate::flow::FlowRecord;
+use crate::flow_choice::FlowChoices;
 
 /// The workloads, which draw flows in the order in which they arrive.
 #[derive(Debug)]
@@ -15,7 +16,19 @@ pub(crate) struct Traffic {
     pub(crate) arrived: u32,
     /// Those among them that have an end.
     finite: u64,
+    /// Which of them are traced.
+    pub(crate) choices: FlowChoices,
     ranks: Ranks,
+}
+
+/// A flow that arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) flow: Flow,
+    /// Its place in the order of arrival.
+    pub(crate) number: u32,
+    /// The trace that it belongs to, if to any.
+    pub(crate) trace: Option<u16>,
 }
 
 /// A workload and its next flow.
@@ -34,7 +47,7 @@ impl Traffic {
     pub(crate) fn new(experiment: &Experiment, ranks: Ranks) -> Self {
         let source = |workload| Source { workload, next: None, done: false, alarms: Vec::new() };
         let sources = experiment.workloads().into_iter().map(source).collect();
-        Self { sources, arrived: 0, finite: 0, ranks }
+        Self { sources, arrived: 0, finite: 0, choices: FlowChoices::new(experiment), ranks }
     }
 
     /// Whether every flow that will ever arrive has arrived and, as `completed` of them have, completed.
@@ -74,8 +87,8 @@ impl Traffic {
         }
     }
 
-    /// A workload is to be asked, or its next flow arrives: that flow, and its number.
-    pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue<Event>) -> Option<(Flow, u32)> {
+    /// A workload is to be asked, or its next flow arrives.
+    pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         let source = &mut self.sources[index];
         let alarm = source.alarms.pop();
         debug_assert_eq!(alarm, Some(queue.now()), "every event of a workload is in its list");
@@ -85,7 +98,8 @@ impl Traffic {
         arrived.map(|flow| {
             self.finite += u64::from(flow.size.is_some());
             self.arrived = self.arrived.checked_add(1).expect("fewer than 2^32 flows");
-            (flow, self.arrived - 1)
+            let number = self.arrived - 1;
+            Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) }
         })
     }
 

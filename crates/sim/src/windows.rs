@@ -11,13 +11,13 @@ use std::thread;
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::{Duration, Instant};
-use shallows_scenario::{Experiment, Flow};
+use shallows_scenario::Experiment;
 
 use crate::critical_path::CriticalPath;
 use crate::division::{Division, cell_end};
 use crate::event::{Event, Ranks};
 use crate::part::{Mail, Part};
-use crate::traffic::Traffic;
+use crate::traffic::{Newcomer, Traffic};
 
 /// What the parts have in common.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ const STRETCH_IN_TURN: u64 = 1 << 14;
 struct Drawing {
     traffic: Traffic,
     ranks: Ranks,
-    drawn: Vec<(Flow, u32)>,
+    drawn: Vec<Newcomer>,
 }
 
 impl World for Drawing {
@@ -96,32 +96,29 @@ impl Windows {
         self.critical_path = Some(CriticalPath::new(&self.division, cores));
     }
 
-    /// Flows that have arrived, and those that arrive in this window.
-    pub(crate) fn flows(&self) -> u32 {
-        self.drawing.traffic.arrived
+    pub(crate) fn division(&self) -> &Division {
+        &self.division
     }
 
-    /// Run windows until some `events` have fired, or the run ends; says whether it has.
+    /// Workloads, as far as they were asked: for all flows that have arrived, and for those of this window.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.drawing.traffic
+    }
+
+    /// Run windows until some `events` have fired, a stretch is over or the run ends; says whether that has.
     pub(crate) fn advance(&mut self, parts: &mut [Part], events: u64) -> bool {
-        let mut fired: u64 = parts.iter().map(Part::events).sum();
-        let enough = fired.saturating_add(events);
-        while fired < enough {
-            let threads = self.division.threads() as usize;
-            let together = threads > 1 && self.density >= DENSE;
-            let until = enough.min(fired + if together { STRETCH_TOGETHER } else { STRETCH_IN_TURN });
-            let team = Team::new(parts, threads, until, std::mem::take(&mut self.mail));
-            let ended =
-                if together { self.run_together(parts, &team) } else { self.run_in_turn(parts, &team) };
-            team.deliver(parts);
-            let before = std::mem::replace(&mut fired, parts.iter().map(Part::events).sum());
-            self.density = (fired - before) / team.windows().max(1);
-            self.threaded_windows += if together { team.windows() } else { 0 };
-            self.mail = team.mail;
-            if ended {
-                return true;
-            }
-        }
-        false
+        let fired = |parts: &[Part]| parts.iter().map(Part::events).sum::<u64>();
+        let before = fired(parts);
+        let threads = self.division.threads() as usize;
+        let together = threads > 1 && self.density >= DENSE;
+        let enough = before + events.min(if together { STRETCH_TOGETHER } else { STRETCH_IN_TURN });
+        let team = Team::new(parts, threads, enough, std::mem::take(&mut self.mail));
+        let ended = if together { self.run_together(parts, &team) } else { self.run_in_turn(parts, &team) };
+        team.deliver(parts);
+        self.density = (fired(parts) - before) / team.windows().max(1);
+        self.threaded_windows += if together { team.windows() } else { 0 };
+        self.mail = team.mail;
+        ended
     }
 
     /// Several threads beside each other, each with its parts.
@@ -168,12 +165,12 @@ impl Windows {
         }
         let until = cell_end(first, self.division.cell()).min(self.limit);
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
-        for (flow, number) in self.drawing.drawn.drain(..) {
+        for newcomer in self.drawing.drawn.drain(..) {
             let [source, destination] =
-                [flow.source, flow.destination].map(|host| self.division.part_of(host.0));
-            mail.announce(source, flow, number);
+                [newcomer.flow.source, newcomer.flow.destination].map(|host| self.division.part_of(host.0));
+            mail.announce(source, newcomer);
             if destination != source {
-                mail.announce(destination, flow, number);
+                mail.announce(destination, newcomer);
             }
         }
         Some(until)
@@ -408,6 +405,7 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::capture::Captures;
     use crate::event::Class;
 
     #[test]
@@ -462,14 +460,16 @@ mod tests {
         for broken in [0, 1] {
             let division = Division::new(&experiment, 2).expect("it has two switches");
             let horizon = Duration::from_micros(10);
+            let captures = Captures::simulated(&experiment, |_| unreachable!("no captures"));
+            let captures = captures.expect("nothing is opened");
             let build = |site| Part {
-                world: build::world(&experiment, Some(&division), site, |_| unreachable!("no captures"))
-                    .expect("nothing is opened"),
+                world: build::world(&experiment, Some(&division), site, &captures),
                 queue: EventQueue::new(horizon),
+                visits: 0,
             };
             let mut parts: Vec<Part> =
                 build::sites(&experiment, Some(&division)).into_iter().map(build).collect();
-            let Part { world, queue } = &mut parts[broken];
+            let Part { world, queue, .. } = &mut parts[broken];
             // Nothing is in flight to a receiver so soon.
             let place = world.links.len() - 1;
             queue.schedule(Instant(5), Event::of_link(Class::Deliver, world.links[place].rank, place as u32));

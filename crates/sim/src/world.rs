@@ -9,7 +9,7 @@ use std::sync::Arc;
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_scenario::{Flow, Routing};
+use shallows_scenario::Routing;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
 
@@ -20,11 +20,12 @@ use crate::flow::Flows;
 use crate::generators::{Arrivals, Generators};
 use crate::hosts::{Hearing, Hosts, Next, Reception};
 use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::link::{InFlight, Link, NONE, Target, Wire};
+use crate::link::{InFlight, Link, NONE, Target, Way, Wire};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
 use crate::places::Places;
 use crate::tally::Tally;
+use crate::traffic::Newcomer;
 use crate::warm_up::WarmUp;
 
 /// Everything that changes state when an event fires: the whole network, or a part of it.
@@ -102,7 +103,8 @@ impl World {
         }
         let watched = link.watch.is_on();
         if let Some(departure) = departure {
-            self.launch(place, departure, queue);
+            let way = link.way_of(&departure);
+            self.launch(place, way, departure, queue);
         }
         if watched {
             self.tell(place, departure, queue);
@@ -114,14 +116,18 @@ impl World {
 
     /// A packet starts to leave the port of a link.
     #[inline]
-    fn launch(&mut self, place: u32, departure: Departure<PacketRef>, queue: &mut EventQueue<Event>) {
+    fn launch(
+        &mut self,
+        place: u32,
+        Way { arrival, exit }: Way,
+        departure: Departure<PacketRef>,
+        queue: &mut EventQueue<Event>,
+    ) {
         self.tally.packet_hops += 1;
-        let link = &mut self.links[place as usize];
-        let arrival = link.arrival_of(&departure);
         let Departure { header, payload: packet, .. } = departure;
-        if link.exit != NONE {
+        if exit != NONE {
             let packet = (packet != PacketRef::NONE).then(|| self.packets.remove(packet));
-            return self.exits.leave(link.exit, arrival, header, packet);
+            return self.exits.leave(exit, arrival, header, packet);
         }
         self.fly(place, arrival, header, packet, queue);
     }
@@ -184,7 +190,8 @@ impl World {
         let watched = link.watch.is_on();
         let departure = match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
             Arrival::Sent(departure) => {
-                self.launch(place, departure, queue);
+                let way = link.way_of(&departure);
+                self.launch(place, way, departure, queue);
                 Some(departure)
             }
             Arrival::Queued => {
@@ -232,18 +239,18 @@ impl World {
     /// A packet reaches its host's card.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        if self.hosts.coalesce() {
-            return self.keep(header, packet, queue);
+        if self.hosts.cards_act() {
+            return self.meet_card(header, packet, queue);
         }
         self.hand_up(Arrived { header, packet, packets: 1 }, queue);
     }
 
     /// It waits there for others, if the card has it wait.
     #[inline(never)]
-    fn keep(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+    fn meet_card(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let inboxes = &mut self.hosts.host(header.destination).inboxes;
         if inboxes.rule().is_none() {
-            return self.hand_up(Arrived { header, packet, packets: 1 }, queue);
+            return self.pass_card(Arrived { header, packet, packets: 1 }, queue);
         }
         let at = InboxAt { host: header.destination, queue: inboxes.of(&header) };
         let taking = inboxes.queue(at.queue).take_in(queue.now(), header, packet);
@@ -275,9 +282,17 @@ impl World {
         let gro = inboxes.rule().is_some_and(|rule| rule.gro);
         let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.packets);
         for &arrived in &taken {
-            self.hand_up(arrived, queue);
+            self.pass_card(arrived, queue);
         }
         self.inbox(at).recycle(taken);
+    }
+
+    /// It has waited, and the card looks at it.
+    fn pass_card(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
+        if let Some(card) = &mut self.hosts.host(arrived.header.destination).ictcp {
+            card.on_packet(queue.now(), arrived.header.size());
+        }
+        self.hand_up(arrived, queue);
     }
 
     /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
@@ -286,9 +301,6 @@ impl World {
     fn hand_up(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets } = arrived;
         self.tally.packets_arrived += u64::from(packets);
-        if let Some(card) = &mut self.hosts.host(header.destination).ictcp {
-            card.on_packet(queue.now(), header.size());
-        }
         match header.kind() {
             PacketKind::Data => self.receive_data(arrived, queue),
             PacketKind::PureAck => self.receive_ack(header, packet, queue),
@@ -396,21 +408,24 @@ impl World {
     }
 
     /// This flow will arrive at one of the hosts, or come to one.
-    pub(crate) fn announce(&mut self, flow: Flow, number: u32, queue: &mut EventQueue<Event>) {
-        self.flows.know(number, &flow);
-        if self.hosts.has(flow.source)
+    pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
+        self.flows.know(newcomer.number, &newcomer.flow);
+        if self.hosts.has(newcomer.flow.source)
             && let Arrivals::Announced(announced) = &mut self.generators.arrivals
         {
-            announced.announce(flow, number, queue);
+            announced.announce(newcomer, queue);
         }
     }
 
     /// A workload is to be asked, or its next flow arrives: it gets a connection, or waits for one.
     #[inline(never)]
     fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
-        let Some((flow, number)) = self.generators.arrivals.next(workload, queue) else { return };
+        let Some(newcomer) = self.generators.arrivals.next(workload, queue) else { return };
+        let Newcomer { flow, number, trace } = newcomer;
         self.flows.know(number, &flow);
-        self.observers.flows.on_arrival(number, flow.workload);
+        if let Some(trace) = trace {
+            self.observers.flows.expect(number, trace);
+        }
         if let Some(place) = self.hosts.connect(&flow, number, self.flows.policy(flow.workload)) {
             self.start_flow(place, number, queue);
         }

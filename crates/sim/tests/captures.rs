@@ -1,13 +1,15 @@
 //! Captures: which packets are in them, when, and that they are the same each time.
 
 mod common;
+#[path = "common/kept.rs"]
+mod kept;
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use kept::Files;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use shallows_sim::{Problem, Simulation, Sink};
+use shallows_sim::{Problem, Simulation};
 
 /// Two senders and a receiver, 10 Gb/s, 10 us on each link. One segment of 1000 B on the wire takes 800 ns.
 const SCENARIO: &str = r#"
@@ -40,41 +42,16 @@ size = "960B"
 start = "5us"
 "#;
 
-/// What is written is read again.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Kept {
-    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().expect("nobody panics while writing")
-    }
-}
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The files that a run writes, by name, and its problems.
 fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
-    let mut files: Vec<(String, Kept)> = Vec::new();
     let experiment = common::parse(text, &[("measure.captures", captures)]);
-    let open = |name: &str| {
-        let kept = Kept::default();
-        files.push((name.to_owned(), kept.clone()));
-        Ok(Box::new(kept) as Sink)
-    };
-    let mut simulation = Simulation::capturing(experiment, 1, open).expect("memory takes it");
+    let mut files = Files::default();
+    let mut simulation =
+        Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
     simulation.advance(u64::MAX);
     simulation.flush_captures().expect("memory takes it");
     let problems = simulation.finish().problems();
-    (files.into_iter().map(|(name, kept)| (name, kept.bytes().clone())).collect(), problems)
+    (files.contents(), problems)
 }
 
 /// Names of the interfaces, and by packet its interface, time in ns and length.
@@ -173,4 +150,29 @@ fn a_full_disk_is_told_again_and_again() {
     let closed = |_: &str| Err(io::ErrorKind::PermissionDenied.into());
     let refused = Simulation::capturing(experiment(), 1, closed).map(|_| ());
     assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::PermissionDenied));
+}
+
+#[test]
+fn what_leaves_at_the_same_time_is_in_the_order_of_ports_and_written_as_the_run_goes() {
+    // Two hosts begin at once, far from each other in the order of events of some seed.
+    let text = SCENARIO
+        .replace("senders = \"0\"", "senders = \"0..2\"")
+        .replace("start = \"5us\"", "spread = \"0s\"");
+    for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+        let text = text.replace("seed = 7", &format!("seed = {seed}"));
+        let packets = read(&captured(&text, "[{ ports = ['nic'] }]").0[0].1).1;
+        assert_eq!(packets[..2], [(0, 0, 1_014), (1, 0, 1_014)], "seed {seed}");
+        // In steps of one event each packet is in the file once it cannot be preceded any more.
+        let experiment = common::parse(&text, &[("measure.captures", "[{ ports = ['nic'] }]")]);
+        let mut files = Files::default();
+        let mut simulation = Simulation::capturing(experiment, 1, |name| files.open(name)).unwrap();
+        let mut early = Vec::new();
+        while !simulation.advance(1).done {
+            simulation.flush_captures().expect("memory takes it");
+            early.push(read(&files.contents()[0].1).1.len());
+        }
+        simulation.finish();
+        assert_eq!(read(&files.contents()[0].1).1, packets);
+        assert!(early.contains(&2) && early.is_sorted() && early[0] == 0, "{early:?}");
+    }
 }

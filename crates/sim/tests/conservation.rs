@@ -4,11 +4,14 @@
 //! The end of each run checks the laws of every port, pool and of the whole network (`Simulation::finish`); here are those
 //! that a user sees. The scenario of a failure is printed.
 
+#[path = "common/kept.rs"]
+mod kept;
 #[path = "conservation/ports.rs"]
 mod ports;
 
 use std::fmt;
 
+use kept::Files;
 use ports::{Allows, one_of, port};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -176,8 +179,13 @@ fn measure() -> impl Strategy<Value = String> {
         "traces = [{ ports = ['*'] }]",
         "traces = [{ ports = ['to-host', 'nic'], every = '7us' }]\nsample_queues = '20us'",
     ]);
-    (trace, one_of(&["receiver", "sender"]))
-        .prop_map(|(trace, fct)| format!("[measure]\nfct = '{fct}'\n{trace}\n"))
+    let flows = one_of(&[
+        "",
+        "flow_traces = [{ sample = 3 }, { workload = 0, every = '30us' }]",
+        "flow_traces = [{ flows = [0] }, { sample = 2, every = '5us' }]\ncaptures = [{ ports = ['*'] }]",
+    ]);
+    (trace, flows, one_of(&["receiver", "sender"]))
+        .prop_map(|(trace, flows, fct)| format!("[measure]\nfct = '{fct}'\n{trace}\n{flows}\n"))
 }
 
 fn tcp() -> impl Strategy<Value = String> {
@@ -449,7 +457,9 @@ proptest! {
 
 /// All that a run of at most [`EVENTS`] on so many threads leaves.
 fn everything(experiment: &Experiment, threads: u32) -> Vec<Vec<u8>> {
-    let mut simulation = Simulation::divided(experiment.clone(), threads);
+    let mut files = Files::default();
+    let simulation = Simulation::capturing(experiment.clone(), threads, |name| files.open(name));
+    let mut simulation = simulation.expect("memory takes it");
     simulation.advance(EVENTS);
     let report = simulation.finish();
     let table = |name| {
@@ -458,7 +468,8 @@ fn everything(experiment: &Experiment, threads: u32) -> Vec<Vec<u8>> {
         table
     };
     let tables = report.tables().into_iter().map(table);
-    tables.chain([report.summary().to_string().into_bytes()]).collect()
+    let captured = files.contents().into_iter().map(|(_, bytes)| bytes);
+    tables.chain(captured).chain([report.summary().to_string().into_bytes()]).collect()
 }
 
 proptest! {

@@ -1,13 +1,16 @@
 //! The same bytes on any number of threads.
 
 mod common;
+#[path = "common/kept.rs"]
+mod kept;
 
 use std::fs;
 use std::path::Path;
 
+use kept::Files;
 use shallows_core::Duration;
 use shallows_scenario::Experiment;
-use shallows_sim::{Division, Report, Simulation, Undivided, cell};
+use shallows_sim::{Division, Simulation, Undivided, cell, nowhere};
 
 /// Everything that draws random numbers, observes or ends a run, on three leaves and two spines.
 const SCENARIO: &str = r#"
@@ -31,6 +34,8 @@ rto = { min = "200us", granularity = "10us" }
 [measure]
 sample_queues = "10us"
 traces = [{ ports = ["leaf*->*"], every = "7us" }, { ports = ["spine0->leaf1"] }]
+flow_traces = [{ flows = [3, 599] }, { sample = 4, workload = 0 }, { sample = 20, every = "9us" }, { workload = 1, every = "50us" }]
+captures = [{ name = "all", ports = ["*"] }, { name = "some", hosts = "2..7", snap = "1500B" }]
 
 [[workload]]
 kind = "poisson"
@@ -64,39 +69,46 @@ receivers = 0
 interval = "50us"
 "#;
 
-fn finished(experiment: Experiment, threads: u32, step: u64) -> Report {
-    let mut simulation = Simulation::divided(experiment, threads);
-    while !simulation.advance(step).done {}
-    simulation.finish()
+/// All that a run leaves, by name: its captures, its tables and its summary.
+type Left = Vec<(String, Vec<u8>)>;
+
+fn finished(experiment: Experiment, threads: u32, step: u64) -> Left {
+    let mut files = Files::default();
+    let simulation = Simulation::capturing(experiment, threads, |name| files.open(name));
+    left(simulation.expect("memory takes it"), step, &files)
 }
 
-/// Every table of a report, and its summary.
-fn bytes(report: &Report) -> Vec<(&'static str, Vec<u8>)> {
-    let table = |name| {
+fn left(mut simulation: Simulation, step: u64, files: &Files) -> Left {
+    while !simulation.advance(step).done {}
+    simulation.flush_captures().expect("memory takes it");
+    let report = simulation.finish();
+    let table = |name: &str| {
         let mut table = Vec::new();
         report.write_table(name, &mut table).expect("memory can be written to");
-        (name, table)
+        (name.to_owned(), table)
     };
-    let summary = ("summary", report.summary().to_string().into_bytes());
-    report.tables().into_iter().map(table).chain([summary]).collect()
+    let summary = ("summary".to_owned(), report.summary().to_string().into_bytes());
+    let tables = report.tables().into_iter().map(table).chain([summary]);
+    files.contents().into_iter().chain(tables).collect()
 }
 
 fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) {
-    let alone = bytes(&finished(experiment.clone(), 1, u64::MAX));
+    let alone = finished(experiment.clone(), 1, u64::MAX);
     for &threads in threads {
         let many = finished(experiment.clone(), threads, step);
         assert_alike(&format!("{name}, {threads} threads"), &alone, &many);
     }
 }
 
-fn assert_alike(name: &str, alone: &[(&str, Vec<u8>)], many: &Report) {
-    for (one, many) in alone.iter().zip(bytes(many)) {
+fn assert_alike(name: &str, alone: &Left, many: &Left) {
+    assert_eq!(alone.len(), many.len());
+    for (one, many) in alone.iter().zip(many) {
         assert_eq!(one.0, many.0);
         if one.0 == "summary" {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             assert_eq!(text(&one.1), text(&many.1), "{name}");
         }
-        assert!(one.1 == many.1, "{name}: table {} differs", one.0);
+        assert!(one.1 == many.1, "{name}: {} differs", one.0);
     }
 }
 
@@ -106,14 +118,15 @@ fn any_number_of_parts_on_any_number_of_threads_gives_the_same_bytes() {
     let divided: [(u32, u32, &[u32]); 3] = [(0, 5, &[1, 3, 8]), (20, 3, &[2]), (1_000, 2, &[1])];
     for sets in [[("seed", "5")], [("stop.at", "2.1ms")]] {
         let experiment = common::parse(SCENARIO, &sets);
-        let alone = bytes(&finished(experiment.clone(), 1, u64::MAX));
+        let alone = finished(experiment.clone(), 1, u64::MAX);
         for (links, parts, threads) in divided {
             for &threads in threads {
                 let division = Division::in_pieces(&experiment, threads, links).unwrap();
                 assert_eq!((division.parts(), division.threads()), (parts, threads.min(parts)));
-                let mut simulation = Simulation::of_parts(experiment.clone(), division);
-                while !simulation.advance(50_000).done {}
-                assert_alike(&format!("{parts} parts on {threads}"), &alone, &simulation.finish());
+                let mut files = Files::default();
+                let simulation = Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
+                let many = left(simulation.expect("memory takes it"), 50_000, &files);
+                assert_alike(&format!("{parts} parts on {threads}"), &alone, &many);
             }
         }
     }
@@ -144,11 +157,15 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     let report = common::run(SCENARIO, &[]);
     let summary = report.summary();
     assert!(summary["timeouts"].as_u64() > Some(0), "the run is worth comparing: {summary}");
-    assert_eq!(report.tables(), ["flows", "counters", "markers", "queues", "traces"]);
+    assert_eq!(report.tables(), ["flows", "counters", "markers", "queues", "traces", "flow_traces"]);
+    assert_eq!(report.problems(), []);
+    // Two by number, the four and twenty of the samples, and the 24 of the incast that the second sample has not.
+    let traced = (0..624).filter(|&flow| report.flow_trace(flow, "cwnd_bytes").next().is_some()).count();
+    assert!((2 + 4 + 20..=2 + 4 + 20 + 24).contains(&traced), "{traced} flows are traced");
     let mut on_two = Simulation::divided(until_complete.clone(), 2);
     on_two.advance(u64::MAX);
     assert!(on_two.threaded_windows() > 100, "{} windows on threads", on_two.threaded_windows());
-    assert_same("until all flows are complete", &until_complete, &[2, 3, 5, 16], u64::MAX);
+    assert_same("until all flows are complete", &until_complete, &[2, 3, 8, 16], u64::MAX);
     assert_same("in small steps", &until_complete, &[2], 5_000);
     assert_same("another seed", &common::parse(SCENARIO, &[("seed", "6")]), &[4], u64::MAX);
     let endless = common::parse(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]);
@@ -194,14 +211,12 @@ fn a_division_keeps_hosts_with_their_switch_and_is_as_even_as_switches_allow() {
 
 #[test]
 fn what_cannot_be_divided_says_why() {
-    let refusals: [(&[(&str, &str)], Undivided); 4] = [
+    let refusals: [(&[(&str, &str)], Undivided); 2] = [
         (
             &[("topology", "{ kind = 'star', hosts = 12, rate = '25Gbps' }"), ("measure", "{}")],
             Undivided::OneSwitch,
         ),
         (&[("topology.uplink_delay", "0us")], Undivided::NoDelay),
-        (&[("measure.captures", "[{ name = 'all', ports = ['leaf0->*'] }]")], Undivided::Captures),
-        (&[("measure.flow_traces", "[{ sample = 3 }]")], Undivided::FlowTraces),
     ];
     for (sets, reason) in refusals {
         assert_eq!(cell(&common::parse(SCENARIO, sets)), Err(reason), "{sets:?}");
@@ -212,7 +227,7 @@ fn what_cannot_be_divided_says_why() {
 fn no_number_of_cores_gains_more_than_there_are_cores_or_than_the_busiest_switch_allows() {
     let experiment = common::parse(SCENARIO, &[]);
     let division = Division::in_pieces(&experiment, 1, 0).unwrap();
-    let mut simulation = Simulation::of_parts(experiment, division);
+    let mut simulation = Simulation::of_parts(experiment, division, nowhere).unwrap();
     simulation.follow_critical_path(&[1, 2, 5, 64]);
     simulation.advance(u64::MAX);
     let faster: Vec<f64> = simulation.speed_ups().into_iter().map(|(_, faster)| faster).collect();

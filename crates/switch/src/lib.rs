@@ -3,6 +3,7 @@
 //! Every model is handed the time and a packet's header and returns a decision; nothing here knows whether it
 //! runs in a simulator or carries real frames. A port queues `(Header, T)`, where `T` is whatever the driver
 //! needs to find the rest of the packet.
+#![forbid(unsafe_code)]
 
 pub mod aqm;
 pub mod buffer;

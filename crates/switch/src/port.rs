@@ -8,6 +8,7 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant, Rate};
 
+use self::counters::Books;
 use self::edge::Edge;
 use self::waiting::Elaborate;
 use crate::aqm::{Aqm, Hears, Installed};
@@ -74,7 +75,7 @@ impl<T: Copy + Default> Port<T> {
             Queues::Elaborate(Box::new(Elaborate {
                 discipline: config.discipline.build(rate, stream("discipline", 0)),
                 shaper: config.shaper.map(TokenBucket::new),
-                counters: vec![Counters::default(); queues].into(),
+                books: vec![Books::default(); queues].into(),
             }))
         };
         let edge = Edge {
@@ -87,7 +88,7 @@ impl<T: Copy + Default> Port<T> {
             slack: config.slack,
             hears: markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears())),
             markers,
-            counters: Counters::default(),
+            books: Books::default(),
         };
         Self { edge, queues }
     }
@@ -152,18 +153,23 @@ impl<T: Copy + Default> Port<T> {
 
     /// What has passed so far.
     pub fn counters(&self) -> Counters {
-        let mut total = self.edge.counters;
+        let mut total = self.edge.books.clone();
         if let Queues::Elaborate(elaborate) = &self.queues {
-            elaborate.counters.iter().for_each(|own| total.add(own));
+            elaborate.books.iter().for_each(|own| total.add(own));
         }
-        total
+        total.counters()
     }
 
     /// What has passed each queue so far; what the discipline refused had no queue yet.
-    pub fn queue_counters(&self) -> &[Counters] {
+    pub fn queue_counters(&self) -> Vec<Counters> {
+        self.books().iter().map(Books::counters).collect()
+    }
+
+    /// By queue.
+    fn books(&self) -> &[Books] {
         match &self.queues {
-            Queues::Elaborate(elaborate) if !elaborate.counters.is_empty() => &elaborate.counters,
-            _ => std::slice::from_ref(&self.edge.counters),
+            Queues::Elaborate(elaborate) if !elaborate.books.is_empty() => &elaborate.books,
+            _ => std::slice::from_ref(&self.edge.books),
         }
     }
 

@@ -11,7 +11,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{
     Connections as Policy, Experiment, FIRST_PORT, Flow, Milestone, SERVICE_PORT, WhenBusy,
 };
-use shallows_sim::{Address, FlowRecord, FlowTracer, Readings, Received, Sent};
+use shallows_sim::{Address, FlowChoices, FlowRecord, FlowTracer, Readings, Received, Sent};
 
 use crate::frame;
 use crate::hosts::Hosts;
@@ -40,8 +40,9 @@ pub struct Load<'a> {
     /// Connections that were opened for flows before these were due.
     ready: BTreeMap<u64, usize>,
     next_port: Vec<u16>,
-    /// Records of senders, when each is read next, and over which connections their flows go.
-    pub tracer: FlowTracer,
+    /// Which flows are traced, records of their senders, when each is read next, and over which connections they go.
+    choices: FlowChoices,
+    tracer: FlowTracer,
     readings: Vec<(Instant, u32)>,
     traced: BTreeMap<u32, usize>,
     /// In order of arrival.
@@ -104,6 +105,7 @@ impl<'a> Load<'a> {
         let mut load = Self {
             readings: tracer.at_intervals().map(|number| (Instant::ZERO, number)).collect(),
             tracer,
+            choices: FlowChoices::new(experiment),
             traced: BTreeMap::new(),
             experiment,
             hosts,
@@ -201,6 +203,12 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// What was recorded of the flows that are traced, once.
+    pub fn take_traces(&mut self) -> FlowTracer {
+        self.tracer.forget(self.choices.forgotten());
+        std::mem::take(&mut self.tracer)
+    }
+
     /// What has become of queries, by workload.
     pub fn queries(&self) -> Vec<Vec<shallows_scenario::QueryRecord>> {
         self.traffic.queries()
@@ -249,7 +257,9 @@ impl<'a> Load<'a> {
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
         self.open += u64::from(flow.size.is_some());
         self.flows.push(FlowRecord::of(&flow));
-        self.tracer.on_arrival(number, flow.workload);
+        if let Some(trace) = self.choices.trace_of(number, flow.workload) {
+            self.tracer.expect(number, trace);
+        }
         if let Some(index) = self.connect(&due)? {
             self.start(index, number, clock)?;
         }

@@ -220,7 +220,7 @@ fn measure(
     let measured = Measured {
         flows: std::mem::take(&mut load.flows),
         queries: load.queries(),
-        flow_traces: std::mem::take(&mut load.tracer),
+        flow_traces: load.take_traces(),
         end,
         ..Measured::default()
     };

@@ -1,4 +1,5 @@
 //! The shape of the source: what tests hold and `cargo run -p tidy -- norms` measures.
+#![forbid(unsafe_code)]
 
 pub mod circles;
 pub mod norms;

@@ -89,6 +89,20 @@ fn models_depend_on_no_driver() {
 }
 
 #[test]
+fn nothing_that_simulates_is_unsafe() {
+    // PyO3 has what it must, and the testbed its calls of the kernel.
+    let may = ["python", "testbed"];
+    let bare = |name: &String| {
+        !read(&root().join(format!("crates/{name}/src/lib.rs"))).contains("\n#![forbid(unsafe_code)]\n")
+    };
+    let found: Vec<String> =
+        crates().into_iter().filter(|name| !may.contains(&name.as_str())).filter(bare).collect();
+    complain(
+        &found.iter().map(|name| format!("crates/{name} does not forbid unsafe code")).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
 fn no_files_of_a_crate_need_each_other() {
     let mut problems = Vec::new();
     for name in crates() {

@@ -5,6 +5,7 @@
 //! connections of a run have in common is one [`Config`] that each call borrows. The driver owns the network
 //! and the timers. Not modelled: the FIN of the receiving side, urgent data, Nagle's algorithm, and a receiving
 //! application that is slower than the network.
+#![forbid(unsafe_code)]
 
 mod bursts;
 mod config;

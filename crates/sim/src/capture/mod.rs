@@ -2,10 +2,12 @@
 //!
 //! A packet is captured when its first bit leaves the port, with what that port wrote on it. [`frame`] says what a simulated
 //! one looks like on the wire, [`pcapng`] what the file looks like. Files are written as the run goes; what goes wrong with one
-//! is kept until someone asks.
+//! is kept until someone asks. Parts of a network that run beside each other leave what they see in a [`Tap`] each, of which the
+//! files are written in between.
 
 mod frame;
 mod pcapng;
+mod tap;
 
 use std::io;
 
@@ -16,6 +18,8 @@ use shallows_scenario::{Experiment, Groups};
 use frame::{Frame, Wire};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
+use tap::Caught;
+pub(crate) use tap::Tap;
 
 /// The captures of a run.
 pub struct Captures {
@@ -26,6 +30,8 @@ pub struct Captures {
     /// By link: the captures that want its packets, and which of their interfaces it is.
     places: Vec<Vec<Place>>,
     frame: Frame,
+    /// What is being written; kept to spare an allocation.
+    caught: Vec<Caught>,
     /// The first thing that went wrong, until it is asked for.
     failure: Option<io::Error>,
 }
@@ -64,7 +70,7 @@ impl Captures {
         }
         let kept = experiment.captures.iter().map(|capture| capture.snap).max().unwrap_or_default();
         let (groups, wires) = (experiment.network.groups.clone(), wires(experiment));
-        Ok(Self { groups, wires, files, places, frame: Frame::new(kept), failure: None })
+        Ok(Self { groups, wires, files, places, frame: Frame::new(kept), caught: Vec::new(), failure: None })
     }
 
     /// Likewise, of a simulation.
@@ -74,6 +80,23 @@ impl Captures {
     ) -> io::Result<Self> {
         let scales = scales(&experiment.network.groups, &wires(experiment));
         Self::new(experiment, &format!("window scale {scales}"), open)
+    }
+
+    /// Whether anything is captured.
+    pub(crate) fn any(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Write what was caught before this time and not written yet: in the order of time, and at the same time in that of links,
+    /// whose ports send one packet at a time. So files do not tell how many `taps` there were.
+    pub(crate) fn write_before<'a>(&mut self, until: Instant, taps: impl Iterator<Item = &'a mut Tap>) {
+        let mut caught = std::mem::take(&mut self.caught);
+        taps.for_each(|tap| caught.extend(tap.take_before(until)));
+        caught.sort_by_key(|caught| (caught.at, caught.link));
+        for Caught { at, link, header, segment } in caught.drain(..) {
+            self.record(at, link, &header, segment.as_ref());
+        }
+        self.caught = caught;
     }
 
     /// Whether what this link's port sends is captured.

@@ -109,14 +109,12 @@ pub struct FlowOutcome {
 }
 
 impl Report {
-    /// Of a run that ended at `end`, in which so many `flows` arrived, from the worlds of its parts.
+    /// Of a run in which so many `flows` arrived, from the worlds of its parts, and what was `measured` of it as a whole.
     pub(crate) fn of(
         experiment: Experiment,
         mut worlds: Vec<World>,
         flows: usize,
-        tally: Tally,
-        end: Instant,
-        events: u64,
+        measured: Measured,
     ) -> Self {
         let mut links: Vec<(&Link, u64)> = worlds
             .iter()
@@ -133,9 +131,7 @@ impl Report {
             Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
         };
         let ranks = worlds[0].ranks;
-        let captured = worlds[0].observers.captures.packets();
-        let measured =
-            Measured { queries, tally, captured, data_dropped, end, events, ..Measured::default() };
+        let measured = Measured { queries, data_dropped, ..measured };
         let mut all = Self::new(experiment, counted, measured);
         for World { generators, observers, .. } in &mut worlds {
             all.echoes.append(&mut generators.probes.echoes);
@@ -277,7 +273,7 @@ fn counted<'a, T: Copy + Default + 'a>(ports: impl Iterator<Item = &'a Port<T>> 
     let markers = |port: &Port<T>| port.markers().iter().map(|m| (m.name(), m.counts())).collect();
     (
         ports.clone().map(Port::counters).collect(),
-        ports.clone().map(|port| port.queue_counters().to_vec()).collect(),
+        ports.clone().map(Port::queue_counters).collect(),
         ports.map(markers).collect(),
     )
 }

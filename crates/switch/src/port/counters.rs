@@ -41,21 +41,57 @@ impl Counters {
         self.sent + self.dropped_from_queue()
     }
 
-    /// Add what another queue of the port has seen. The most that waited at the port is not the sum over its queues.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.received += other.received;
-        self.marked += other.marked;
-        self.incast += other.incast;
-        self.sent += other.sent;
-        self.sent_bytes += other.sent_bytes;
-        self.dropped_at_dequeue += other.dropped_at_dequeue;
-        for (sum, more) in self.dropped.iter_mut().zip(other.dropped) {
-            *sum += more;
-        }
-    }
-
     /// Dropped after they had joined the queue.
     fn dropped_from_queue(&self) -> u64 {
         self.dropped_at_dequeue + self.dropped[DropReason::PushedOut as usize]
+    }
+}
+
+/// The books of a port or of one of its queues: beside what happens to every packet only a place for the rest, which is kept
+/// elsewhere once there is any.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Books {
+    pub(super) received: u64,
+    pub(super) sent: u64,
+    pub(super) sent_bytes: Bytes,
+    pub(super) max_backlog: Bytes,
+    rare: Option<Box<Rare>>,
+}
+
+/// What happens to few packets; as in [`Counters`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rare {
+    pub(super) marked: u64,
+    pub(super) incast: u64,
+    pub(super) dropped: [u64; DropReason::ALL.len()],
+    pub(super) dropped_at_dequeue: u64,
+}
+
+impl Books {
+    /// Where to count what happens to few packets.
+    pub(super) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        let none = Rare::default();
+        let Rare { marked, incast, dropped, dropped_at_dequeue } = *self.rare.as_deref().unwrap_or(&none);
+        let &Self { received, sent, sent_bytes, max_backlog, .. } = self;
+        Counters { received, marked, incast, sent, sent_bytes, dropped, dropped_at_dequeue, max_backlog }
+    }
+
+    /// Add what another queue of the port has seen. The most that waited at the port is not the sum over its queues.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.received += other.received;
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        let Some(other) = &other.rare else { return };
+        let rare = self.rare();
+        rare.marked += other.marked;
+        rare.incast += other.incast;
+        rare.dropped_at_dequeue += other.dropped_at_dequeue;
+        for (sum, more) in rare.dropped.iter_mut().zip(other.dropped) {
+            *sum += more;
+        }
     }
 }

@@ -3,7 +3,7 @@
 use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::counters::Counters;
+use super::counters::Books;
 use super::interface::{Arrival, Departure, EgressDrop};
 use super::waiting::Waiting;
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
@@ -26,7 +26,7 @@ pub(super) struct Edge {
     /// What the markers must hear of.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
-    pub(super) counters: Counters,
+    pub(super) books: Books,
 }
 
 /// A packet leaves its queue.
@@ -67,14 +67,14 @@ impl Edge {
         // What has to go so that it finds room.
         while let Some(Left { item, queue, .. }) = waiting.push_out(now, &header) {
             self.free(queue, &item.header, buffer);
-            self.count(waiting, queue).dropped[DropReason::PushedOut as usize] += 1;
+            self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
             dropped.push(item.payload);
         }
         let queue = match waiting.place(now, &header) {
             Ok(queue) => queue,
             Err(reason) => {
-                self.counters.received += 1;
-                self.counters.dropped[reason as usize] += 1;
+                self.books.received += 1;
+                self.books.rare().dropped[reason as usize] += 1;
                 dropped.push(payload);
                 return Arrival::Dropped;
             }
@@ -202,7 +202,7 @@ impl Edge {
             Refusal::QueueLimit => DropReason::QueueLimit,
             Refusal::PoolFull => DropReason::PoolFull,
         };
-        self.count(waiting, queue).dropped[reason as usize] += 1;
+        self.count(waiting, queue).rare().dropped[reason as usize] += 1;
     }
 
     /// Whether nothing waits and the link is free.
@@ -217,7 +217,7 @@ impl Edge {
         buffer.take(self.account + queue, header.size(), header.memory());
         self.total.backlog += header.size();
         self.total.packets += 1;
-        self.counters.max_backlog = self.counters.max_backlog.max(self.total.backlog);
+        self.books.max_backlog = self.books.max_backlog.max(self.total.backlog);
     }
 
     /// A packet gives back its room in `queue`.
@@ -230,8 +230,8 @@ impl Edge {
 
     /// Where to count what happens to packets of `queue`.
     #[inline(always)]
-    fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Counters {
-        waiting.counters(queue, &mut self.counters)
+    fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
+        waiting.books(queue, &mut self.books)
     }
 
     /// Put a packet that has left its queue on the wire; nothing if a marker drops it.
@@ -249,7 +249,7 @@ impl Edge {
             let verdict = self
                 .ask(waiting, queue, sojourn, buffer, |marker, port| marker.on_dequeue(now, &header, port));
             if !self.carry_out(waiting, verdict, queue, &mut header) {
-                self.count(waiting, queue).dropped_at_dequeue += 1;
+                self.count(waiting, queue).rare().dropped_at_dequeue += 1;
                 if self.egress_drop == EgressDrop::Slot {
                     self.busy_until = start + self.transmission_time(header.size());
                 }
@@ -257,9 +257,9 @@ impl Edge {
             }
         }
         self.busy_until = start + self.transmission_time(header.size());
-        let counters = self.count(waiting, queue);
-        counters.sent += 1;
-        counters.sent_bytes += header.size();
+        let books = self.count(waiting, queue);
+        books.sent += 1;
+        books.sent_bytes += header.size();
         Some(header)
     }
 
@@ -344,16 +344,16 @@ impl Edge {
             _ => None,
         };
         if let Some(reason) = reason {
-            self.count(waiting, queue).dropped[reason as usize] += 1;
+            self.count(waiting, queue).rare().dropped[reason as usize] += 1;
             return false;
         }
         if verdict.marks() && header.ecn() == Ecn::Ect {
             *header = header.with_ecn(Ecn::Ce);
-            self.count(waiting, queue).marked += 1;
+            self.count(waiting, queue).rare().marked += 1;
         }
         if verdict.notifies_incast() {
             *header = header.with_incast(true);
-            self.count(waiting, queue).incast += 1;
+            self.count(waiting, queue).rare().incast += 1;
         }
         true
     }

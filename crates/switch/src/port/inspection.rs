@@ -23,7 +23,7 @@ impl<T: Copy + Default> Port<T> {
             }
             elaborate.discipline.observe(&mut tell);
         }
-        for queue in 0..self.queue_counters().len() {
+        for queue in 0..self.books().len() {
             if let Some(threshold) = buffer.threshold(self.edge.account + queue) {
                 let (quantity, value) = ("buffer_threshold_bytes", threshold.0 as f64);
                 tell(Reading { quantity, queue: Some(queue), value });

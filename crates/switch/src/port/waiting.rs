@@ -3,7 +3,7 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
-use super::counters::Counters;
+use super::counters::Books;
 use crate::discipline::{AnyDiscipline, Discipline};
 use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
@@ -50,7 +50,7 @@ pub(super) trait Waiting {
     }
 
     /// Where to count what happens to packets of `queue`, where `whole` counts what is of no queue.
-    fn counters<'a>(&'a mut self, _queue: usize, whole: &'a mut Counters) -> &'a mut Counters {
+    fn books<'a>(&'a mut self, _queue: usize, whole: &'a mut Books) -> &'a mut Books {
         whole
     }
 }
@@ -75,7 +75,7 @@ pub(super) struct Elaborate<T> {
     pub(super) discipline: AnyDiscipline<T>,
     pub(super) shaper: Option<TokenBucket>,
     /// By queue, where there is more than one.
-    pub(super) counters: Box<[Counters]>,
+    pub(super) books: Box<[Books]>,
 }
 
 impl<T: Copy + Default> Waiting for Elaborate<T> {
@@ -100,8 +100,8 @@ impl<T: Copy + Default> Waiting for Elaborate<T> {
     #[inline]
     fn enqueue(&mut self, queue: usize, item: Item<T>) {
         self.discipline.enqueue(queue, item);
-        if let Some(counters) = self.counters.get_mut(queue) {
-            counters.max_backlog = counters.max_backlog.max(self.discipline.queues()[queue].backlog);
+        if let Some(books) = self.books.get_mut(queue) {
+            books.max_backlog = books.max_backlog.max(self.discipline.queues()[queue].backlog);
         }
     }
 
@@ -130,7 +130,7 @@ impl<T: Copy + Default> Waiting for Elaborate<T> {
     }
 
     #[inline(always)]
-    fn counters<'a>(&'a mut self, queue: usize, whole: &'a mut Counters) -> &'a mut Counters {
-        if self.counters.is_empty() { whole } else { &mut self.counters[queue] }
+    fn books<'a>(&'a mut self, queue: usize, whole: &'a mut Books) -> &'a mut Books {
+        if self.books.is_empty() { whole } else { &mut self.books[queue] }
     }
 }

@@ -1,0 +1,100 @@
+//! Which flows are traced, decided as they arrive.
+//!
+//! How many flows will come is not known before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm
+//! R): the k-th flow takes a place with probability n/k, and the flow that had it is forgotten.
+
+use shallows_core::random::Stream;
+use shallows_scenario::{Experiment, FlowChoice};
+
+/// The choices of all traces, as far as flows have arrived.
+#[derive(Debug)]
+pub struct FlowChoices {
+    traces: Vec<Choice>,
+    /// Flows that were chosen, and are no longer.
+    forgotten: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Choice {
+    choice: FlowChoice,
+    stream: Stream,
+    /// Flows that a sample could choose.
+    candidates: u64,
+    /// The sample.
+    chosen: Vec<u32>,
+}
+
+impl FlowChoices {
+    /// Those that `experiment` asks for.
+    pub fn new(experiment: &Experiment) -> Self {
+        let choice = |(number, trace): (usize, &shallows_scenario::FlowTrace)| Choice {
+            choice: trace.choice.clone(),
+            stream: Stream::new(experiment.seed, "flow-traces", number as u64),
+            candidates: 0,
+            chosen: Vec::new(),
+        };
+        let traces = experiment.flow_traces.iter().enumerate().map(choice).collect();
+        Self { traces, forgotten: Vec::new() }
+    }
+
+    /// A flow arrives, after all with lower numbers. It belongs to the first trace that chooses it, if one does, unless it is
+    /// [forgotten](Self::forgotten) later.
+    #[inline]
+    pub fn trace_of(&mut self, flow: u32, workload: u16) -> Option<u16> {
+        let trace =
+            self.traces.iter_mut().position(|trace| trace.chooses(flow, workload, &mut self.forgotten));
+        trace.map(|trace| u16::try_from(trace).expect("fewer than 2^16 traces"))
+    }
+
+    /// Flows whose place in a sample another one has taken.
+    pub fn forgotten(&self) -> &[u32] {
+        &self.forgotten
+    }
+}
+
+impl Choice {
+    /// Whether it chooses this flow; whichever one it forgets for it is put to the `forgotten`.
+    fn chooses(&mut self, flow: u32, workload: u16, forgotten: &mut Vec<u32>) -> bool {
+        match &self.choice {
+            FlowChoice::Numbers(flows) => flows.binary_search(&flow).is_ok(),
+            FlowChoice::Workload(chosen) => *chosen == workload,
+            FlowChoice::Sample { workload: Some(chosen), .. } if *chosen != workload => false,
+            FlowChoice::Sample { count, .. } => {
+                self.candidates += 1;
+                if self.chosen.len() < *count as usize {
+                    self.chosen.push(flow);
+                    return true;
+                }
+                let place = self.stream.below(self.candidates) as usize;
+                let Some(held) = self.chosen.get_mut(place) else { return false };
+                forgotten.push(std::mem::replace(held, flow));
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flow_is_as_likely_to_be_sampled_as_any_other() {
+        // 2 of 10 flows, 5,000 times: each is chosen 1,000 times, standard deviation 28.3; five of them are 141.
+        let mut counts = [0u32; 10];
+        for entity in 0..5_000 {
+            let trace = Choice {
+                choice: FlowChoice::Sample { count: 2, workload: None },
+                stream: Stream::new(1, "flow-traces", entity),
+                candidates: 0,
+                chosen: Vec::new(),
+            };
+            let mut choices = FlowChoices { traces: vec![trace], forgotten: Vec::new() };
+            let mut chosen: Vec<u32> = (0..10).filter(|&flow| choices.trace_of(flow, 0).is_some()).collect();
+            chosen.retain(|flow| !choices.forgotten().contains(flow));
+            assert_eq!(chosen.len(), 2);
+            chosen.iter().for_each(|&flow| counts[flow as usize] += 1);
+        }
+        assert!(counts.iter().all(|&count| count.abs_diff(1_000) < 141), "{counts:?}");
+    }
+}
