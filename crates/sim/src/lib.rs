@@ -13,6 +13,7 @@ mod crossing;
 mod datagram;
 mod departing;
 mod division;
+mod duplex;
 mod event;
 mod flow;
 mod flow_tracer;
