@@ -241,7 +241,7 @@ pub struct SackBlock {
     pub end: u32,
 }
 
-/// A TCP segment of a connection that carries data one way.
+/// A TCP segment of one direction of a connection.
 ///
 /// Sequence numbers count bytes from the start of the connection and never wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -254,7 +254,7 @@ pub struct Segment {
     pub timestamp: Instant,
     /// SACK blocks, most recent first; the first `sack_count` are significant.
     pub sack: [SackBlock; MAX_SACK_BLOCKS],
-    /// Bytes beyond `ack` that the receiver can take.
+    /// Bytes beyond `ack` that the receiver can take. On data see [`Self::carrying`].
     pub window: u32,
     /// Bytes of data.
     pub len: u16,
@@ -273,8 +273,8 @@ impl Segment {
             .map(move |block| (ack + u64::from(block.start), ack + u64::from(block.end)))
     }
 
-    /// This data with TSecr, the value of the newest acknowledgement that its sender has. Nothing is sent to a sender, so
-    /// that the acknowledgement number of data never moves: its place is taken.
+    /// This data with TSecr, the value of the newest acknowledgement that its sender has. Most connections carry data one way,
+    /// so that the acknowledgement number of data never moves: its place is taken.
     #[must_use]
     #[inline]
     pub fn with_echo(self, at: Instant) -> Self {
@@ -285,6 +285,34 @@ impl Segment {
     #[inline]
     pub fn echo(&self) -> Instant {
         Instant(self.ack)
+    }
+
+    /// This data with the acknowledgement `ack` of what came the other way on its connection: its number modulo 2³², as in a
+    /// header, in the place of the window, which stays what it was. None is carried at each multiple of that.
+    #[must_use]
+    #[inline]
+    pub fn carrying(self, ack: &Self) -> Self {
+        let flags = self.flags.with(ack.flags);
+        Self { window: ack.ack as u32, flags, ..self.with_echo(ack.timestamp) }
+    }
+
+    /// What [`Self::carrying`] was given, by a receiver that `has` heard of so many bytes, below 2³¹ of which it is.
+    #[inline]
+    pub fn carried(&self, has: u64, window: u32) -> Option<Self> {
+        let news = self.window.wrapping_sub(has as u32) as i32;
+        if self.window == 0 || news <= 0 {
+            return None;
+        }
+        let ack = has + news as u64;
+        let flags = Flags(self.flags.0 & Flags::ACK.with(Flags::ECE).with(Flags::INCAST_ECHO).0);
+        let ack = Self { ack, timestamp: self.echo(), window, flags, ..Self::default() };
+        Some(ack.with_value(self.timestamp))
+    }
+
+    /// Whether this data carries an acknowledgement.
+    #[inline]
+    pub fn carries(&self) -> bool {
+        self.window != 0
     }
 
     /// This acknowledgement with TSval, when it was sent. Likewise in the place of its sequence number.

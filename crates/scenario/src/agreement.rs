@@ -31,6 +31,19 @@ pub struct Agreement {
     pub header_bytes: Bytes,
 }
 
+impl Agreement {
+    /// How the same two behave the other way on a connection that is open: its opening has settled all of it.
+    #[must_use]
+    pub fn answering(&self) -> Self {
+        let mut answering = self.clone();
+        if self.receiver.congestion.ecn_mode() == EcnMode::Off {
+            answering.sender.congestion = without_ecn(answering.sender.congestion);
+        }
+        (answering.sender.handshake, answering.receiver.handshake) = (false, false);
+        answering
+    }
+}
+
 /// What a host brings to a connection.
 #[derive(Clone, Copy, Debug)]
 struct Side<'a> {

@@ -123,6 +123,11 @@ impl Experiment {
         self.generators.iter().any(Generator::reacts)
     }
 
+    /// By workload that sends flows: whether its answers go on the connections of their requests.
+    pub fn shares(&self) -> Vec<bool> {
+        self.generators.iter().map(Generator::shares).collect()
+    }
+
     /// By workload that sends flows: whether it asks queries.
     pub fn asks(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::asks).collect()

@@ -42,6 +42,14 @@ fn each_impossible_query_is_refused_with_what_is_allowed() {
         ),
         ("total = '1KB'", "workload[0]: size, total and sizes exclude each other; give one of them"),
         (
+            "request = '0B'\nanswers = 'same-connection'",
+            "workload[0].answers: nobody asks, so that there is no connection to answer on: leave it out, or set request = \"1.6KB\"",
+        ),
+        (
+            "answers = 'same-connection'\n[[measure.captures]]\nname = 'all'\nports = ['nic']",
+            "measure.captures: what they would show of connections that carry data both ways is not what hosts send: leave them out, or answers = \"same-connection\"",
+        ),
+        (
             "aggregators = { count = 0, size = '1KB' }",
             "workload[0].aggregators.count: 0 aggregators; at least 1, or none of this table",
         ),

@@ -129,7 +129,7 @@ pub(crate) fn world(
         buffers,
         packets: Packets::default(),
         hosts: self::hosts(experiment, &nodes, &places, &links),
-        flows: Flows::new(&experiment.connections, !is_whole),
+        flows: Flows::new(experiment, !is_whole),
         generators: Generators {
             arrivals,
             warm_ups: WarmUps::new(ranks),

@@ -1,4 +1,6 @@
-//! Connections: a sender at one host, a receiver at another, and the flow that each of them knows of.
+//! Connections: a sender at one host, a receiver at another, and the flow that each of them knows of. One that carries data both
+//! ways is two of them, between the same ports, whose sides at one host are twins: what one sends carries what the other has to
+//! acknowledge.
 //!
 //! The two sides meet only through packets. A connection is opened by its sender; its receiver is there from the first
 //! packet that reaches it until it has acknowledged what there is to receive.
@@ -41,6 +43,9 @@ pub(crate) struct Name {
     pub(crate) generation: u32,
 }
 
+/// No side has this slot.
+pub(crate) const NO_TWIN: u32 = u32::MAX;
+
 /// The sending side.
 #[derive(Debug)]
 pub(crate) struct SenderSide {
@@ -62,6 +67,10 @@ pub(crate) struct SenderSide {
     pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
+    /// Whether its request is not answered yet, on the same connection.
+    pub(crate) asks: bool,
+    /// The receiver of the other direction of its connection, at the same host; [`NO_TWIN`] for none.
+    pub(crate) twin: u32,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
     /// How far it is with handing over to its card what it may send.
@@ -90,6 +99,8 @@ pub(crate) struct ReceiverSide {
     pub(crate) gap: Gap,
     /// Nothing more will come: it closes once it has acknowledged everything.
     pub(crate) is_done: bool,
+    /// The sender of the other direction of its connection, at the same host; [`NO_TWIN`] for none.
+    pub(crate) twin: u32,
     pub(crate) transport: u16,
 }
 
@@ -114,6 +125,17 @@ impl Address {
         let (source_port, destination_port) = header.ports();
         let (source, destination) = (header.source, header.destination);
         Self { source, destination, source_port, destination_port, class: header.class() }
+    }
+
+    /// That of the other direction of the same connection.
+    pub(crate) fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            class: self.class,
+        }
     }
 
     /// The header of a packet to the receiver.

@@ -2,7 +2,7 @@
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections, Flow, Leg};
+use shallows_scenario::{Connections, Experiment, Flow, Leg, LegKind};
 
 use crate::connection::Address;
 use crate::numbered::Numbered;
@@ -16,6 +16,8 @@ pub(crate) struct Flows {
     selection: Option<Selection>,
     /// By workload.
     connections: Vec<Connections>,
+    /// By workload: whether answers go on the connections of their requests.
+    shares: Vec<bool>,
 }
 
 /// Some of all flows.
@@ -88,12 +90,13 @@ pub(crate) enum End {
 }
 
 impl Flows {
-    /// None so far of all flows, or of `some` of them.
-    pub(crate) fn new(connections: &[Connections], some: bool) -> Self {
+    /// None so far of all flows of `experiment`, or of `some` of them.
+    pub(crate) fn new(experiment: &Experiment, some: bool) -> Self {
         Self {
             records: Vec::new(),
             selection: some.then(Selection::default),
-            connections: connections.to_vec(),
+            connections: experiment.connections.clone(),
+            shares: experiment.shares(),
         }
     }
 
@@ -143,9 +146,34 @@ impl Flows {
         self.connections[usize::from(workload)]
     }
 
-    /// Whether the connection of a flow outlives it.
+    /// Whether the answers of a workload go on the connections of their requests.
+    pub(crate) fn shares(&self, workload: u16) -> bool {
+        self.shares[usize::from(workload)]
+    }
+
+    /// Whether its flows take their connections from pools.
+    pub(crate) fn is_pooled(&self, workload: u16) -> bool {
+        matches!(self.policy(workload), Connections::Persistent { .. })
+    }
+
+    /// Whether the connection of a flow is one of a pool.
     pub(crate) fn is_persistent(&self, flow: u32) -> bool {
-        matches!(self.policy(self.at(flow).workload), Connections::Persistent { .. })
+        self.is_pooled(self.at(flow).workload)
+    }
+
+    /// Whether it is a request whose answer goes on the same connection.
+    pub(crate) fn is_request(&self, flow: u32) -> bool {
+        self.is_leg(flow, LegKind::Request)
+    }
+
+    /// Whether it is such an answer.
+    pub(crate) fn is_answer(&self, flow: u32) -> bool {
+        self.is_leg(flow, LegKind::Answer)
+    }
+
+    fn is_leg(&self, flow: u32, kind: LegKind) -> bool {
+        let record = self.at(flow);
+        self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
     /// The records of all `count` flows: each from what is known of it at its two ends.

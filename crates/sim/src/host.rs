@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
-use shallows_scenario::FIRST_PORT;
+use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
 use shallows_transport::receive_window::ictcp::Ictcp;
 use shallows_transport::{Config, Receiver, Sender};
 
-use crate::connection::{Address, Name, ReceiverSide, SenderSide};
+use crate::connection::{Address, NO_TWIN, Name, ReceiverSide, SenderSide};
 use crate::departing::Departing;
+use crate::duplex::Duplex;
 use crate::gap::Gap;
 use crate::inbox::Inboxes;
 use crate::numbered::Numbered;
@@ -33,6 +34,8 @@ pub(crate) struct Host {
     pub(crate) ictcp: Option<Box<Ictcp>>,
     /// What waits at its card.
     pub(crate) inboxes: Inboxes,
+    /// Its connections that carry data both ways.
+    pub(crate) duplex: Duplex,
 }
 
 /// The persistent connections of a workload to one receiver.
@@ -71,14 +74,19 @@ impl Host {
             next_port: FIRST_PORT,
             ictcp: ictcp.map(Box::new),
             inboxes,
+            duplex: Duplex::default(),
         }
     }
 
-    /// A port number for a connection to be opened.
-    pub(crate) fn take_port(&mut self) -> u16 {
-        let port = self.next_port;
-        self.next_port = port.checked_add(1).unwrap_or(FIRST_PORT);
-        port
+    /// A port number for a connection to be opened to this host.
+    pub(crate) fn take_port(&mut self, to: HostId) -> u16 {
+        loop {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(FIRST_PORT);
+            if !self.duplex.has(to, (SERVICE_PORT, port)) {
+                return port;
+            }
+        }
     }
 
     /// Open a connection from this host, of the transport with this number and `config`; returns its slot.
@@ -95,6 +103,7 @@ impl Host {
             side.sender = Sender::new(config);
             side.address = address;
             side.persistent = persistent;
+            (side.asks, side.twin) = (false, NO_TWIN);
             side.departing = Departing::default();
             side.transport = transport;
             return slot;
@@ -111,6 +120,8 @@ impl Host {
             before: (0, 0),
             gap: Gap::default(),
             persistent,
+            asks: false,
+            twin: NO_TWIN,
             traced: false,
             departing: Departing::default(),
             transport,
@@ -155,6 +166,7 @@ impl Host {
             timer_at: Instant::MAX,
             gap: Gap::default(),
             is_done: false,
+            twin: NO_TWIN,
             transport,
         };
         let slot = if let Some(slot) = self.free_receivers.pop() {
@@ -171,8 +183,26 @@ impl Host {
         slot
     }
 
+    /// A sender and a receiver are the two directions of a connection.
+    pub(crate) fn join(&mut self, sender: u32, receiver: u32) {
+        self.senders[sender as usize].twin = receiver;
+        self.receivers[receiver as usize].twin = sender;
+    }
+
+    /// They no longer are.
+    pub(crate) fn part(&mut self, sender: u32) {
+        let twin = std::mem::replace(&mut self.senders[sender as usize].twin, NO_TWIN);
+        if let Some(receiver) = self.receivers.get_mut(twin as usize) {
+            receiver.twin = NO_TWIN;
+        }
+    }
+
     /// The receiver in `slot` is no longer needed.
     pub(crate) fn dismiss(&mut self, slot: u32) {
+        let twin = self.receivers[slot as usize].twin;
+        if twin != NO_TWIN {
+            self.part(twin);
+        }
         let side = &mut self.receivers[slot as usize];
         // Its timer may still be pending: nothing is to follow from that.
         side.is_done = false;

@@ -1,12 +1,14 @@
 //! What hosts do with their connections: each decides from what it knows and from the packets that it is handed. The world
 //! carries what they say.
 
+mod answers;
+
 use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Config, Marks, Receiver};
 
-use crate::connection::{Address, Name, Place, ReceiverSide, SenderSide};
+use crate::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide};
 use crate::departing::Handover;
 use crate::flow::{Flows, Received, Sent};
 use crate::gap::Gap;
@@ -43,6 +45,8 @@ pub(crate) struct Transports {
     all: Vec<Transport>,
     /// By groups of the sender and the receiver: that of each.
     of_sides: Vec<[u16; 2]>,
+    /// Likewise of the direction that did not open the connection, where there are such.
+    of_answers: Vec<[u16; 2]>,
 }
 
 impl Transports {
@@ -61,17 +65,29 @@ impl Transports {
                 all.len() - 1
             }) as u16
         };
-        let mut sides = |from, to| {
-            let agreement = experiment.hosts.agreement(from, to);
+        let mut sides = |agreement: &Agreement| {
             [number(&agreement.sender, agreement), number(&agreement.receiver, agreement)]
         };
-        let of_sides = (0..count * count).map(|pair| sides(pair / count, pair % count)).collect();
-        Self { groups: experiment.network.groups.clone(), all, of_sides }
+        let agreements =
+            (0..count * count).map(|pair| experiment.hosts.agreement(pair / count, pair % count));
+        let of_sides = agreements.clone().map(&mut sides).collect();
+        let answers = agreements.filter(|_| experiment.shares().contains(&true));
+        let of_answers = answers.map(|agreement| sides(&agreement.answering())).collect();
+        Self { groups: experiment.network.groups.clone(), all, of_sides, of_answers }
     }
 
     /// The numbers of those of the sender and of the receiver.
     fn between(&self, source: HostId, destination: HostId) -> [u16; 2] {
-        self.of_sides[self.groups.of(source) * self.groups.names().len() + self.groups.of(destination)]
+        self.of_sides[self.pair(source, destination)]
+    }
+
+    /// Likewise of an answer that goes on the connection of its request.
+    fn answering(&self, source: HostId, destination: HostId) -> [u16; 2] {
+        self.of_answers[self.pair(source, destination)]
+    }
+
+    fn pair(&self, source: HostId, destination: HostId) -> usize {
+        self.groups.of(source) * self.groups.names().len() + self.groups.of(destination)
     }
 
     #[inline]
@@ -163,19 +179,34 @@ impl Hosts {
     }
 
     /// The connection that a flow takes as it arrives; none if it waits until one is idle.
-    pub(crate) fn connect(&mut self, flow: &Flow, number: u32, policy: Policy) -> Option<Place> {
-        let Policy::Persistent { per_pair, when_busy, .. } = policy else {
+    pub(crate) fn connect(&mut self, flow: &Flow, number: u32, flows: &Flows) -> Option<Place> {
+        if flows.is_answer(number) {
+            return Some(self.answer(flow, flows.is_persistent(number)));
+        }
+        let shares = flows.is_request(number);
+        let Policy::Persistent { per_pair, when_busy, .. } = flows.policy(flow.workload) else {
             let port = flow.port.unwrap_or(SERVICE_PORT);
-            return Some(self.open(flow.source, flow.destination, port, flow.class, false));
+            let place = self.open(flow.source, flow.destination, port, flow.class, false);
+            if shares {
+                self.share(place);
+            }
+            return Some(place);
         };
         let host = self.host(flow.source);
         let pool = host.pools.entry((flow.workload, flow.destination)).or_default();
-        let is_idle = |slot: &u32| host.senders[*slot as usize].flow.is_none();
+        let is_idle = |slot: &u32| {
+            let side = &host.senders[*slot as usize];
+            side.flow.is_none() && !side.asks
+        };
         if let Some(slot) = pool.connections.iter().copied().find(is_idle) {
             return Some(Place { host: flow.source, slot });
         }
         if pool.connections.len() < per_pair as usize || when_busy == WhenBusy::OpenAnother {
-            return Some(self.open_persistent(flow.workload, flow.source, flow.destination, flow.class));
+            let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);
+            if shares {
+                self.share(place);
+            }
+            return Some(place);
         }
         pool.waiting.push_back(number);
         None
@@ -206,7 +237,7 @@ impl Hosts {
         let host = &mut self.hosts[self.places.at(source.0)];
         let [transport, _] = self.transports.between(source, destination);
         let config = &self.transports.at(transport).config;
-        let source_port = host.take_port();
+        let source_port = host.take_port(destination);
         let address = Address { source, destination, source_port, destination_port, class };
         Place { host: source, slot: host.open(config, transport, address, persistent) }
     }
@@ -219,10 +250,12 @@ impl Hosts {
         flows: &mut Flows,
         now: Instant,
     ) -> &mut SenderSide {
+        let asks = flows.is_request(flow);
         let (side, transport) = self.sender_mut(place);
         let record = flows.at_mut(flow);
         // A persistent connection takes the class of each flow that it carries.
         side.address.class = record.class;
+        side.asks = asks;
         let stats = side.sender.stats();
         (side.flow, side.before, side.started) = (Some(flow), (stats.timeouts, stats.retransmits), now);
         side.gap = Gap::from(now);
@@ -258,7 +291,7 @@ impl Hosts {
             return None;
         }
         let transmit = side.sender.poll_transmit(config, now)?;
-        let segment = transmit.segment;
+        let mut segment = transmit.segment;
         let header =
             side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
         if handover.holds {
@@ -272,6 +305,9 @@ impl Hosts {
             timeouts: side.sender.stats().timeouts - side.before.0,
         };
         let name = Name { slot: place.slot, generation: side.generation };
+        if side.twin != NO_TWIN {
+            segment = self.carry(place, now, segment);
+        }
         Some((header, Packet::data(segment, framing, name)))
     }
 
@@ -320,13 +356,7 @@ impl Hosts {
         }
         let before = side.sender.acked();
         side.sender.on_ack(&transport.config, now, &packet.segment);
-        if side.sender.acked() > before {
-            side.gap.end(now);
-        }
-        match side.flow {
-            Some(flow) if side.sender.acked() >= side.flow_end => Hearing::Complete(flow),
-            _ => Hearing::Open,
-        }
+        hear(side, before, now)
     }
 
     /// Every byte of the flow of a connection is acknowledged.
@@ -335,13 +365,22 @@ impl Hosts {
         let flow = side.flow.take().expect("called while a flow is being sent");
         side.traced = false;
         book(side, flow, flows, side.gap.longest(), Some(now));
-        let (persistent, destination) = (side.persistent, side.address.destination);
+        let persistent = side.persistent;
         let workload = flows.at(flow).workload;
-        let host = self.host(place.host);
+        if flows.shares(workload) {
+            return self.end_of_direction(place, flow, flows);
+        }
         if !persistent {
-            host.close(place.slot);
+            self.host(place.host).close(place.slot);
             return Next::Closed;
         }
+        self.next_of_pool(place, workload)
+    }
+
+    /// What a persistent connection does that is free.
+    fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
+        let destination = self.sender(place).address.destination;
+        let host = self.host(place.host);
         let pool =
             host.pools.get_mut(&(workload, destination)).expect("persistent connections are in a pool");
         pool.waiting.pop_front().map_or(Next::Idle, Next::Flow)
@@ -375,7 +414,12 @@ impl Hosts {
             Found::Slot(slot) => slot,
             Found::Stale => return Reception::Stale,
             Found::Nothing => {
-                let [_, transport] = self.transports.between(header.source, header.destination);
+                let twin = host.duplex.sender(header);
+                let (source, destination) = (header.source, header.destination);
+                let [_, transport] = match twin {
+                    Some(_) => self.transports.answering(source, destination),
+                    None => self.transports.between(source, destination),
+                };
                 let config = &self.transports.at(transport).config;
                 if let Some(end) = end_of_forgotten(&framing, flows) {
                     let mut receiver = Receiver::resuming(config, end);
@@ -386,7 +430,11 @@ impl Hosts {
                         Marks::of(header),
                     ));
                 }
-                host.admit(config, transport, header, packet.name)
+                let slot = host.admit(config, transport, header, packet.name);
+                if let Some(sender) = twin {
+                    host.join(sender, slot);
+                }
+                slot
             }
         };
         let side = &mut host.receivers[slot as usize];
@@ -408,6 +456,10 @@ impl Hosts {
         let complete = side.flow.filter(|_| side.receiver.received() >= side.flow_end);
         if let Some(flow) = complete {
             side.complete(flow, flows, now);
+            if flows.is_request(flow) {
+                let record = flows.at(flow);
+                host.duplex.ask(record.workload, record.leg.expect("requests are parts of queries"), slot);
+            }
         }
         Reception::At { slot, acks, complete }
     }
@@ -508,7 +560,8 @@ impl ReceiverSide {
     #[cold]
     fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
         self.flow = None;
-        self.is_done = !flows.is_persistent(flow);
+        // A request is not the last that comes before its answer has been acknowledged.
+        self.is_done = !flows.is_persistent(flow) && !flows.is_request(flow);
         let record = flows.at_mut(flow);
         record.received = Some(Received {
             at: Some(now),
@@ -516,6 +569,18 @@ impl ReceiverSide {
             timeouts_felt: self.timeouts,
             longest_gap: Some(self.gap.longest()),
         });
+    }
+}
+
+/// What an acknowledgement has done, before which so many bytes were acknowledged.
+#[inline]
+fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
+    if side.sender.acked() > before {
+        side.gap.end(now);
+    }
+    match side.flow {
+        Some(flow) if side.sender.acked() >= side.flow_end => Hearing::Complete(flow),
+        _ => Hearing::Open,
     }
 }
 

@@ -227,8 +227,12 @@ fn follows(first: &Packet, second: &Packet, packets: u32) -> bool {
     let full = u32::from(before.len) / packets;
     let ends = Flags::SYN.with(Flags::FIN).with(Flags::PSH);
     let starts = Flags::SYN.with(Flags::CWR);
+    // What they acknowledge is the same, and so is what they echo.
+    let echoes = Flags::ECE.with(Flags::INCAST_ECHO);
+    let alike = before.window == next.window && (before.flags.0 ^ next.flags.0) & echoes.0 == 0;
     let sizes = next.len > 0 && u32::from(next.len) <= full && u32::from(before.len) == full * packets;
     sizes
+        && alike
         && u32::from(before.len) + u32::from(next.len) <= LARGEST
         && next.seq == before.end()
         && before.flags.0 & ends.0 == 0

@@ -14,6 +14,7 @@ mod crossing;
 mod datagram;
 mod departing;
 mod division;
+mod duplex;
 mod event;
 mod flow;
 mod flow_choice;

@@ -313,6 +313,9 @@ impl World {
     fn receive_data(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets } = arrived;
         let packet = self.packets.remove(packet);
+        if packet.segment.carries() {
+            self.receive_carried(&header, &packet, queue);
+        }
         match self.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
             Reception::Stale => self.tally.packets_stale += u64::from(packets),
             Reception::Again(acks) => {
@@ -322,10 +325,10 @@ impl World {
                 }
             }
             Reception::At { slot, acks, complete } => {
-                if let Some(flow) = complete {
-                    self.generators.arrivals.on_received(self.flows.at(flow), queue);
-                }
                 let place = Place { host: header.destination, slot };
+                if let Some(flow) = complete {
+                    self.flow_received(place, flow, queue);
+                }
                 for ack in acks {
                     self.send_ack(place, ack, queue);
                 }
@@ -338,7 +341,22 @@ impl World {
     fn receive_ack(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let packet = self.packets.remove(packet);
         let place = Place { host: header.destination, slot: packet.name.slot };
-        match self.hosts.on_ack(queue.now(), place, &packet) {
+        let hearing = self.hosts.on_ack(queue.now(), place, &packet);
+        self.hear(place, hearing, queue);
+    }
+
+    /// Data arrives that carries an acknowledgement of the other direction of its connection.
+    #[cold]
+    fn receive_carried(&mut self, header: &Header, packet: &Packet, queue: &mut EventQueue<Event>) {
+        if let Some((place, hearing)) = self.hosts.on_carried(queue.now(), header, packet) {
+            self.hear(place, hearing, queue);
+        }
+    }
+
+    /// A sender has heard of what it sent.
+    #[inline(always)]
+    fn hear(&mut self, place: Place, hearing: Hearing, queue: &mut EventQueue<Event>) {
+        match hearing {
             Hearing::Stale => self.tally.packets_stale += 1,
             Hearing::Open => self.pump(place, queue),
             Hearing::Complete(flow) => self.flow_acked(place, flow, queue),
@@ -426,7 +444,7 @@ impl World {
         if let Some(trace) = trace {
             self.observers.flows.expect(number, trace);
         }
-        if let Some(place) = self.hosts.connect(&flow, number, self.flows.policy(flow.workload)) {
+        if let Some(place) = self.hosts.connect(&flow, number, &self.flows) {
             self.start_flow(place, number, queue);
         }
     }
@@ -451,6 +469,20 @@ impl World {
         self.generators.arrivals.on_acked(self.flows.at(flow), queue);
         self.finished = self.is_complete();
         self.observers.flows.on_end(flow);
+        self.go_on(place, next, queue);
+    }
+
+    /// The receiver of a flow has all of it.
+    #[inline(never)]
+    fn flow_received(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
+        self.generators.arrivals.on_received(self.flows.at(flow), queue);
+        if let Some((place, next)) = self.hosts.on_answered(place, flow, &self.flows) {
+            self.go_on(place, next, queue);
+        }
+    }
+
+    /// A connection is free.
+    fn go_on(&mut self, place: Place, next: Next, queue: &mut EventQueue<Event>) {
         match next {
             Next::Flow(waiting) => self.start_flow(place, waiting, queue),
             Next::Idle => self.pump(place, queue),

@@ -172,6 +172,11 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, refusals: &mut Vec<R
     let unsupported = [
         (experiment.network.groups.any(), "host.group", "all hosts are set up alike here"),
         (
+            experiment.shares().contains(&true),
+            "workload.answers",
+            "each connection carries data one way here: leave it out",
+        ),
+        (
             experiment.flow_traces.iter().any(|trace| trace.every.is_none()),
             "measure.flow_traces.every",
             "a kernel is asked now and then; name an interval",

@@ -205,6 +205,18 @@ impl Receiver {
         Acks { first: Some(answer.with_value(now)), second: None }
     }
 
+    /// Data goes the other way on this connection: it carries the acknowledgement of what has come, which then goes no other way
+    /// (RFC 9293 §3.8.6.3). While something is missing it carries none: data here has no room for SACK blocks.
+    pub fn carry(&mut self, config: &Config, now: Instant, data: Segment) -> Segment {
+        // A number of zero says that there is none.
+        if !self.reassembly.is_empty() || self.next as u32 == 0 {
+            return data;
+        }
+        // Linux, tcp_event_data_sent: a connection that answers is interactive, and no longer acknowledges at once.
+        self.quick = 0;
+        data.carrying(&self.acknowledge(config, now))
+    }
+
     /// From now on offer a window of `size` bytes, at least one segment and below 4 GiB. What was offered is not taken
     /// back: a smaller window shows as data arrives.
     pub fn resize_window(&mut self, size: Bytes) {

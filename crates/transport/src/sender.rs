@@ -186,6 +186,14 @@ impl Sender {
         }
     }
 
+    /// Data came the other way on this connection. If it carries an acknowledgement of something new, that counts as one; it is
+    /// no duplicate otherwise (RFC 5681 §2).
+    pub fn on_carried(&mut self, config: &Config, now: Instant, data: &Segment) {
+        if let Some(ack) = data.carried(self.una, self.advertised) {
+            self.on_ack(config, now, &ack);
+        }
+    }
+
     #[inline]
     fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
         let number = segment.ack;

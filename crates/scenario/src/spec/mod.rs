@@ -4,12 +4,15 @@
 //! concerns more than one value.
 
 mod capture;
+mod congestion;
 mod flow_trace;
 mod marker;
 mod offloads;
 mod port;
 pub(crate) mod preset;
 mod query;
+mod receiver;
+mod recovery;
 mod switch;
 mod tcp;
 mod topology;
@@ -26,11 +29,14 @@ use crate::hosts::{HostSet, RackSet};
 use crate::quantity::{Amount, Backpressure, Every, Jitter, PacketSize, Size, Time, Tso};
 use crate::tagged::tagged;
 pub(crate) use capture::Capture;
+pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
 pub(crate) use offloads::*;
 pub(crate) use port::*;
 pub(crate) use query::*;
+pub(crate) use receiver::*;
+pub(crate) use recovery::*;
 pub(crate) use switch::{Buffer, DtCounts, Ecmp, EgressDrop, PortOverride, PrivateRule, Switch};
 pub(crate) use tcp::*;
 pub(crate) use topology::{Common, FatTree, Graph, LinkOverride, Topology};
@@ -333,4 +339,9 @@ fn no_time() -> Time {
 fn bins() -> Vec<Size> {
     // DCTCP (SIGCOMM '10) §4.3 and the papers after it: small up to 100 KB, large above 10 MB.
     [100_000, 10_000_000].map(|edge| Size(Bytes(edge))).to_vec()
+}
+
+/// What was not there before needs no mention where it is not used.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
 
+use super::is_default;
 use super::workload::{Class, Connections, Sizes};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Time};
@@ -61,6 +62,9 @@ pub(crate) struct PartitionAggregate {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
+    /// On which connections answers go. Default `"own-connection"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) answers: Answers,
     /// Class of service of its flows: a number (DSCP), or a rule; all flows of a query draw one. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
@@ -75,6 +79,17 @@ pub(crate) enum Asking {
     Each,
     /// One, drawn anew for each query; they have their arrivals in common.
     Drawn,
+}
+
+/// On which connections answers go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Answers {
+    /// On others than their requests: each connection carries data one way.
+    #[default]
+    OwnConnection,
+    /// On that of their request, whose acknowledgement they carry; the connection takes its next request when the answer is there.
+    SameConnection,
 }
 
 /// Hosts between the client of a query and its workers.
@@ -164,6 +179,9 @@ pub(crate) struct BlockTransfer {
     /// How flows use connections. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
+    /// On which connections answers go. Default `"own-connection"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) answers: Answers,
     /// Class of service of its flows: a number (DSCP), or a rule; all flows of a block draw one. Default 0.
     #[serde(default)]
     pub(crate) class: Class,

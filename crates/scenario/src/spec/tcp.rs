@@ -4,8 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
+use super::congestion::Congestion;
+use super::is_default;
+use super::receiver::{DelayedAck, Receiver};
+use super::recovery::{FullAck, Prr, Rack, Recovery, SackAfterTimeout};
 use crate::quantity::{Time, Window};
-use crate::tagged::tagged;
 
 /// How every TCP connection behaves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -129,275 +132,6 @@ pub(crate) enum Preset {
     Ns2,
 }
 
-tagged! {
-    /// How signals of congestion become a window.
-    Congestion, "congestion control" {
-        /// Additive increase, halving (RFC 5681).
-        "reno" => Reno(Reno),
-        /// The papers' regular TCP with ECN: `reno` with `ecn`, and by default `ect = "all"`.
-        "ecn-star" => EcnStar(EcnStar),
-        /// A cut in proportion to the fraction of marked bytes (RFC 8257).
-        "dctcp" => Dctcp(Dctcp),
-        /// A cubic function of the time since the last reduction (RFC 9438).
-        "cubic" => Cubic(Cubic),
-        /// DCTCP with a brake for incast (Pulser, ANCS '19).
-        "pulser" => Pulser(Pulser),
-    }
-}
-
-tagged! {
-    /// What controls the windows that receivers advertise.
-    Receiver, "receiver" {
-        /// Nothing: it is `receive_window`.
-        "fixed" => Fixed(FixedWindow),
-        /// The bandwidth that is left at the host's link (ICTCP, CoNEXT '10). Needs `timestamps`.
-        "ictcp" => Ictcp(Ictcp),
-    }
-}
-
-/// A window that stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FixedWindow {}
-
-/// Windows that share what a host's link carries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Ictcp {
-    /// Share of the link's rate that may be used, above 0 and at most 1. Default 0.9.
-    #[serde(default = "nine_tenths")]
-    pub(crate) share: f64,
-    /// A window of which at most this share was unused may grow. Default 0.1.
-    #[serde(default = "tenth")]
-    pub(crate) gamma1: f64,
-    /// One of which more than this share was unused shrinks. Default 0.5.
-    #[serde(default = "half")]
-    pub(crate) gamma2: f64,
-    /// Weight of earlier measurements of throughput, 0 to 1. Default 0.2, as in the module of the SING group.
-    #[serde(default = "fifth")]
-    pub(crate) beta: f64,
-    /// A window shrinks after so many round trips in a row. Default 3; 1 in the module of the SING group.
-    #[serde(default = "three")]
-    pub(crate) decrease_after: u32,
-    /// Windows above the average shrink while less than this share of the link's rate is available. Default 0.2.
-    #[serde(default = "fifth")]
-    pub(crate) fairness: f64,
-    /// A connection with a longer round-trip time is not controlled. Default `"2ms"`.
-    #[serde(default = "two_milliseconds")]
-    pub(crate) rtt_limit: Time,
-    /// The window of a new connection, and the least. Default 2 segments.
-    #[serde(default = "two_segments")]
-    pub(crate) minimum: Window,
-}
-
-/// Additive increase, halving.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Reno {
-    /// Whether connections use classic ECN (RFC 3168). Default false.
-    #[serde(default)]
-    pub(crate) ecn: bool,
-}
-
-/// Additive increase, halving on marks and on losses.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct EcnStar {}
-
-/// A cubic function of the time since the last reduction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Cubic {
-    /// Whether connections use classic ECN (RFC 3168). Default false.
-    #[serde(default)]
-    pub(crate) ecn: bool,
-    /// How aggressively the window grows, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
-    #[serde(default = "two_fifths")]
-    pub(crate) c: f64,
-    /// What a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
-    #[serde(default = "seven_tenths")]
-    pub(crate) beta: f64,
-    /// Whether a flow that is reduced before it regained its old window leaves room to new ones. Default true (RFC 9438 §4.7).
-    #[serde(default = "yes")]
-    pub(crate) fast_convergence: bool,
-    /// What ends slow start before a loss. Default `"off"`.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(crate) hystart: HyStart,
-}
-
-/// What ends slow start before a loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum HyStart {
-    /// Nothing.
-    #[default]
-    Off,
-    /// Round-trip times that grow, after which a slower growth makes sure (RFC 9406).
-    #[serde(rename = "hystart++")]
-    PlusPlus,
-    /// Trains of acknowledgements of half a round trip, or round-trip times that grow (Linux).
-    Linux,
-}
-
-/// DCTCP with a brake for incast.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Pulser {
-    /// Window while the brake is on. Default 4 segments (§III-B).
-    #[serde(default = "four_segments")]
-    pub(crate) safe_window: Window,
-    /// What lets the brake go. Default `"first-clean-ack"`.
-    #[serde(default)]
-    pub(crate) restore: Restore,
-    /// Whether the brake is as in the authors' testbed: ECE pulls it, which then cuts the window in no other way, and it
-    /// sets the slow start threshold to the safe window, too. Default false: an explicit incast notification pulls it.
-    #[serde(default)]
-    pub(crate) as_released: bool,
-    /// The rest of it: keys as of the kind `dctcp`.
-    #[serde(default)]
-    pub(crate) dctcp: Dctcp,
-}
-
-/// What lets Pulser's brake go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Restore {
-    /// The first acknowledgement without the signal (the authors' testbed).
-    #[default]
-    FirstCleanAck,
-    /// A window of data, all of whose acknowledgements are without it.
-    CleanWindow,
-}
-
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Recovery {
-    /// With selective acknowledgements (RFC 2018, RFC 6675).
-    #[default]
-    Sack,
-    /// With them and by the times at which segments were sent, and with tail loss probes (RACK-TLP, RFC 8985), as Linux.
-    Rack,
-    /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`: what is lost counts as in the network until acknowledgements come in its
-    /// place, after a timeout everything outstanding is sent again, and a second loss in one window waits for the timer.
-    FullTcp,
-    /// With them, as ns-2's `Agent/TCP/Sack1`, which differs in details.
-    Sack1,
-    /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
-    NewReno,
-    /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).
-    Reno,
-}
-
-/// What NewReno's window is when everything is repaired (RFC 6582 §3.2 step 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FullAck {
-    /// The slow start threshold, but at most one segment more than is in flight.
-    #[default]
-    Limited,
-    /// The slow start threshold (ns-2).
-    Ssthresh,
-}
-
-/// Details of RACK-TLP.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Rack {
-    /// How long a probe waits for the acknowledgement of a lone segment, beyond two round trips. Default
-    /// `delayed_ack.timeout`; Linux has the least retransmission timeout, 200 ms.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) max_ack_delay: Option<Time>,
-    /// What the probe timer and the reordering timer wait beyond what RFC 8985 says: two ticks in Linux. Default `"0s"`.
-    #[serde(default = "zero")]
-    pub(crate) timer_slack: Time,
-}
-
-/// Proportional rate reduction (RFC 6937, RFC 9937).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Prr {
-    /// Not used: what is in the network follows the window (RFC 6675).
-    #[default]
-    Off,
-    /// With the slow start reduction bound, which the RFC recommends.
-    Ssrb,
-    /// With the conservative reduction bound.
-    Crb,
-    /// With either, as acknowledgements of new data tell of further losses or not (RFC 9937, Linux).
-    SafeAck,
-}
-
-/// A cut in proportion to the fraction of marked bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Dctcp {
-    /// Weight of the newest window in alpha, above 0 and at most 1. Default 1/16 (RFC 8257 §4.2).
-    #[serde(default = "sixteenth")]
-    pub(crate) g: f64,
-    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
-    #[serde(default = "unity")]
-    pub(crate) initial_alpha: f64,
-    /// Which acknowledgement ends an observation window. Default `"passed"`.
-    #[serde(default)]
-    pub(crate) window_end: WindowEnd,
-    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
-    #[serde(default)]
-    pub(crate) duplicate_acks: DuplicateAcks,
-    /// Which acknowledgements with ECE grow the window. Default `"all"`.
-    #[serde(default)]
-    pub(crate) ece_growth: EceGrowth,
-    /// How alpha is computed. Default `"float"`.
-    #[serde(default)]
-    pub(crate) arithmetic: Arithmetic,
-}
-
-/// How alpha is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Arithmetic {
-    /// As a fraction; zero below 2⁻³⁰ (ns-2, ns-3).
-    #[default]
-    Float,
-    /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). `g` is 1, 1/2, 1/4, … or 1/1024.
-    Fixed,
-}
-
-/// Which acknowledgement ends an observation window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WindowEnd {
-    /// One beyond its end (RFC 8257 §3.3, ns-2).
-    #[default]
-    Passed,
-    /// One that reaches its end (Linux, ns-3).
-    Reached,
-}
-
-/// Whether duplicate acknowledgements count in the fraction of marked bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DuplicateAcks {
-    /// They acknowledge no bytes (RFC 8257 §3.3).
-    #[default]
-    Ignored,
-    /// Each counts as one segment (ns-2).
-    OneSegment,
-}
-
-/// Which acknowledgements with ECE grow the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EceGrowth {
-    /// All but those that cut it (RFC 8257 §3.4).
-    #[default]
-    All,
-    /// All but the first of a run of them (ns-2).
-    NotFirst,
-    /// None (RFC 3168 §6.1.2).
-    None,
-}
-
 /// How the window grows in congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -459,17 +193,6 @@ pub(crate) enum RestartAfterIdle {
     Reset,
 }
 
-/// What becomes of selective acknowledgements when the retransmission timer fires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SackAfterTimeout {
-    /// Kept (RFC 6675 §5.1).
-    #[default]
-    Kept,
-    /// Forgotten (RFC 2018 §8, ns-2).
-    Forgotten,
-}
-
 /// Which packets of an ECN-capable connection carry ECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -496,36 +219,6 @@ pub(crate) struct Rto {
     /// The least that four deviations of the RTT count for. Default `"1ms"`.
     #[serde(default = "one_millisecond")]
     pub(crate) granularity: Time,
-}
-
-/// When a receiver acknowledges data that arrives in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DelayedAck {
-    /// At the latest with this many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
-    #[serde(default = "two")]
-    pub(crate) segments: u32,
-    /// What counts as a segment. Default `"arrivals"`.
-    #[serde(default)]
-    pub(crate) counts: AckCounts,
-    /// The first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(crate) quick: u32,
-    /// At the latest after this time. Default `"40ms"`, as Linux.
-    #[serde(default = "forty_milliseconds")]
-    pub(crate) timeout: Time,
-}
-
-/// What counts as a segment before a receiver acknowledges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AckCounts {
-    /// One that arrives, short or not.
-    #[default]
-    Arrivals,
-    /// As many bytes as a full one has: a short last segment waits for the timer, also with `segments = 1`, and also after a
-    /// change of marks, at which only what came before is acknowledged at once (ns-2's FullTcp).
-    Bytes,
 }
 
 impl Default for Tcp {
@@ -565,60 +258,14 @@ impl Default for Tcp {
     }
 }
 
-impl Default for Receiver {
-    fn default() -> Self {
-        Self::Fixed(FixedWindow {})
-    }
-}
-
-impl Default for Congestion {
-    fn default() -> Self {
-        Self::Dctcp(Dctcp::default())
-    }
-}
-
-impl Default for Rack {
-    fn default() -> Self {
-        Self { max_ack_delay: None, timer_slack: zero() }
-    }
-}
-
-impl Default for Dctcp {
-    fn default() -> Self {
-        Self {
-            g: sixteenth(),
-            initial_alpha: unity(),
-            window_end: WindowEnd::default(),
-            duplicate_acks: DuplicateAcks::default(),
-            ece_growth: EceGrowth::default(),
-            arithmetic: Arithmetic::default(),
-        }
-    }
-}
-
 impl Default for Rto {
     fn default() -> Self {
         Self { initial: one_second(), min: one_second(), max: one_minute(), granularity: one_millisecond() }
     }
 }
 
-impl Default for DelayedAck {
-    fn default() -> Self {
-        Self { segments: two(), counts: AckCounts::default(), quick: 0, timeout: forty_milliseconds() }
-    }
-}
-
-/// What was not there before needs no mention where it is not used.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 fn one() -> u32 {
     1
-}
-
-fn two() -> u32 {
-    2
 }
 
 fn three() -> u32 {
@@ -627,54 +274,6 @@ fn three() -> u32 {
 
 fn yes() -> bool {
     true
-}
-
-fn unity() -> f64 {
-    1.0
-}
-
-fn sixteenth() -> f64 {
-    1.0 / 16.0
-}
-
-fn nine_tenths() -> f64 {
-    0.9
-}
-
-fn half() -> f64 {
-    0.5
-}
-
-fn fifth() -> f64 {
-    0.2
-}
-
-fn tenth() -> f64 {
-    0.1
-}
-
-fn two_segments() -> Window {
-    Window::Segments(2)
-}
-
-fn two_milliseconds() -> Time {
-    Time(Duration::from_millis(2))
-}
-
-fn two_fifths() -> f64 {
-    0.4
-}
-
-fn seven_tenths() -> f64 {
-    0.7
-}
-
-fn four_segments() -> Window {
-    Window::Segments(4)
-}
-
-fn zero() -> Time {
-    Time(Duration::ZERO)
 }
 
 fn one_second() -> Time {
@@ -687,8 +286,4 @@ fn one_minute() -> Time {
 
 fn one_millisecond() -> Time {
     Time(Duration::from_millis(1))
-}
-
-fn forty_milliseconds() -> Time {
-    Time(Duration::from_millis(40))
 }

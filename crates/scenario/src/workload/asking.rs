@@ -24,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) fan_out: Option<usize>,
     /// Zero for no requests at all.
     pub(crate) request: Bytes,
+    /// Whether answers go on the connections of their requests.
+    pub(crate) shared: bool,
     pub(crate) response: Response,
     pub(crate) aggregators: Option<Aggregators>,
     pub(crate) iterations: u16,

@@ -86,6 +86,11 @@ impl Generator {
         matches!(self, Self::Chain(_) | Self::Queries(_))
     }
 
+    /// Whether its answers go on the connections of their requests.
+    pub(crate) fn shares(&self) -> bool {
+        matches!(self, Self::Queries(workload) if workload.shares())
+    }
+
     /// Whether it asks queries.
     pub(crate) fn asks(&self) -> bool {
         matches!(self, Self::Queries(_))

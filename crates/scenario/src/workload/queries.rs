@@ -159,6 +159,10 @@ impl Queries {
     pub(super) fn expected_flows(&self) -> Option<u64> {
         self.expected_flows
     }
+
+    pub(super) fn shares(&self) -> bool {
+        self.config.shared
+    }
 }
 
 impl Workload for Queries {

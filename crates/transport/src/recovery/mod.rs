@@ -3,6 +3,7 @@
 //! A connection has this state only once something was missing. Sequence numbers are of the byte *after*: what the RFCs
 //! call HighData, recover or RecoveryPoint is one less.
 
+mod course;
 mod frto;
 mod fulltcp;
 pub(crate) mod interface;

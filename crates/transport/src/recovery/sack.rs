@@ -2,9 +2,10 @@
 
 use shallows_core::packet::Segment;
 
+use super::course::Course;
 use super::frto::{Evidence, Frto};
 use super::interface::{Allowance, Outcome, Outstanding, Phase, Prior, non_empty};
-use super::prr::{Bound, Delivery, Prr};
+use super::prr::Bound;
 use crate::config::{Config, SackAfterTimeout};
 use crate::scoreboard::{Range, Scoreboard};
 
@@ -12,16 +13,8 @@ use crate::scoreboard::{Range, Scoreboard};
 #[derive(Debug, Default)]
 pub(crate) struct Sack {
     scoreboard: Scoreboard,
-    phase: Phase,
-    /// Proportional rate reduction, where it is wanted.
-    bound: Option<Bound>,
-    prr: Option<Prr>,
-    /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
-    delivered: Option<Delivery>,
-    /// The first retransmission of a recovery, which neither cwnd nor pipe holds back, is due.
-    first_due: bool,
+    course: Course,
     dup_acks: u32,
-    recovery_point: u64,
     high_rxt: u64,
     rescue_rxt: u64,
     pipe: u64,
@@ -38,16 +31,16 @@ pub(crate) struct Sack {
 
 impl Sack {
     pub(super) fn new(bound: Option<Bound>) -> Self {
-        Self { bound, ..Self::default() }
+        Self { course: Course::new(bound), ..Self::default() }
     }
 
     /// Whether nothing is missing and nothing is being repaired.
     pub(super) fn is_idle(&self) -> bool {
-        self.phase == Phase::Open && self.scoreboard.is_empty()
+        self.phase() == Phase::Open && self.scoreboard.is_empty()
     }
 
     pub(super) fn phase(&self) -> Phase {
-        self.phase
+        self.course.phase
     }
 
     /// The estimate of how many bytes are in the network.
@@ -74,7 +67,7 @@ impl Sack {
         acked: u64,
     ) -> Outcome {
         let sacked = self.scoreboard.total();
-        let below = self.scoreboard.sacked_between(0, self.recovery_point);
+        let below = self.scoreboard.sacked_between(0, self.course.point);
         // RFC 6675 §2: a duplicate selectively acknowledges something new.
         let news = self.scoreboard.update(data.una, data.next, segment);
         if acked > 0 {
@@ -83,40 +76,29 @@ impl Sack {
         }
         let spurious = self.frto != Frto::Off && self.is_spurious(data, acked, below);
         // RFC 6675 §5 step A and §5.1: until then no other recovery begins.
-        if self.phase != Phase::Open && (data.una >= self.recovery_point || spurious) {
-            self.phase = Phase::Open;
-            self.first_due = false;
-        }
-        let duplicate = news && self.phase == Phase::Open;
+        self.course.end(data.una, spurious);
+        let duplicate = news && self.phase() == Phase::Open;
         if duplicate {
             // RFC 6675 §5 step 3.1.
             self.high_rxt = data.una;
         }
         let begins = duplicate && self.detects_loss(config, data);
         if begins {
-            // RFC 6675 §5 step 4.
-            self.phase = Phase::Recovery;
-            self.recovery_point = data.next;
-            self.first_due = true;
-            self.prr = self.bound.map(|bound| Prr::new(bound, data.next - data.una));
-            self.delivered = None;
+            self.course.begin(data);
         }
         self.high_rxt = self.high_rxt.max(data.una);
         let lost_below = self.lost_below.max(data.una);
         self.set_pipe(config, data);
-        if self.phase == Phase::Recovery && self.bound.is_some() {
-            // RFC 6937 §2 DeliveredData: what was SACKed before counted then.
-            let delivered = acked + self.scoreboard.total() - sacked;
-            let bytes = self.delivered.map_or(0, |before| before.bytes) + delivered;
-            self.delivered = Some(Delivery { bytes, safe: acked > 0 && self.lost_below <= lost_below });
-        }
+        // What was SACKed before counted then.
+        let delivered = (acked + self.scoreboard.total()).saturating_sub(sacked);
+        self.course.deliver(delivered, acked > 0 && self.lost_below <= lost_below);
         Outcome { begins, spurious, ..Outcome::default() }
     }
 
     /// RFC 5682 §3.1, of an acknowledgement of `acked` new bytes, before which `sacked` were selectively acknowledged of what the
     /// timeout found outstanding. Beyond the first segment none of that was sent again.
     fn is_spurious(&mut self, data: Outstanding, acked: u64, sacked: u64) -> bool {
-        let recover = self.recovery_point;
+        let recover = self.course.point;
         let original = acked > 0 || self.scoreboard.sacked_between(0, recover) > sacked;
         self.frto.on_ack(Evidence { una: data.una, advances: acked > 0, recover, original })
     }
@@ -126,14 +108,13 @@ impl Sack {
         let repeated = self.timed_out_at == Some(data.una);
         self.timed_out_at = Some(data.una);
         let first = data.next.min(data.una + config.mss.0);
-        let applies = config.frto && self.phase == Phase::Open && !repeated;
+        let applies = config.frto && self.phase() == Phase::Open && !repeated;
         self.frto = if applies { Frto::Sent { end: first } } else { Frto::Off };
         // RFC 2018 §8: a receiver may throw away what it selectively acknowledged.
         if config.sack_after_timeout == SackAfterTimeout::Forgotten || self.scoreboard.reneged(data.una) {
             self.scoreboard.clear();
         }
-        self.phase = Phase::Timeout;
-        self.recovery_point = data.next;
+        self.course.time_out(data);
         self.high_rxt = data.una;
         self.dup_acks = 0;
         self.limited = 0;
@@ -148,27 +129,19 @@ impl Sack {
         data: Outstanding,
         allowance: Allowance,
     ) -> Option<Range> {
-        if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
-            prr.on_ack(delivery, self.pipe, allowance.cwnd, config.mss.0);
-        }
+        self.course.take_in(self.pipe, allowance.cwnd, config.mss.0);
         let range = self.choose(config, data, allowance)?;
-        if let Some(prr) = &mut self.prr {
-            prr.on_send(range.len());
-        }
+        self.course.on_send(range.len());
         Some(range)
     }
 
     fn choose(&mut self, config: &Config, data: Outstanding, allowance: Allowance) -> Option<Range> {
-        if self.first_due {
-            self.first_due = false;
+        if std::mem::take(&mut self.course.first_due) {
             return self.first_retransmission(config, data);
         }
-        let room = match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
-            _ => allowance.cwnd.saturating_sub(self.pipe),
-        };
+        let room = self.course.room(allowance.cwnd, self.pipe);
         let unsent = Range { start: data.next, end: data.next + allowance.unsent };
-        let range = match self.phase {
+        let range = match self.phase() {
             Phase::Open => self.open(config, data, allowance)?,
             // RFC 6675 §5 step C.
             _ if room < config.mss.0 => return None,
@@ -178,7 +151,7 @@ impl Sack {
                     return non_empty(unsent).filter(|_| goes).inspect(|range| self.pipe += range.len());
                 }
                 // RFC 6675 §5.1: fill the holes in order, then go on.
-                let hole = self.hole(self.recovery_point, config);
+                let hole = self.hole(self.course.point, config);
                 hole.inspect(|hole| self.high_rxt = hole.end).or_else(|| non_empty(unsent))?
             }
         };
@@ -197,8 +170,8 @@ impl Sack {
     /// RFC 6675 §4 `SetPipe`: bytes that are not lost, and bytes that were retransmitted; none of them SACKed.
     fn set_pipe(&mut self, config: &Config, data: Outstanding) {
         let mut lost_below = self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0);
-        if self.phase == Phase::Timeout {
-            lost_below = lost_below.max(self.recovery_point);
+        if self.phase() == Phase::Timeout {
+            lost_below = lost_below.max(self.course.point);
         }
         self.lost_below = lost_below.max(data.una);
         self.pipe = self.unsacked(self.lost_below, data.next) + self.unsacked(data.una, self.high_rxt);
@@ -256,7 +229,7 @@ impl Sack {
             return None;
         }
         let hole = self.scoreboard.last_hole(data.una, data.next)?;
-        self.rescue_rxt = self.recovery_point;
+        self.rescue_rxt = self.course.point;
         Some(Range { start: hole.start.max(hole.end.saturating_sub(config.mss.0)), end: hole.end })
     }
 
@@ -287,8 +260,8 @@ mod tests {
             let data = Outstanding { una: 0, next: 230, cut_at: 0, cut_for: None };
             let mut recovery = Sack { high_rxt, ..Sack::default() };
             if let Some(recovery_point) = timed_out_below {
-                recovery.phase = Phase::Timeout;
-                recovery.recovery_point = recovery_point;
+                recovery.course.phase = Phase::Timeout;
+                recovery.course.point = recovery_point;
                 recovery.high_rxt = high_rxt.min(recovery_point);
             }
             let mut octets = [false; 231];

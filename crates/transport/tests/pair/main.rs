@@ -10,7 +10,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::congestion::{self, Avoidance, LossBase, cubic, dctcp, hystart, pulser, reno};
+use shallows_transport::congestion::{
+    self, Avoidance, EcnMode, LossBase, cubic, dctcp, hystart, pulser, reno,
+};
 use shallows_transport::{
     AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Marks, Method,
     Receiver, RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender, rack,
@@ -157,6 +159,27 @@ prop_compose! {
     }
 }
 
+/// A sender of one kind and a receiver of another, as `agree` of the crate `scenario` leaves them.
+fn agreed(near: Config, far: Config) -> (Config, Config) {
+    let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
+    // Without a SYN nobody would tell one of them that the other does not speak ECN.
+    let handshake = near.handshake || speaks(&near) != speaks(&far);
+    let timestamps = near.timestamps && far.timestamps;
+    let both = near.recovery.uses_sack() && far.recovery.uses_sack();
+    let side = |side: Config| {
+        let plain = side.recovery.uses_sack() && !both;
+        Config {
+            receive_window: far.receive_window,
+            handshake,
+            timestamps,
+            recovery: if plain { Method::NewReno } else { side.recovery },
+            frto: side.frto && !plain,
+            ..side
+        }
+    };
+    (side(near), side(far.clone()))
+}
+
 /// Packets that networks carry in each run of the tests, at least.
 const PACKETS: usize = 10_000_000;
 
@@ -172,7 +195,12 @@ fn every_byte_arrives_and_every_flow_ends_whatever_the_network_does() {
                 resizing,
             });
     let writes = prop::collection::vec((1u64..60_000, 0u64..10_000), 1..4);
-    let connections = (config(), any::<u64>(), impairments, writes);
+    // Every other connection is between hosts of different kinds.
+    let sides = (config(), prop::option::of(config())).prop_map(|(near, far)| match far {
+        Some(far) => agreed(near, far),
+        None => (near.clone(), near),
+    });
+    let connections = (sides, any::<u64>(), impairments, writes);
     let carried = Cell::new(0);
     for seed in first_seed().. {
         if carried.get() >= PACKETS {
@@ -186,8 +214,8 @@ fn every_byte_arrives_and_every_flow_ends_whatever_the_network_does() {
             failure_persistence: None,
             ..ProptestConfig::default()
         });
-        let result = runner.run(&connections, |(config, seed, impairments, writes)| {
-            let mut pair = Pair::new(config, seed, impairments);
+        let result = runner.run(&connections, |((near, far), seed, impairments, writes)| {
+            let mut pair = Pair::between(near, far, seed, impairments);
             let mut written = 0;
             for (bytes, pause) in writes {
                 pair.write(bytes);

@@ -32,7 +32,10 @@ enum Packet {
 
 /// A connection and the packets under way.
 pub(crate) struct Pair {
+    /// How its sender behaves.
     pub(crate) config: Config,
+    /// How its receiver does.
+    far: Config,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) now: Instant,
@@ -48,11 +51,18 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// Two sides that behave alike.
     pub(crate) fn new(config: Config, seed: u64, impairments: Impairments) -> Self {
+        Self::between(config.clone(), config, seed, impairments)
+    }
+
+    /// A sender and a receiver that have agreed on what both must know.
+    pub(crate) fn between(config: Config, far: Config, seed: u64, impairments: Impairments) -> Self {
         Self {
             sender: Sender::new(&config),
-            receiver: Receiver::new(&config),
+            receiver: Receiver::new(&far),
             config,
+            far,
             now: Instant::ZERO,
             impairments,
             stream: Stream::new(seed, "pair", 0),
@@ -123,8 +133,8 @@ impl Pair {
             self.arrive(self.packets[index]);
         }
         if self.receiver.deadline().is_some_and(|deadline| deadline <= self.now) {
-            let ack = self.receiver.on_timer(&self.config, self.now).expect("it is due");
-            self.send(Packet::Ack(ack), self.config.ack_ecn());
+            let ack = self.receiver.on_timer(&self.far, self.now).expect("it is due");
+            self.send(Packet::Ack(ack), self.far.ack_ecn());
         }
         if self.sender.deadline().is_some_and(|deadline| deadline <= self.now) {
             self.sender.on_timer(&self.config, self.now);
@@ -137,17 +147,17 @@ impl Pair {
         match packet {
             Packet::Data { segment, marks } => {
                 // What the receiver has no room for, it drops; the sender shall not send it.
-                assert!(segment.end() <= self.receiver.received() + self.config.receive_window.0);
+                assert!(segment.end() <= self.receiver.received() + self.far.receive_window.0);
                 self.arrived[segment.seq as usize..segment.end() as usize].fill(true);
                 while self.arrived.get(self.first_missing as usize).is_some_and(|&arrived| arrived) {
                     self.first_missing += 1;
                 }
                 if self.impairments.resizing {
-                    let (mss, most) = (self.config.mss.0, self.config.receive_window.0);
+                    let (mss, most) = (self.far.mss.0, self.far.receive_window.0);
                     self.receiver.resize_window(Bytes(mss + self.stream.below(most - mss + 1)));
                 }
-                for ack in self.receiver.on_data(&self.config, self.now, &segment, marks) {
-                    self.send(Packet::Ack(ack), self.config.ack_ecn());
+                for ack in self.receiver.on_data(&self.far, self.now, &segment, marks) {
+                    self.send(Packet::Ack(ack), self.far.ack_ecn());
                 }
             }
             Packet::Ack(segment) => self.sender.on_ack(&self.config, self.now, &segment),

@@ -7,7 +7,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use super::{Builder, LONGEST_RUN_PS, MAX_FLOWS, MAX_OPEN};
 use crate::experiment::{Connections, Pairs};
-use crate::spec::{self, Asking, BlockTransfer, Incast, PartitionAggregate};
+use crate::spec::{self, Answers, Asking, BlockTransfer, Incast, PartitionAggregate};
 use crate::workload::asking::{Aggregators, Arrivals, Config, Response};
 use crate::workload::distribution::Sizes;
 use crate::workload::{Classes, Generator, Queries};
@@ -40,6 +40,7 @@ impl Builder<'_, '_, '_> {
             workers: workers?,
             fan_out: w.fan_out.map(|count| count as usize),
             request: w.request.0,
+            shared: self.shared(w.answers, w.request.0, key)?,
             response: response?,
             aggregators,
             iterations: w.iterations,
@@ -72,6 +73,7 @@ impl Builder<'_, '_, '_> {
             clients: clients?,
             fan_out: w.fan_out.map(|count| count as usize),
             request: w.request.0,
+            shared: self.shared(w.answers, w.request.0, key)?,
             response: Response::Total(w.block.0),
             jitter: w.jitter.0,
             arrivals,
@@ -131,6 +133,7 @@ impl Builder<'_, '_, '_> {
             workers: Vec::new(),
             fan_out: None,
             request: Bytes(0),
+            shared: false,
             response: Response::Each(Bytes(0)),
             aggregators: None,
             iterations: 1,
@@ -146,6 +149,16 @@ impl Builder<'_, '_, '_> {
     fn add_queries(&mut self, config: Config, connections: Connections, classes: Classes) {
         let pairs = exchanges(&config, &connections);
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
+    }
+
+    /// Whether answers go on the connections of their requests; none if there are no requests.
+    fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
+        let shared = answers == Answers::SameConnection;
+        if shared && request == Bytes(0) {
+            let message = "nobody asks, so that there is no connection to answer on: leave it out, or set request = \"1.6KB\"";
+            return self.refuse(&format!("{key}.answers"), message);
+        }
+        Some(shared)
     }
 
     fn response(&mut self, w: &PartitionAggregate, key: &str) -> Option<Response> {
@@ -300,11 +313,12 @@ fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     }
 }
 
-/// How many connections there may be, one for each pair and direction, at most.
+/// How many connections there may be at most: one for each pair, and each direction unless they share it.
 fn count_exchanges(config: &Config) -> u64 {
     let products = relations(config).into_iter();
     let product = |(a, b): (&[HostId], &[HostId])| (a.len() as u64).saturating_mul(b.len() as u64);
-    products.map(product).fold(0, u64::saturating_add).saturating_mul(2)
+    let pairs = products.map(product).fold(0, u64::saturating_add);
+    if config.shared { pairs } else { pairs.saturating_mul(2) }
 }
 
 /// The pairs that may have connections before their first flow.
@@ -316,7 +330,9 @@ fn exchanges(config: &Config, connections: &Connections) -> Pairs {
     for (askers, asked) in relations(config) {
         for (&asker, &member) in askers.iter().flat_map(|a| asked.iter().map(move |b| (a, b))) {
             if asker != member {
-                pairs.push((member, asker));
+                if !config.shared {
+                    pairs.push((member, asker));
+                }
                 if config.request != Bytes(0) {
                     pairs.push((asker, member));
                 }

@@ -12,9 +12,10 @@ use segments::{Delivered, Segments, Transmission};
 use shallows_core::{Duration, Instant};
 use tlp::Tlp;
 
+use super::course::Course;
 use super::frto::{Evidence, Frto};
 use super::interface::{Allowance, Arrival, Clock, Expiry, Outcome, Outstanding, Phase, Prior, non_empty};
-use super::prr::{Bound, Delivery, Prr};
+use super::prr::Bound;
 use crate::config;
 use crate::scoreboard::Range;
 
@@ -42,14 +43,7 @@ pub(crate) struct Rack {
     tlp: Tlp,
     /// *RACK.reo_wnd*.
     window: Duration,
-    phase: Phase,
-    recovery_point: u64,
-    /// The first retransmission of a recovery, which no window holds back, is due.
-    first_due: bool,
-    bound: Option<Bound>,
-    prr: Option<Prr>,
-    /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
-    delivered: Option<Delivery>,
+    course: Course,
     /// New data sent beyond cwnd by limited transmit.
     limited: u64,
     /// Where the retransmission timer last fired.
@@ -77,12 +71,7 @@ impl Rack {
             },
             tlp: Tlp::new(),
             window: Duration::ZERO,
-            phase: Phase::Open,
-            recovery_point: 0,
-            first_due: false,
-            bound,
-            prr: None,
-            delivered: None,
+            course: Course::new(bound),
             limited: 0,
             timed_out_at: None,
             reorder_at: Instant::MAX,
@@ -93,7 +82,7 @@ impl Rack {
     }
 
     pub(super) fn phase(&self) -> Phase {
-        self.phase
+        self.course.phase
     }
 
     /// The bytes in the network: neither selectively acknowledged nor lost.
@@ -140,25 +129,19 @@ impl Rack {
             self.rto_at = if data.una == data.next { Instant::MAX } else { clock.now + clock.rto };
         }
         let evidence =
-            Evidence { una: data.una, advances: arrival.acked > 0, recover: self.recovery_point, original };
+            Evidence { una: data.una, advances: arrival.acked > 0, recover: self.course.point, original };
         let spurious = self.frto.on_ack(evidence);
         if spurious {
             self.segments.restore();
         }
-        if self.phase != Phase::Open && (data.una >= self.recovery_point || spurious) {
-            self.phase = Phase::Open;
-            self.first_due = false;
-        }
+        self.course.end(data.una, spurious);
         let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
         let repaired = self.tlp.on_ack(data.una, bare);
         let (found, begins) = self.detect(config, data, clock);
-        if self.phase == Phase::Recovery {
-            // RFC 6937 §2 DeliveredData: what was SACKed before counted then.
-            let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
-            let bytes = self.delivered.map_or(0, |before| before.bytes) + delivered;
-            self.delivered = Some(Delivery { bytes, safe: arrival.acked > 0 && !found });
-        }
-        if self.phase != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {
+        // What was SACKed before counted then.
+        let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
+        self.course.deliver(delivered, arrival.acked > 0 && !found);
+        if self.phase() != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {
             // RFC 8985 §7.2: others look after these.
             self.tlp.at = Instant::MAX;
         } else if arrival.acked > 0 {
@@ -175,7 +158,7 @@ impl Rack {
         arrival: Arrival<'_>,
         now: Instant,
     ) -> bool {
-        let recover = self.recovery_point;
+        let recover = self.course.point;
         let Self { segments, latest, .. } = self;
         latest.measured = Duration::MAX;
         let mut original = false;
@@ -206,13 +189,9 @@ impl Rack {
         let patience = self.latest.rtt + self.window;
         let (found, wait) = self.segments.detect(self.latest.transmission, patience, clock.now);
         self.reorder_at = wait.map_or(Instant::MAX, |at| at + config.rack.timer_slack);
-        let begins = self.phase == Phase::Open && self.segments.lost() > 0;
+        let begins = self.phase() == Phase::Open && self.segments.lost() > 0;
         if begins {
-            self.phase = Phase::Recovery;
-            self.recovery_point = data.next;
-            self.first_due = true;
-            self.prr = self.bound.map(|bound| Prr::new(bound, data.next - data.una));
-            self.delivered = None;
+            self.course.begin(data);
             self.tlp.reset();
         }
         (found, begins)
@@ -222,7 +201,7 @@ impl Rack {
     fn reordering_window(&self, config: &config::Config, srtt: Duration) -> Duration {
         let in_order = !self.latest.reordering_seen;
         let enough = self.segments.sacked_segments() >= config.duplicate_threshold;
-        if in_order && (self.phase != Phase::Open || enough) || self.latest.min_rtt == Duration::MAX {
+        if in_order && (self.phase() != Phase::Open || enough) || self.latest.min_rtt == Duration::MAX {
             return Duration::ZERO;
         }
         (self.latest.min_rtt / 4).min(srtt)
@@ -253,16 +232,15 @@ impl Rack {
     /// The retransmission timer fired (RFC 8985 §6.3). Says whether it did so before for the same segment.
     pub(super) fn on_timeout(&mut self, config: &config::Config, data: Outstanding, now: Instant) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
-        let applies = config.frto && self.phase == Phase::Open && !repeated;
+        let applies = config.frto && self.phase() == Phase::Open && !repeated;
         self.frto = match self.segments.first().filter(|_| applies) {
             Some(first) => Frto::Sent { end: first.end },
             None => Frto::Off,
         };
         self.timed_out_at = Some(data.una);
         self.segments.lose_on_timeout(self.latest.rtt + self.window, now);
-        self.phase = Phase::Timeout;
-        self.recovery_point = data.next;
-        self.first_due = true;
+        self.course.time_out(data);
+        self.course.first_due = true;
         self.limited = 0;
         self.tlp.reset();
         self.reorder_at = Instant::MAX;
@@ -278,31 +256,23 @@ impl Rack {
         clock: Clock,
     ) -> Option<Range> {
         let pipe = self.pipe(data);
-        if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
-            prr.on_ack(delivery, pipe, allowance.cwnd, config.mss.0);
-        }
+        self.course.take_in(pipe, allowance.cwnd, config.mss.0);
         let unsent = non_empty(Range { start: data.next, end: data.next + allowance.unsent });
         let range = if std::mem::take(&mut self.tlp.due) {
             self.probe(unsent, data, clock.now)?
-        } else if self.phase == Phase::Open {
+        } else if self.phase() == Phase::Open {
             self.open(config, data, allowance.cwnd, unsent, clock)?
         } else {
-            let room = match &self.prr {
-                Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
-                _ => allowance.cwnd.saturating_sub(pipe),
-            };
             // RFC 6675 §5 steps 4.3 and C.
-            let has_room = room >= config.mss.0;
-            let first = std::mem::take(&mut self.first_due);
+            let has_room = self.course.room(allowance.cwnd, pipe) >= config.mss.0;
+            let first = std::mem::take(&mut self.course.first_due);
             if !first && let Some(goes) = self.frto.asks(unsent.is_some()) {
                 return self.send(unsent.filter(|_| goes), clock.now);
             }
             let lost = if has_room || first { self.segments.resend_lost(clock.now) } else { None };
             lost.or_else(|| self.send(unsent.filter(|_| has_room), clock.now))?
         };
-        if let Some(prr) = &mut self.prr {
-            prr.on_send(range.len());
-        }
+        self.course.on_send(range.len());
         if self.rto_at == Instant::MAX || (range.start == data.una && data.next > data.una) {
             // RFC 6298 §5.1; and as in Linux (`tcp_xmit_retransmit_queue`) once more with the first segment.
             self.rto_at = clock.now + clock.rto;

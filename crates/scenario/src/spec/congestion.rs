@@ -1,0 +1,216 @@
+//! `[tcp.congestion]`: how signals of congestion become a window.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::is_default;
+use crate::quantity::Window;
+use crate::tagged::tagged;
+
+tagged! {
+    /// How signals of congestion become a window.
+    Congestion, "congestion control" {
+        /// Additive increase, halving (RFC 5681).
+        "reno" => Reno(Reno),
+        /// The papers' regular TCP with ECN: `reno` with `ecn`, and by default `ect = "all"`.
+        "ecn-star" => EcnStar(EcnStar),
+        /// A cut in proportion to the fraction of marked bytes (RFC 8257).
+        "dctcp" => Dctcp(Dctcp),
+        /// A cubic function of the time since the last reduction (RFC 9438).
+        "cubic" => Cubic(Cubic),
+        /// DCTCP with a brake for incast (Pulser, ANCS '19).
+        "pulser" => Pulser(Pulser),
+    }
+}
+
+/// Additive increase, halving.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reno {
+    /// Whether connections use classic ECN (RFC 3168). Default false.
+    #[serde(default)]
+    pub(crate) ecn: bool,
+}
+
+/// Additive increase, halving on marks and on losses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EcnStar {}
+
+/// A cubic function of the time since the last reduction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cubic {
+    /// Whether connections use classic ECN (RFC 3168). Default false.
+    #[serde(default)]
+    pub(crate) ecn: bool,
+    /// How aggressively the window grows, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
+    #[serde(default = "two_fifths")]
+    pub(crate) c: f64,
+    /// What a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
+    #[serde(default = "seven_tenths")]
+    pub(crate) beta: f64,
+    /// Whether a flow that is reduced before it regained its old window leaves room to new ones. Default true (RFC 9438 §4.7).
+    #[serde(default = "yes")]
+    pub(crate) fast_convergence: bool,
+    /// What ends slow start before a loss. Default `"off"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) hystart: HyStart,
+}
+
+/// What ends slow start before a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HyStart {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Round-trip times that grow, after which a slower growth makes sure (RFC 9406).
+    #[serde(rename = "hystart++")]
+    PlusPlus,
+    /// Trains of acknowledgements of half a round trip, or round-trip times that grow (Linux).
+    Linux,
+}
+
+/// DCTCP with a brake for incast.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pulser {
+    /// Window while the brake is on. Default 4 segments (§III-B).
+    #[serde(default = "four_segments")]
+    pub(crate) safe_window: Window,
+    /// What lets the brake go. Default `"first-clean-ack"`.
+    #[serde(default)]
+    pub(crate) restore: Restore,
+    /// Whether the brake is as in the authors' testbed: ECE pulls it, which then cuts the window in no other way, and it
+    /// sets the slow start threshold to the safe window, too. Default false: an explicit incast notification pulls it.
+    #[serde(default)]
+    pub(crate) as_released: bool,
+    /// The rest of it: keys as of the kind `dctcp`.
+    #[serde(default)]
+    pub(crate) dctcp: Dctcp,
+}
+
+/// What lets Pulser's brake go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Restore {
+    /// The first acknowledgement without the signal (the authors' testbed).
+    #[default]
+    FirstCleanAck,
+    /// A window of data, all of whose acknowledgements are without it.
+    CleanWindow,
+}
+
+/// A cut in proportion to the fraction of marked bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Dctcp {
+    /// Weight of the newest window in alpha, above 0 and at most 1. Default 1/16 (RFC 8257 §4.2).
+    #[serde(default = "sixteenth")]
+    pub(crate) g: f64,
+    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
+    #[serde(default = "unity")]
+    pub(crate) initial_alpha: f64,
+    /// Which acknowledgement ends an observation window. Default `"passed"`.
+    #[serde(default)]
+    pub(crate) window_end: WindowEnd,
+    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
+    #[serde(default)]
+    pub(crate) duplicate_acks: DuplicateAcks,
+    /// Which acknowledgements with ECE grow the window. Default `"all"`.
+    #[serde(default)]
+    pub(crate) ece_growth: EceGrowth,
+    /// How alpha is computed. Default `"float"`.
+    #[serde(default)]
+    pub(crate) arithmetic: Arithmetic,
+}
+
+/// How alpha is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Arithmetic {
+    /// As a fraction; zero below 2⁻³⁰ (ns-2, ns-3).
+    #[default]
+    Float,
+    /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). `g` is 1, 1/2, 1/4, … or 1/1024.
+    Fixed,
+}
+
+/// Which acknowledgement ends an observation window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WindowEnd {
+    /// One beyond its end (RFC 8257 §3.3, ns-2).
+    #[default]
+    Passed,
+    /// One that reaches its end (Linux, ns-3).
+    Reached,
+}
+
+/// Whether duplicate acknowledgements count in the fraction of marked bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DuplicateAcks {
+    /// They acknowledge no bytes (RFC 8257 §3.3).
+    #[default]
+    Ignored,
+    /// Each counts as one segment (ns-2).
+    OneSegment,
+}
+
+/// Which acknowledgements with ECE grow the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EceGrowth {
+    /// All but those that cut it (RFC 8257 §3.4).
+    #[default]
+    All,
+    /// All but the first of a run of them (ns-2).
+    NotFirst,
+    /// None (RFC 3168 §6.1.2).
+    None,
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self::Dctcp(Dctcp::default())
+    }
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Self {
+            g: sixteenth(),
+            initial_alpha: unity(),
+            window_end: WindowEnd::default(),
+            duplicate_acks: DuplicateAcks::default(),
+            ece_growth: EceGrowth::default(),
+            arithmetic: Arithmetic::default(),
+        }
+    }
+}
+
+fn unity() -> f64 {
+    1.0
+}
+
+fn sixteenth() -> f64 {
+    1.0 / 16.0
+}
+
+fn two_fifths() -> f64 {
+    0.4
+}
+
+fn seven_tenths() -> f64 {
+    0.7
+}
+
+fn four_segments() -> Window {
+    Window::Segments(4)
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,132 @@
+//! What receivers of connections do: the windows that they advertise (`tcp.receiver`), and when they acknowledge.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shallows_core::Duration;
+
+use super::is_default;
+use crate::quantity::{Time, Window};
+use crate::tagged::tagged;
+
+tagged! {
+    /// What controls the windows that receivers advertise.
+    Receiver, "receiver" {
+        /// Nothing: it is `receive_window`.
+        "fixed" => Fixed(FixedWindow),
+        /// The bandwidth that is left at the host's link (ICTCP, CoNEXT '10). Needs `timestamps`.
+        "ictcp" => Ictcp(Ictcp),
+    }
+}
+
+/// A window that stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FixedWindow {}
+
+/// Windows that share what a host's link carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ictcp {
+    /// Share of the link's rate that may be used, above 0 and at most 1. Default 0.9.
+    #[serde(default = "nine_tenths")]
+    pub(crate) share: f64,
+    /// A window of which at most this share was unused may grow. Default 0.1.
+    #[serde(default = "tenth")]
+    pub(crate) gamma1: f64,
+    /// One of which more than this share was unused shrinks. Default 0.5.
+    #[serde(default = "half")]
+    pub(crate) gamma2: f64,
+    /// Weight of earlier measurements of throughput, 0 to 1. Default 0.2, as in the module of the SING group.
+    #[serde(default = "fifth")]
+    pub(crate) beta: f64,
+    /// A window shrinks after so many round trips in a row. Default 3; 1 in the module of the SING group.
+    #[serde(default = "three")]
+    pub(crate) decrease_after: u32,
+    /// Windows above the average shrink while less than this share of the link's rate is available. Default 0.2.
+    #[serde(default = "fifth")]
+    pub(crate) fairness: f64,
+    /// A connection with a longer round-trip time is not controlled. Default `"2ms"`.
+    #[serde(default = "two_milliseconds")]
+    pub(crate) rtt_limit: Time,
+    /// The window of a new connection, and the least. Default 2 segments.
+    #[serde(default = "two_segments")]
+    pub(crate) minimum: Window,
+}
+
+/// When a receiver acknowledges data that arrives in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DelayedAck {
+    /// At the latest with this many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
+    #[serde(default = "two")]
+    pub(crate) segments: u32,
+    /// What counts as a segment. Default `"arrivals"`.
+    #[serde(default)]
+    pub(crate) counts: AckCounts,
+    /// The first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) quick: u32,
+    /// At the latest after this time. Default `"40ms"`, as Linux.
+    #[serde(default = "forty_milliseconds")]
+    pub(crate) timeout: Time,
+}
+
+/// What counts as a segment before a receiver acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AckCounts {
+    /// One that arrives, short or not.
+    #[default]
+    Arrivals,
+    /// As many bytes as a full one has: a short last segment waits for the timer, also with `segments = 1`, and also after a
+    /// change of marks, at which only what came before is acknowledged at once (ns-2's FullTcp).
+    Bytes,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Self::Fixed(FixedWindow {})
+    }
+}
+
+impl Default for DelayedAck {
+    fn default() -> Self {
+        Self { segments: two(), counts: AckCounts::default(), quick: 0, timeout: forty_milliseconds() }
+    }
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn nine_tenths() -> f64 {
+    0.9
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn fifth() -> f64 {
+    0.2
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+fn two_segments() -> Window {
+    Window::Segments(2)
+}
+
+fn two_milliseconds() -> Time {
+    Time(Duration::from_millis(2))
+}
+
+fn forty_milliseconds() -> Time {
+    Time(Duration::from_millis(40))
+}
+
+fn three() -> u32 {
+    3
+}

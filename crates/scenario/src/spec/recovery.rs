@@ -1,0 +1,87 @@
+//! How losses are repaired: `tcp.recovery`, and the keys that belong to it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shallows_core::Duration;
+
+use crate::quantity::Time;
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Recovery {
+    /// With selective acknowledgements (RFC 2018, RFC 6675).
+    #[default]
+    Sack,
+    /// With them and by the times at which segments were sent, and with tail loss probes (RACK-TLP, RFC 8985), as Linux.
+    Rack,
+    /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`: what is lost counts as in the network until acknowledgements come in its
+    /// place, after a timeout everything outstanding is sent again, and a second loss in one window waits for the timer.
+    FullTcp,
+    /// With them, as ns-2's `Agent/TCP/Sack1`, which differs in details.
+    Sack1,
+    /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
+    NewReno,
+    /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).
+    Reno,
+}
+
+/// What NewReno's window is when everything is repaired (RFC 6582 §3.2 step 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FullAck {
+    /// The slow start threshold, but at most one segment more than is in flight.
+    #[default]
+    Limited,
+    /// The slow start threshold (ns-2).
+    Ssthresh,
+}
+
+/// Details of RACK-TLP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rack {
+    /// How long a probe waits for the acknowledgement of a lone segment, beyond two round trips. Default
+    /// `delayed_ack.timeout`; Linux has the least retransmission timeout, 200 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_ack_delay: Option<Time>,
+    /// What the probe timer and the reordering timer wait beyond what RFC 8985 says: two ticks in Linux. Default `"0s"`.
+    #[serde(default = "zero")]
+    pub(crate) timer_slack: Time,
+}
+
+/// Proportional rate reduction (RFC 6937, RFC 9937).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Prr {
+    /// Not used: what is in the network follows the window (RFC 6675).
+    #[default]
+    Off,
+    /// With the slow start reduction bound, which the RFC recommends.
+    Ssrb,
+    /// With the conservative reduction bound.
+    Crb,
+    /// With either, as acknowledgements of new data tell of further losses or not (RFC 9937, Linux).
+    SafeAck,
+}
+
+/// What becomes of selective acknowledgements when the retransmission timer fires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SackAfterTimeout {
+    /// Kept (RFC 6675 §5.1).
+    #[default]
+    Kept,
+    /// Forgotten (RFC 2018 §8, ns-2).
+    Forgotten,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self { max_ack_delay: None, timer_slack: zero() }
+    }
+}
+
+fn zero() -> Time {
+    Time(Duration::ZERO)
+}

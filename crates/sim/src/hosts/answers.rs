@@ -1,0 +1,121 @@
+//! Answers that go on the connections of their requests: which connection that is, what it carries, and when it is free again.
+//!
+//! The host that asks opens the connection; the other one takes its own direction when it answers for the first time. A connection
+//! has one request at a time, and takes the next one when the answer is there.
+
+use shallows_core::Instant;
+use shallows_core::packet::{Header, Segment};
+use shallows_scenario::Flow;
+
+use super::{Hearing, Hosts, Next, hear};
+use crate::connection::{NO_TWIN, Place};
+use crate::flow::Flows;
+use crate::packet::Packet;
+
+impl Hosts {
+    /// A connection that was opened for a request is there for its answer, too.
+    pub(crate) fn share(&mut self, place: Place) {
+        let host = self.host(place.host);
+        let side = &mut host.senders[place.slot as usize];
+        side.persistent = true;
+        host.duplex.open(&side.address, place.slot);
+    }
+
+    /// The connection on which an answer goes, which is that of its request, and `persistent` or not.
+    pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
+        let host = &mut self.hosts[self.places.at(flow.source.0)];
+        let leg = flow.leg.expect("answers are parts of queries");
+        let receiver = host.duplex.answer(flow.workload, leg);
+        let side = &host.receivers[receiver as usize];
+        if side.twin == NO_TWIN {
+            let [transport, _] = self.transports.answering(flow.source, flow.destination);
+            let address = side.address.reversed();
+            let slot = host.open(&self.transports.at(transport).config, transport, address, persistent);
+            host.duplex.open(&address, slot);
+            host.join(slot, receiver);
+        }
+        Place { host: flow.source, slot: host.receivers[receiver as usize].twin }
+    }
+
+    /// Data that leaves a sender with a twin carries what that has to acknowledge.
+    #[cold]
+    pub(super) fn carry(&mut self, place: Place, now: Instant, segment: Segment) -> Segment {
+        let host = &mut self.hosts[self.places.at(place.host.0)];
+        let twin = host.senders[place.slot as usize].twin;
+        let side = &mut host.receivers[twin as usize];
+        side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
+    }
+
+    /// Data that carries an acknowledgement arrives at a host. Returns what has become of that, and of which connection, unless it
+    /// has closed.
+    pub(crate) fn on_carried(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        packet: &Packet,
+    ) -> Option<(Place, Hearing)> {
+        let slot = self.host(header.destination).duplex.sender(header)?;
+        let place = Place { host: header.destination, slot };
+        let (side, transport) = self.sender_mut(place);
+        let before = side.sender.acked();
+        side.sender.on_carried(&transport.config, now, &packet.segment);
+        Some((place, hear(side, before, now)))
+    }
+
+    /// A receiver has all of a flow. If that is the answer to what its twin has asked, returns that connection and what it does
+    /// next.
+    pub(crate) fn on_answered(&mut self, place: Place, flow: u32, flows: &Flows) -> Option<(Place, Next)> {
+        if !flows.is_answer(flow) {
+            return None;
+        }
+        let host = self.host(place.host);
+        let slot = host.receivers[place.slot as usize].twin;
+        let asking = &mut host.senders[slot as usize];
+        asking.asks = false;
+        let place = Place { host: place.host, slot };
+        // Acknowledged or not, the request was there before the answer.
+        asking.flow.is_none().then(|| (place, self.free(place, flows.at(flow).workload, flows)))
+    }
+
+    /// What a connection does after a flow of a workload whose answers go where their requests went.
+    pub(super) fn end_of_direction(&mut self, place: Place, flow: u32, flows: &Flows) -> Next {
+        if flows.is_answer(flow) {
+            return if flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
+        }
+        let waits = self.sender(place).asks;
+        if waits { Next::Idle } else { self.free(place, flows.at(flow).workload, flows) }
+    }
+
+    /// Request and answer are over at the host that asked.
+    fn free(&mut self, place: Place, workload: u16, flows: &Flows) -> Next {
+        if flows.is_pooled(workload) {
+            return self.next_of_pool(place, workload);
+        }
+        self.close_direction(place);
+        Next::Closed
+    }
+
+    /// Likewise at the one that answered: nothing more will come.
+    fn close_answered(&mut self, place: Place) -> Next {
+        let receiver = self.close_direction(place);
+        let host = self.host(place.host);
+        if let Some(side) = host.receivers.get_mut(receiver as usize) {
+            side.is_done = true;
+            if side.receiver.deadline().is_none() {
+                host.dismiss(receiver);
+            }
+        }
+        Next::Closed
+    }
+
+    /// Close a sender; returns the twin that it had.
+    fn close_direction(&mut self, place: Place) -> u32 {
+        let host = self.host(place.host);
+        let side = &host.senders[place.slot as usize];
+        let (address, twin) = (side.address, side.twin);
+        host.duplex.close(&address);
+        host.part(place.slot);
+        host.close(place.slot);
+        twin
+    }
+}

@@ -1,0 +1,137 @@
+//! Answers on the connections of their requests: what carries which acknowledgement, counted by hand.
+//!
+//! As in `queries.rs` a segment of 1,460 bytes takes 4.4 us from host to host, alone. Receivers acknowledge every second segment at
+//! once, and a lone one after 40 ms.
+
+mod common;
+
+use common::run;
+use shallows_core::Duration;
+use shallows_sim::Report;
+
+const ASK: &str = r#"
+host.jitter = "off"
+
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "10MB" }
+
+[tcp]
+timestamps = false
+congestion = "reno"
+initial_window = 200
+
+[measure]
+fct = "sender"
+
+[[workload]]
+kind = "partition-aggregate"
+clients = 0
+workers = 1
+request = "1460B"
+size = "1460B"
+queries = 1
+arrivals = "closed-loop"
+answers = "same-connection"
+"#;
+
+const OWN: (&str, &str) = ("workload.0.answers", "own-connection");
+const PERSISTENT: (&str, &str) = ("workload.0.connections", "persistent");
+
+fn sent(report: &Report) -> u64 {
+    report.summary()["packets"]["sent"].as_u64().expect("a count")
+}
+
+/// When the senders of flows had every acknowledgement, counted from their arrival.
+fn times(report: &Report) -> Vec<Duration> {
+    report.flows().map(|flow| flow.completion_time.expect("complete")).collect()
+}
+
+fn micros(tenths: u64) -> Duration {
+    Duration::from_nanos(tenths * 100)
+}
+
+#[test]
+fn an_answer_carries_the_acknowledgement_of_its_request() {
+    // Request, answer, and the acknowledgement of the answer, 40 ms after that came; an acknowledgement alone is 40 bytes, 32 ns on
+    // each of two links, and 2 us.
+    let alone = Duration::from_millis(40) + Duration::from_nanos(2_064);
+    let same = run(ASK, &[]);
+    assert_eq!((sent(&same), times(&same)), (3, vec![micros(88), micros(44) + alone]));
+    // On connections of their own each waits for itself.
+    let own = run(ASK, &[OWN]);
+    assert_eq!((sent(&own), times(&own)), (4, vec![micros(44) + alone, micros(44) + alone]));
+}
+
+#[test]
+fn the_next_request_carries_the_acknowledgement_of_the_last_answer() {
+    let times = times(&run(ASK, &[PERSISTENT, ("workload.0.iterations", "3")]));
+    // An answer is acknowledged when the request that follows it is there, which leaves when the answer is.
+    assert_eq!(times[..5], [micros(88); 5]);
+    assert!(times[5] > Duration::from_millis(40), "nothing follows the last");
+    for iterations in ["1", "3", "20"] {
+        let report = run(ASK, &[PERSISTENT, ("workload.0.iterations", iterations)]);
+        assert_eq!(sent(&report), 2 * iterations.parse::<u64>().expect("a number") + 1);
+    }
+}
+
+#[test]
+fn every_second_segment_of_an_answer_is_acknowledged_and_the_odd_one_by_the_next_request() {
+    // Eleven segments: five acknowledgements, and one that waits.
+    let odd = [PERSISTENT, ("workload.0.size", "16060B")];
+    assert_eq!(sent(&run(ASK, &odd)), 1 + 11 + 5 + 1);
+    let twice = [odd[0], odd[1], ("workload.0.iterations", "2")];
+    assert_eq!(sent(&run(ASK, &twice)), 2 * (1 + 11 + 5) + 1);
+}
+
+#[test]
+fn a_request_that_is_acknowledged_already_changes_nothing() {
+    // Two segments are acknowledged at once: what their answer carries is no news.
+    let report = run(ASK, &[("workload.0.request", "2920B")]);
+    assert_eq!(sent(&report), 2 + 1 + 1 + 1);
+    assert_eq!(report.summary()["retransmits"], 0);
+}
+
+#[test]
+fn answers_need_no_handshake_and_close_the_connection() {
+    // SYN and its answer once, and a FIN on the last segment of the answer, which is acknowledged at once.
+    let report = run(ASK, &[("tcp.handshake", "true"), ("tcp.fin", "true")]);
+    assert_eq!(sent(&report), 2 + 3);
+    assert!(times(&report)[1] < micros(100), "no delayed acknowledgement");
+    let own = run(ASK, &[("tcp.handshake", "true"), ("tcp.fin", "true"), OWN]);
+    assert_eq!(sent(&own), 2 * (2 + 2));
+}
+
+#[test]
+fn a_connection_that_answers_acknowledges_no_longer_at_once() {
+    let quick = ("tcp.delayed_ack.quick", "16");
+    // The first request is acknowledged at once, and so is its answer; then each direction carries what the other waits for.
+    let report = run(ASK, &[PERSISTENT, quick, ("workload.0.iterations", "4")]);
+    assert_eq!(sent(&report), 2 * 4 + 2 + 1);
+}
+
+#[test]
+fn connections_are_taken_again_when_their_answer_is_there() {
+    // Queries every 2 us, each of which takes 8.8: five connections, and no more.
+    let often = ("workload.0.arrivals", "{ kind = 'periodic', period = '2us' }");
+    let report = run(ASK, &[PERSISTENT, often, ("workload.0.queries", "50")]);
+    let summary = report.summary();
+    assert_eq!(summary["flows"]["completed"], 100);
+    assert_eq!(summary["retransmits"], 0);
+    let queued = run(
+        ASK,
+        &[
+            ("workload.0.connections", "{ kind = 'persistent', when_busy = 'queue' }"),
+            often,
+            ("workload.0.queries", "50"),
+        ],
+    );
+    // One connection: one request after the other, a round trip each.
+    let last = queued.query_outcomes().last().and_then(|query| query.completion_time);
+    assert_eq!(last, Some(micros(88 * 50) - micros(20 * 49)));
+    assert_eq!(sent(&queued), 2 * 50 + 1);
+}

@@ -1,0 +1,80 @@
+//! The course of a recovery, however losses are found: when it begins and ends, its first retransmission, and how much may go
+//! meanwhile.
+
+use super::interface::{Outstanding, Phase};
+use super::prr::{Bound, Delivery, Prr};
+
+/// Where a connection is with the repair of losses.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    pub(super) phase: Phase,
+    /// It ends when everything below is acknowledged (*RecoveryPoint*).
+    pub(super) point: u64,
+    /// The first retransmission, which no window holds back, is due.
+    pub(super) first_due: bool,
+    /// Proportional rate reduction, where it is wanted.
+    bound: Option<Bound>,
+    prr: Option<Prr>,
+    /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
+    delivered: Option<Delivery>,
+}
+
+impl Course {
+    pub(super) fn new(bound: Option<Bound>) -> Self {
+        Self { bound, ..Self::default() }
+    }
+
+    /// A loss is found: fast recovery (RFC 6675 §5 step 4).
+    pub(super) fn begin(&mut self, data: Outstanding) {
+        self.phase = Phase::Recovery;
+        self.point = data.next;
+        self.first_due = true;
+        self.prr = self.bound.map(|bound| Prr::new(bound, data.next - data.una));
+        self.delivered = None;
+    }
+
+    /// The retransmission timer fired.
+    pub(super) fn time_out(&mut self, data: Outstanding) {
+        self.phase = Phase::Timeout;
+        self.point = data.next;
+    }
+
+    /// It ends where all is acknowledged that was outstanding when it began (RFC 6675 §5 step A), or where it was for nothing.
+    pub(super) fn end(&mut self, una: u64, spurious: bool) {
+        if self.phase != Phase::Open && (una >= self.point || spurious) {
+            self.phase = Phase::Open;
+            self.first_due = false;
+        }
+    }
+
+    /// An acknowledgement has delivered so many bytes (RFC 6937 §2 DeliveredData), and is `safe` or tells of further losses
+    /// (RFC 9937).
+    pub(super) fn deliver(&mut self, bytes: u64, safe: bool) {
+        if self.phase == Phase::Recovery && self.bound.is_some() {
+            let before = self.delivered.map_or(0, |before| before.bytes);
+            self.delivered = Some(Delivery { bytes: before + bytes, safe });
+        }
+    }
+
+    /// What acknowledgements have said since the last time: before anything is sent.
+    pub(super) fn take_in(&mut self, pipe: u64, cwnd: u64, mss: u64) {
+        if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
+            prr.on_ack(delivery, pipe, cwnd, mss);
+        }
+    }
+
+    /// How much may go, with so much in the network.
+    pub(super) fn room(&self, cwnd: u64, pipe: u64) -> u64 {
+        match &self.prr {
+            Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
+            _ => cwnd.saturating_sub(pipe),
+        }
+    }
+
+    /// So many bytes go.
+    pub(super) fn on_send(&mut self, bytes: u64) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(bytes);
+        }
+    }
+}
