@@ -251,6 +251,12 @@ mod tests {
     }
 
     #[test]
+    fn what_a_hop_touches_of_a_link_with_one_queue_is_four_cache_lines() {
+        let (near, far) = (std::mem::size_of::<Link>(), std::mem::size_of::<Wire>());
+        assert!(near + far <= 256, "{near} B at the near end, {far} B at the far one");
+    }
+
+    #[test]
     fn a_packet_arrives_after_serialisation_and_propagation_and_only_the_first_is_announced() {
         let ((mut link, mut wire), mut flying) = (link(Duration::ZERO), InFlight::default());
         let [first, second] = [100, 300].map(|ns| Instant::ZERO + Duration::from_nanos(ns));

@@ -62,7 +62,10 @@ const CAUGHT: u64 = 1 << 16;
 const TRIAL: u64 = 1 << 20;
 
 /// Events in a window that make the visit of a part worth what it costs.
-const WORTH_A_VISIT: u64 = 40;
+const WORTH_A_VISIT: u64 = 50;
+
+/// A network of more directed links keeps its parts also where little happens: what is touched of it does not fit the cache then either.
+const NEVER_ONE: usize = 8_192;
 
 /// A run that does not end by then never will: some flow finds no way through, and its timer only backs off. A hundred
 /// days, half of what the clock holds, so that no deadline overflows.
@@ -102,9 +105,9 @@ impl Simulation {
         let division = Division::new(&experiment, threads).ok();
         let mut built = Self::build(experiment, division, captures);
         // What is captured is written as the run goes, which must not begin again.
+        let may_be_one = !built.captures.any() && built.experiment.network.links.len() <= NEVER_ONE;
         let divided = built.windows.as_ref().map(Windows::division);
-        built.on_trial =
-            !built.captures.any() && divided.is_some_and(|division| division.parts() > division.threads());
+        built.on_trial = may_be_one && divided.is_some_and(|division| division.parts() > division.threads());
         Ok(built)
     }
 
