@@ -237,10 +237,11 @@ def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_p
     traces = run.flow_traces
     assert traces is not None
     cwnd = traces.filter((traces["quantity"] == "cwnd_bytes") & (traces["flow"] == 0))
-    windows = [value / 1_448 for time, value in zip(cwnd["time_us"], cwnd["value"], strict=True) if time > 450_000]
-    # Braked; and what was saved comes back at once: DCTCP alone grows by a segment in each round trip of 0.4 ms and more.
-    assert min(windows) <= 4
-    assert any(low <= 4 and high >= low + 8 for low, high in itertools.pairwise(windows))
+    windows = [
+        value / 1_448 for time, value in zip(cwnd["time_us"], cwnd["value"], strict=True) if time > 450_000
+    ]
+    # Braked; and what was saved comes back at once: DCTCP alone grows by a segment or two between two readings.
+    assert any(low <= 16 and high >= low + 20 for low, high in itertools.pairwise(windows))
 
 
 @needs_testbed
