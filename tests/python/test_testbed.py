@@ -227,7 +227,7 @@ def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_p
         run = _measured(tmp_path, STAR + INCAST, *pulser)
     except ScenarioError:
         pytest.skip("not run: needs clang when the testbed is built")
-    # RFC 791 §3.1: the first flag; RFC 9293 §3.1: the lowest of the reserved bits. Ethernet has 14 bytes, IPv4 20.
+    # RFC 791 §3.1: the first flag; RFC 9293 §3.1: the lowest reserved bit. Ethernet has 14 bytes, IPv4 20.
     frames = {
         name: [block[20:] for kind, block in _blocks(run.captures[name]) if kind == 6]
         for name in ("in", "echoes")
@@ -240,7 +240,7 @@ def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_p
     windows = [
         value / 1_448 for time, value in zip(cwnd["time_us"], cwnd["value"], strict=True) if time > 450_000
     ]
-    # Braked; and what was saved comes back at once: DCTCP alone grows by a segment or two between two readings.
+    # What was saved comes back at once: DCTCP alone grows by a segment or two between two readings.
     assert any(low <= 16 and high >= low + 20 for low, high in itertools.pairwise(windows))
 
 
@@ -428,7 +428,7 @@ def test_a_congestion_control_in_bpf_goes_with_a_program_that_is_killed(tmp_path
 
 
 def _blocks(path: Path) -> list[tuple[int, bytes]]:
-    """Kinds of the blocks of a pcapng file, and what is in them; 6 is a packet, whose frame begins after 20 bytes."""
+    """Kinds of the blocks of a pcapng file, and what is in them; 6 is a packet, its frame after 20 bytes."""
     data, at, blocks = path.read_bytes(), 0, []
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
