@@ -28,7 +28,7 @@ testbed: $(VENV)/.built
 	@if { command -v clang-14 || command -v clang; } >/dev/null && [ -e /usr/include/bpf/bpf_helpers.h ] && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then \
 		cargo build --release --locked --quiet -p shallows-testbed --features ebpf; \
 	else \
-		echo "without DCTCP. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"; \
+		echo "without DCTCP, ECN* and Pulser. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"; \
 		cargo build --release --locked --quiet -p shallows-testbed; \
 	fi
 	install target/release/shallows-testbed $(BIN)/shallows-testbed

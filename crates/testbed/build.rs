@@ -8,7 +8,7 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_EBPF").is_none() {
         return;
     }
-    for name in ["dctcp", "ecn_star"] {
+    for name in ["dctcp", "ecn_star", "pulser"] {
         let source = format!("bpf/{name}.bpf.c");
         assert!(
             // Debian 12 has it under the first name.

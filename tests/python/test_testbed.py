@@ -1,5 +1,6 @@
 """Runs with real TCP. Without root or the testbed's program they are listed as not run."""
 
+import itertools
 import json
 import os
 import re
@@ -194,6 +195,55 @@ def test_ecn_star_has_all_its_packets_ecn_capable(tmp_path: Path) -> None:
     assert min(run.flows["delivered_bytes"].to_list()) > 0
 
 
+INCAST = """
+[[workload]]
+kind = "incast"
+senders = "1..9"
+receivers = "9"
+size = "60KB"
+start = "500ms"
+think_time = "300ms"
+repeats = 3
+[[measure.captures]]
+name = "in"
+ports = ["switch0->host9"]
+[[measure.captures]]
+name = "echoes"
+ports = ["host9->switch0"]
+"""
+
+
+@needs_testbed
+def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_path: Path) -> None:
+    pulser = (
+        ("topology.hosts", "10"),
+        ("workload.0.senders", '"0..1"'),
+        ("workload.0.receivers", '"9..10"'),
+        ("tcp.congestion", '"pulser"'),
+        ("switch.markers", '[{ kind = "threshold", k = "30KB" }, { kind = "ein", high_water = "30KB" }]'),
+        ("measure.flow_traces", '[{ workload = 0, every = "1ms" }]'),
+    )
+    try:
+        run = _measured(tmp_path, STAR + INCAST, *pulser)
+    except ScenarioError:
+        pytest.skip("not run: needs clang when the testbed is built")
+    # RFC 791 §3.1: the first flag; RFC 9293 §3.1: the lowest reserved bit. Ethernet has 14 bytes, IPv4 20.
+    frames = {
+        name: [block[20:] for kind, block in _blocks(run.captures[name]) if kind == 6]
+        for name in ("in", "echoes")
+    }
+    assert sum(frame[20] >> 7 for frame in frames["in"]) > 100
+    assert sum(frame[46] >> 1 & 1 for frame in frames["echoes"]) > 50
+    traces = run.flow_traces
+    assert traces is not None
+    cwnd = traces.filter((traces["quantity"] == "cwnd_bytes") & (traces["flow"] == 0))
+    windows = [
+        value / 1_448 for time, value in zip(cwnd["time_us"], cwnd["value"], strict=True) if time > 450_000
+    ]
+    # What was saved comes back at once: DCTCP alone grows by a segment or two between two readings.
+    assert any(low <= 16 and high >= low + 20 for low, high in itertools.pairwise(windows))
+
+
 @needs_testbed
 def test_dilated_time_carries_a_faster_network_in_its_own_units(tmp_path: Path) -> None:
     faster = (
@@ -377,14 +427,18 @@ def test_a_congestion_control_in_bpf_goes_with_a_program_that_is_killed(tmp_path
     assert not left
 
 
-def _kinds(path: Path) -> list[int]:
-    """Kinds of the blocks of a pcapng file; 6 is a packet."""
-    data, at, kinds = path.read_bytes(), 0, []
+def _blocks(path: Path) -> list[tuple[int, bytes]]:
+    """Kinds of the blocks of a pcapng file, and what is in them; 6 is a packet, its frame after 20 bytes."""
+    data, at, blocks = path.read_bytes(), 0, []
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
-        kinds.append(kind)
+        blocks.append((kind, data[at + 8 : at + length]))
         at += length
-    return kinds
+    return blocks
+
+
+def _kinds(path: Path) -> list[int]:
+    return [kind for kind, _ in _blocks(path)]
 
 
 @needs_testbed
@@ -533,8 +587,8 @@ def test_without_the_program_experiments_with_real_tcp_are_listed_as_not_run(
 
 @needs_testbed
 def test_what_linux_cannot_do_is_refused_with_its_key(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"scenario\.toml: tcp\.congestion: this kernel has no"):
-        _measured(tmp_path, STAR, ("tcp.congestion", '"pulser"'))
+    with pytest.raises(ScenarioError, match=r"scenario\.toml: tcp\.congestion\.g: 0\.5; here"):
+        _measured(tmp_path, STAR, ("tcp.congestion", '{ kind = "dctcp", g = 0.5 }'))
     with pytest.raises(ScenarioError, match=r"topology: a link of 10 ?Gb.*--dilate 10 or more"):
         _measured(tmp_path, STAR, ("topology.rate", '"10Gbps"'))
     assert not (tmp_path / "run").exists()

@@ -232,6 +232,10 @@ fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
                 spec::HyStart::PlusPlus => hystart::Config::PlusPlus,
                 spec::HyStart::Linux => hystart::Config::Linux,
             },
+            counting: match c.counting {
+                spec::Counting::Exact => cubic::Counting::Exact,
+                spec::Counting::Segments => cubic::Counting::Segments,
+            },
         }),
         Congestion::Pulser(c) => congestion::Config::Pulser(pulser::Config {
             dctcp: dctcp(&c.dctcp),

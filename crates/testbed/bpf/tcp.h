@@ -2,6 +2,7 @@
  *
  * Apache-2.0 as all of Shallows, and as the kernel demands: */
 #include <linux/types.h>
+#include <linux/tcp.h>
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -11,7 +12,9 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 /* As much of the kernel's structures as is used; where it is, the loader finds out. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct sock_common {
-	unsigned char skc_state;
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
 };
 struct sock {
 	struct sock_common __sk_common;
@@ -24,6 +27,7 @@ struct inet_connection_sock {
 };
 struct tcp_sock {
 	__u32 snd_nxt, snd_una, rcv_nxt, delivered, delivered_ce, snd_cwnd, snd_ssthresh;
+	__u32 packets_out, retrans_out, sacked_out, lost_out;
 	__u8 ecn_flags;
 };
 #pragma clang attribute pop
@@ -43,10 +47,10 @@ struct tcp_congestion_ops {
 
 enum {
 	/* include/net/tcp.h, include/net/inet_connection_sock.h */
-	CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5,
-	TCP_CA_RECOVERY = 3,
+	CA_EVENT_CWND_RESTART = 1, CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5,
+	CA_ACK_ECE = 4,
 	TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2,
-	TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4,
+	TCP_ECN_DEMAND_CWR = 4,
 	ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16,
 };
 

@@ -12,6 +12,7 @@ use shallows_scenario::Experiment;
 
 use crate::frame;
 use crate::mapping::Plan;
+use crate::sys::ebpf::Registered;
 use crate::sys::namespace::{self, Namespace};
 
 /// All hosts of a run, and where the switch is.
@@ -29,16 +30,29 @@ pub struct Hosts {
 pub type Failure = String;
 
 impl Hosts {
-    /// Set up the hosts of `experiment`. This thread is in the switch's network afterwards.
+    /// Set up the hosts of `experiment`, whose congestion control may be one of our `own`. This thread is in the switch's network
+    /// afterwards.
     ///
     /// # Errors
     ///
     /// What could not be done, by which program.
-    pub fn raise(experiment: &Experiment, plan: &Plan) -> Result<Self, Failure> {
+    pub fn raise(
+        experiment: &Experiment,
+        plan: &Plan,
+        mut own: Option<&mut Registered>,
+    ) -> Result<Self, Failure> {
         let switch = create()?;
         let hosts = (0..experiment.network.hosts).map(HostId);
-        let networks: Vec<Namespace> =
-            hosts.clone().map(|host| raise(host, &switch, experiment, plan)).collect::<Result<_, _>>()?;
+        let networks = hosts.clone().map(|host| {
+            let network = raise(host, &switch, experiment, plan)?;
+            if let Some(own) = &mut own {
+                namespace::interface("eth0")
+                    .and_then(|interface| own.attach(interface))
+                    .map_err(|error| told("programs at the interface of a host", &error))?;
+            }
+            Ok(network)
+        });
+        let networks: Vec<Namespace> = networks.collect::<Result<_, Failure>>()?;
         switch.enter().map_err(|error| told("setns", &error))?;
         silence_ipv6()?;
         let interfaces = hosts.map(|host| {

@@ -5,7 +5,7 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
-use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, dctcp};
+use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, dctcp, pulser};
 use shallows_transport::receive_window::Control;
 use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
 
@@ -16,6 +16,8 @@ use crate::dilation::Dilation;
 pub struct Plan {
     /// The kernel's name of the congestion control.
     pub congestion: String,
+    /// What it is told if it is one of our own, as the structure `told` of its source has it.
+    pub told: Vec<u32>,
     /// Files below `/proc/sys/net/ipv4` and what is written there, in each host.
     pub settings: Vec<(&'static str, String)>,
     /// Attributes of the route to all others, as `ip route` has them.
@@ -60,6 +62,7 @@ impl Plan {
         }
         Ok(Self {
             congestion: congestion.to_owned(),
+            told: told(experiment),
             settings: settings(experiment, dilation),
             route: route(experiment, dilation),
             mtu: experiment.network.mtu,
@@ -86,10 +89,19 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
         Congestion::Reno(_) => ("reno", ""),
         Congestion::Cubic(_) => ("cubic", "load it with: modprobe tcp_cubic"),
         Congestion::Dctcp(config) => {
-            refuse_dctcp(&config, refusals);
+            refuse_dctcp(&config, ["tcp.congestion.g", "tcp.congestion.initial_alpha"], refusals);
             ("dctcp", OWN)
         }
-        Congestion::Pulser(_) => ("pulser", "Linux has none"),
+        Congestion::Pulser(config) => {
+            let keys = ["tcp.congestion.dctcp.g", "tcp.congestion.dctcp.initial_alpha"];
+            refuse_dctcp(&config.dctcp, keys, refusals);
+            if !config.safe_window.0.is_multiple_of(tcp.mss.0) {
+                let reason =
+                    format!("{}; windows of Linux are whole segments of {}", config.safe_window, tcp.mss);
+                refuse(refusals, "tcp.congestion.safe_window", reason);
+            }
+            ("pulser", OWN)
+        }
     };
     if !available.contains(&name) {
         let known = available.join(", ");
@@ -106,13 +118,23 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
     name
 }
 
+/// What Pulser's brake is told: bpf/pulser.bpf.c. No other has anything to be told.
+fn told(experiment: &Experiment) -> Vec<u32> {
+    let Congestion::Pulser(config) = experiment.tcp.congestion else { return Vec::new() };
+    vec![
+        u32::try_from(config.safe_window.0 / experiment.tcp.mss.0).unwrap_or(u32::MAX),
+        u32::from(config.restore == pulser::Restore::CleanWindow),
+        u32::from(config.signal == pulser::Signal::Ece),
+    ]
+}
+
 /// Kernels compute DCTCP in one way, with a gain of 1/16.
-fn refuse_dctcp(config: &dctcp::Config, refusals: &mut Vec<Refusal>) {
+fn refuse_dctcp(config: &dctcp::Config, [gain, alpha]: [&'static str; 2], refusals: &mut Vec<Refusal>) {
     if config.gain != 1.0 / 16.0 {
-        refuse(refusals, "tcp.congestion.g", format!("{}; here it is 1/16 = 0.0625", config.gain));
+        refuse(refusals, gain, format!("{}; here it is 1/16 = 0.0625", config.gain));
     }
     if config.initial_alpha != 1.0 {
-        refuse(refusals, "tcp.congestion.initial_alpha", format!("{}; here it is 1", config.initial_alpha));
+        refuse(refusals, alpha, format!("{}; here it is 1", config.initial_alpha));
     }
 }
 
@@ -315,6 +337,10 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
             "tcp.congestion: alpha is in whole 1,024ths, of packets, and a window ends when its end is acknowledged",
         ),
         (
+            matches!(tcp.congestion, Congestion::Pulser(_)),
+            "tcp.congestion: the brake stops a sender at once, and its window shows what is still in flight, until that is little",
+        ),
+        (
             tcp.delayed_ack.segments == 2,
             "tcp.delayed_ack: Linux acknowledges every segment while its receive window grows from 64 KB",
         ),
@@ -349,6 +375,9 @@ fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
 mod tests {
     use super::*;
 
+    /// A kernel without DCTCP, and a testbed with one of our own.
+    const AVAILABLE: &[&str] = &["reno", "cubic", "pulser"];
+
     fn plan(tcp: &str, rest: &str) -> Result<Plan, Vec<Refusal>> {
         dilated_plan(tcp, rest, "100Mbps", 1)
     }
@@ -361,7 +390,7 @@ mod tests {
         let experiment =
             shallows_scenario::parse(&text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
         let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Plan::of(&experiment, &["reno", "cubic"], Dilation::try_from(factor).unwrap())
+        Plan::of(&experiment, AVAILABLE, Dilation::try_from(factor).unwrap())
     }
 
     fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {
@@ -385,6 +414,15 @@ mod tests {
         assert_eq!(set.map(|name| has(&plan, name)), ["1", "0", "0", "0", "2000"]);
         assert!(plan.route.starts_with("rto_min 20ms initcwnd 4 "), "{}", plan.route);
         assert!(plan.route.ends_with(" quickack 1"), "{}", plan.route);
+    }
+
+    #[test]
+    fn a_brake_is_told_when_to_hold_and_when_to_let_go() {
+        let told = |congestion: &str| plan(&format!("congestion = {congestion}"), "").unwrap().told;
+        assert_eq!(told("\"pulser\""), [4, 0, 0]);
+        assert_eq!(told("{kind = \"pulser\", safe_window = 2, restore = \"clean-window\"}"), [2, 1, 0]);
+        assert_eq!(told("{kind = \"pulser\", as_released = true}"), [4, 0, 1]);
+        assert_eq!(told("\"reno\""), [0; 0]);
     }
 
     #[test]
@@ -429,8 +467,10 @@ mod tests {
         assert_eq!(keys(plan("congestion = \"ecn-star\"", "")), ["tcp.congestion"]);
         let cubic = "congestion = {kind = \"cubic\", ecn = true}\nect = \"all\"";
         assert_eq!(keys(plan(cubic, "")), ["tcp.ect"]);
-        let several = "congestion = \"pulser\"\nrto = {min = \"1ms\"}\nrestart_after_idle = \"reset\"\nrecovery = \"sack1\"";
-        let expected = ["tcp.congestion", "tcp.recovery", "tcp.restart_after_idle", "tcp.rto.min"];
+        let several = "congestion = {kind = \"pulser\", dctcp = {g = 0.5}, safe_window = \"2000B\"}\n\
+                       rto = {min = \"1ms\"}\nrestart_after_idle = \"reset\"\nrecovery = \"sack1\"";
+        let brake = ["tcp.congestion.dctcp.g", "tcp.congestion.safe_window"];
+        let expected = [&brake[..], &["tcp.recovery", "tcp.restart_after_idle", "tcp.rto.min"]].concat();
         assert_eq!(keys(plan(several, "")), expected);
         let delayed = "congestion = \"reno\"\ndelayed_ack = {segments = 4}";
         assert_eq!(keys(plan(delayed, "")), ["tcp.delayed_ack.segments"]);

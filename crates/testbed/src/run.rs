@@ -77,8 +77,8 @@ const TELL: Duration = Duration::from_millis(200);
 /// What stands in the way, before anything was sent, or what went wrong.
 pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Failure> {
     let Request { scenario, folder } = request;
-    let (experiment, plan, _congestion) = prepare(scenario)?;
-    let hosts = Hosts::raise(&experiment, &plan).map_err(Failure::Machine)?;
+    let (experiment, plan, mut own) = prepare(scenario)?;
+    let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
     let bounds = Bounds::of(&experiment, plan.dilation);
     let machine = |error: io::Error| Failure::Machine(error.to_string());
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
@@ -141,7 +141,7 @@ pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Register
     let wanted = plan.congestion.as_str();
     let own = own.contains(&wanted).then(|| {
         let told = |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}"));
-        ebpf::register(wanted).map_err(told)
+        ebpf::register(wanted, &plan.told).map_err(told)
     });
     let own = own.transpose()?;
     if let Some(own) = &own {

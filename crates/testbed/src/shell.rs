@@ -36,7 +36,7 @@ pub struct Request {
 pub fn stand(request: &Request) -> Result<Value, Failure> {
     let machine = |error: std::io::Error| Failure::Machine(error.to_string());
     let home = Namespace::current().map_err(machine)?;
-    let (mut experiment, plan, _congestion) = prepare(&request.scenario)?;
+    let (mut experiment, plan, mut own) = prepare(&request.scenario)?;
     // Nobody knows for how long it stands, so nothing is recorded that grows.
     experiment.sample_queues = None;
     experiment.port_traces.clear();
@@ -47,7 +47,7 @@ pub fn stand(request: &Request) -> Result<Value, Failure> {
     }
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
-    let hosts = Hosts::raise(&experiment, &plan).map_err(Failure::Machine)?;
+    let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
     let page = Page::new().map_err(machine)?;
     let mut switch = Switch::open(&hosts, &plan).map_err(machine)?;
     let mut fabric = Fabric::capturing(&experiment, captures);

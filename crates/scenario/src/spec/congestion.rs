@@ -56,6 +56,20 @@ pub(crate) struct Cubic {
     /// What ends slow start before a loss. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
+    /// In what it counts. Default `"exact"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) counting: Counting,
+}
+
+/// In what CUBIC counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Counting {
+    /// Fractions of segments (RFC 9438).
+    #[default]
+    Exact,
+    /// Whole segments, and nothing faster than Reno where the old window is regained (Linux).
+    Segments,
 }
 
 /// What ends slow start before a loss.

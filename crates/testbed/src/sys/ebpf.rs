@@ -1,15 +1,18 @@
 //! Congestion controls of our own, in BPF: the kernel has them as long as this process lives.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_void};
 use std::io;
 
 /// What they are called here.
-pub const OWN: [&str; 2] = ["dctcp", "ecnstar"];
+pub const OWN: [&str; 3] = ["dctcp", "ecnstar", "pulser"];
 /// What was compiled from `bpf`, in the same order.
-const COMPILED: [&[u8]; 2] = [
+const COMPILED: [&[u8]; 3] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/pulser.bpf.o")),
 ];
+/// What reads and writes packets at the interface of each host, in those that have it.
+const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
 /// Their name in `bpf/tcp.h`, with the zero that ends it.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
 
@@ -19,15 +22,20 @@ pub struct Registered {
     /// What the kernel calls it.
     pub name: String,
     object: *mut libbpf_sys::bpf_object,
-    link: *mut libbpf_sys::bpf_link,
+    links: Vec<*mut libbpf_sys::bpf_link>,
 }
 
-/// Give one of ours to the kernel, under a name that no other process uses.
+/// Give one of ours to the kernel, under a name that no other process uses; `told` is the structure of that name in its source, if
+/// it has one.
 ///
 /// # Errors
 ///
 /// If this process may not, or the kernel is too old (6.4) or was built without BTF.
-pub fn register(own: &str) -> io::Result<Registered> {
+///
+/// # Panics
+///
+/// If `told` is not as long as its source says.
+pub fn register(own: &str, told: &[u32]) -> io::Result<Registered> {
     let place = OWN.iter().position(|known| *known == own).ok_or(io::ErrorKind::NotFound)?;
     // Numbers of processes have at most seven digits: 2^22 (proc_sys_kernel(5)).
     let name = format!("{own}_{}", std::process::id());
@@ -36,7 +44,7 @@ pub fn register(own: &str) -> io::Result<Registered> {
     bytes[place..place + NAME.len()].fill(0);
     bytes[place..place + name.len()].copy_from_slice(name.as_bytes());
     // SAFETY: the bytes live until they are opened, which copies them. Each pointer is checked before it is used, and the object
-    // lives as long as the link, which this value sees to.
+    // lives as long as the links, which this value sees to. What is written is as long as the map says.
     unsafe {
         libbpf_sys::libbpf_set_print(None);
         let (start, len) = (bytes.as_ptr().cast::<c_void>(), bytes.len());
@@ -44,24 +52,59 @@ pub fn register(own: &str) -> io::Result<Registered> {
         if object.is_null() {
             return Err(io::Error::last_os_error());
         }
-        let mut registered = Registered { name, object, link: std::ptr::null_mut() };
+        let mut registered = Registered { name, object, links: Vec::new() };
+        if !told.is_empty() {
+            let map = libbpf_sys::bpf_object__find_map_by_name(object, c".rodata".as_ptr());
+            let mut size = 0;
+            let value = libbpf_sys::bpf_map__initial_value(map, &raw mut size);
+            assert!(!value.is_null() && size as usize == size_of_val(told), "its source says otherwise");
+            value.cast::<u32>().copy_from_nonoverlapping(told.as_ptr(), told.len());
+        }
         if libbpf_sys::bpf_object__load(object) != 0 {
             return Err(io::Error::last_os_error());
         }
-        let map = libbpf_sys::bpf_object__find_map_by_name(object, c"control".as_ptr().cast::<c_char>());
-        registered.link = libbpf_sys::bpf_map__attach_struct_ops(map);
-        if registered.link.is_null() {
+        let map = libbpf_sys::bpf_object__find_map_by_name(object, c"control".as_ptr());
+        registered.keep(libbpf_sys::bpf_map__attach_struct_ops(map))?;
+        Ok(registered)
+    }
+}
+
+impl Registered {
+    /// Have it read and write packets at an interface of this thread's network, if it does.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel is too old (6.6), or there is none.
+    pub fn attach(&mut self, interface: u32) -> io::Result<()> {
+        for name in AT_INTERFACES {
+            // SAFETY: the object is open, and names end with a zero; the program is checked before it is used.
+            unsafe {
+                let program = libbpf_sys::bpf_object__find_program_by_name(self.object, name.as_ptr());
+                if !program.is_null() {
+                    let interface = interface.cast_signed();
+                    self.keep(libbpf_sys::bpf_program__attach_tcx(program, interface, std::ptr::null()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, link: *mut libbpf_sys::bpf_link) -> io::Result<()> {
+        if link.is_null() {
             return Err(io::Error::last_os_error());
         }
-        Ok(registered)
+        self.links.push(link);
+        Ok(())
     }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // SAFETY: both are ours, and null only where there is nothing to be done.
+        // SAFETY: all of them are ours.
         unsafe {
-            libbpf_sys::bpf_link__destroy(self.link);
+            for link in self.links.drain(..) {
+                libbpf_sys::bpf_link__destroy(link);
+            }
             libbpf_sys::bpf_object__close(self.object);
         }
     }

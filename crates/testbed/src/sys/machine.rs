@@ -33,26 +33,28 @@ pub fn die_with_parent() {
 
 /// Have this thread run before others, and woken to the nanosecond. Returns whether it may run before others.
 ///
-/// A short slice lets it interrupt whoever runs when it is woken (since Linux 6.12), who would otherwise have some milliseconds.
-/// It is no real-time thread: the kernel would stop that for 50 ms when it has run for too long.
+/// As a real-time thread it interrupts whoever runs when it is woken. The kernel stops such threads for 50 ms once they have had a
+/// processor for a second, nearly without a break, so those that need more than that are late, and health says so. Where that is
+/// not allowed, a short slice does it (since Linux 6.12) as far as the kernel looks.
 pub fn hurry() -> bool {
-    let attributes = SchedulingAttributes {
-        size: size_of::<SchedulingAttributes>() as u32,
+    let real_time = SchedulingAttributes {
+        policy: libc::SCHED_FIFO.cast_unsigned(),
+        priority: 1,
+        ..SchedulingAttributes::default()
+    };
+    let short_slice = SchedulingAttributes {
         policy: libc::SCHED_OTHER.cast_unsigned(),
         nice: -20,
         runtime: 100_000,
         ..SchedulingAttributes::default()
     };
-    // SAFETY: numbers, and a structure of the size that it says; of this thread alone, since 0 is the caller.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0
-    }
+    // SAFETY: a number, and nothing else.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    real_time.apply() || short_slice.apply()
 }
 
 /// `struct sched_attr`, sched_setattr(2). Times are in nanoseconds.
 #[repr(C)]
-#[derive(Default)]
 struct SchedulingAttributes {
     size: u32,
     policy: u32,
@@ -62,6 +64,29 @@ struct SchedulingAttributes {
     runtime: u64,
     deadline: u64,
     period: u64,
+}
+
+impl Default for SchedulingAttributes {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>() as u32,
+            policy: 0,
+            flags: 0,
+            nice: 0,
+            priority: 0,
+            runtime: 0,
+            deadline: 0,
+            period: 0,
+        }
+    }
+}
+
+impl SchedulingAttributes {
+    /// Have this thread run so. Returns whether it may.
+    fn apply(&self) -> bool {
+        // SAFETY: a structure of the size that it says; of this thread alone, since 0 is the caller.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(self), 0) == 0 }
+    }
 }
 
 /// Time of all processors since the machine started: all of it, and what others were given, in ticks.

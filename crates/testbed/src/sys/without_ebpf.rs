@@ -17,6 +17,17 @@ pub struct Registered {
 /// # Errors
 ///
 /// Always.
-pub fn register(_name: &str) -> io::Result<Registered> {
+pub fn register(_own: &str, _told: &[u32]) -> io::Result<Registered> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+impl Registered {
+    /// Never called.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn attach(&mut self, _interface: u32) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

@@ -21,12 +21,32 @@ pub struct Config {
     pub fast_convergence: bool,
     /// What ends slow start early.
     pub hystart: hystart::Config,
+    /// In what it counts.
+    pub counting: Counting,
+}
+
+/// In what CUBIC counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// Fractions: the window is where the formulas have it.
+    #[default]
+    Exact,
+    /// Whole segments, as Linux (tcp_cubic.c): a window grows by one for as many acknowledgements as the formulas ask for, and what Reno would
+    /// have is not followed faster where the old window is regained.
+    Segments,
 }
 
 impl Default for Config {
     fn default() -> Self {
         // RFC 9438 §5 (C), §4.6 (beta), §4.7.
-        Self { ecn: false, c: 0.4, beta: 0.7, fast_convergence: true, hystart: hystart::Config::Off }
+        Self {
+            ecn: false,
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            hystart: hystart::Config::Off,
+            counting: Counting::Exact,
+        }
     }
 }
 
@@ -42,6 +62,8 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Part of a byte that cwnd does not show yet.
     credit: f64,
+    /// Segments acknowledged that have not grown cwnd yet, where whole ones count (`snd_cwnd_cnt`).
+    pending: u64,
     hystart: HyStart,
 }
 
@@ -53,13 +75,15 @@ struct Epoch {
     w_max: f64,
     /// What Reno would have (§4.3).
     w_est: f64,
+    /// Segments acknowledged that have not grown it yet, where whole ones count (`ack_cnt`).
+    pending: u64,
 }
 
 impl Epoch {
     fn new(now: Instant, cwnd: f64, w_max: f64, c: f64) -> Self {
         // RFC 9438 §4.2 Eq. 2; §4.8 and §4.10: K = 0 and W_max = cwnd after a timeout or without a loss before.
         let k = if cwnd < w_max { libm::cbrt((w_max - cwnd) / c) } else { 0.0 };
-        Self { start: now, k, w_max: w_max.max(cwnd), w_est: cwnd }
+        Self { start: now, k, w_max: w_max.max(cwnd), w_est: cwnd, pending: 0 }
     }
 
     /// RFC 9438 §4.2 Eq. 1.
@@ -73,7 +97,7 @@ impl Cubic {
     /// A new connection.
     pub fn new(config: &Config) -> Self {
         let hystart = HyStart::new(config.hystart);
-        Self { config: *config, w_max: 0.0, cwnd_prior: 0.0, epoch: None, credit: 0.0, hystart }
+        Self { config: *config, w_max: 0.0, cwnd_prior: 0.0, epoch: None, credit: 0.0, pending: 0, hystart }
     }
 
     /// Grow in congestion avoidance.
@@ -103,6 +127,36 @@ impl Cubic {
         window.set_cwnd(window.cwnd().0 + whole);
     }
 
+    /// Likewise in whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`, but for its clock of ticks.
+    fn avoid_in_segments(&mut self, window: &mut Window, ack: &Ack) {
+        let Config { c, beta, .. } = self.config;
+        let mss = window.mss().0;
+        let (cwnd, acked) = (window.cwnd().0 / mss, ack.growth.0.div_ceil(mss));
+        let w_max = self.w_max.floor();
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, cwnd as f64, w_max, c));
+        let rtt = if ack.srtt == Duration::MAX { Duration::ZERO } else { ack.srtt };
+        let t = (ack.now.saturating_since(epoch.start) + rtt).as_secs_f64();
+        let target = epoch.w_max + (epoch.w_cubic(t, c) - epoch.w_max).trunc();
+        let ahead = |target: f64| (target as u64).saturating_sub(cwnd);
+        // Acknowledged segments for each by which the window grows.
+        let mut each = cwnd.checked_div(ahead(target)).unwrap_or(100 * cwnd);
+        if w_max == 0.0 {
+            each = each.min(20);
+        }
+        // "TCP friendliness": 3 (1 - beta) / (1 + beta) segments in a round trip, by eighths.
+        let round = (cwnd * (8.0 * (1.0 + beta) / 3.0 / (1.0 - beta)) as u64) >> 3;
+        epoch.pending += acked;
+        let friendly = epoch.pending.saturating_sub(1) / round.max(1);
+        epoch.pending -= friendly * round;
+        epoch.w_est += friendly as f64;
+        each = each.min(cwnd.checked_div(ahead(epoch.w_est)).unwrap_or(u64::MAX)).max(2);
+        let overdue = u64::from(self.pending >= each);
+        self.pending = if overdue == 1 { acked } else { self.pending + acked };
+        let more = overdue + self.pending / each;
+        self.pending %= each;
+        window.set_cwnd((cwnd + more) * mss);
+    }
+
     /// RFC 9438 §4.6 and §4.7: note the window that a reduction ends.
     fn note(&mut self, window: &Window) {
         let cwnd = window.cwnd().0 as f64 / window.mss().0 as f64;
@@ -111,6 +165,16 @@ impl Cubic {
         self.w_max = if releases { cwnd * (1.0 + self.config.beta) / 2.0 } else { cwnd };
         self.epoch = None;
         self.credit = 0.0;
+        self.pending = 0;
+    }
+
+    /// What a reduction leaves of a window.
+    fn reduced(&self, window: &Window, base: Bytes) -> u64 {
+        let left = base.scale(self.config.beta).0;
+        match self.config.counting {
+            Counting::Exact => left,
+            Counting::Segments => left - left % window.mss().0,
+        }
     }
 }
 
@@ -124,29 +188,30 @@ impl CongestionControl for Cubic {
         // HyStart may just have ended it.
         if window.in_slow_start() {
             window.grow(growth);
+        } else if self.config.counting == Counting::Segments {
+            self.avoid_in_segments(window, ack);
         } else {
             self.avoid(window, ack);
         }
     }
 
     fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
-        let beta = self.config.beta;
         let base = Bytes(window.loss_base(flight_size));
         self.hystart.on_congestion(matches!(congestion, Congestion::Timeout | Congestion::RepeatedTimeout));
         match congestion {
             Congestion::Ecn => {
                 self.note(window);
-                window.reduce(window.cwnd().scale(beta).0);
+                window.reduce(self.reduced(window, window.cwnd()));
             }
             Congestion::Loss => {
                 self.note(window);
-                window.lose(base.scale(beta).0);
+                window.lose(self.reduced(window, base));
             }
             // RFC 9438 §4.8: ssthresh by beta; the next congestion avoidance starts on its plateau.
             Congestion::Timeout => {
                 self.note(window);
                 self.w_max = 0.0;
-                window.start_over(Some(base.scale(beta).0));
+                window.start_over(Some(self.reduced(window, base)));
             }
             Congestion::RepeatedTimeout => window.start_over(None),
         }

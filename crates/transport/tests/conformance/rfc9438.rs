@@ -4,7 +4,7 @@ use crate::script::{MSS, RTT, Scripted, ack, cubic};
 use shallows_core::packet::Segment;
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Config as Transport;
-use shallows_transport::congestion::cubic::Config;
+use shallows_transport::congestion::cubic::{Config, Counting};
 
 /// A sender that lost a segment of a hundred, and has recovered: W_max = 100, cwnd = ssthresh = 70.
 fn reduced(config: Config) -> Scripted {
@@ -278,4 +278,25 @@ fn the_target_is_a_round_trip_ahead() {
     acknowledge(&mut script, outstanding, &[]);
     // W_cubic(0.1 + 0.1 s) = 74.07, not W_cubic(0.1 s) = 72.08.
     close(script.cwnd(), w_cubic(0.2), 0.1 * MSS as f64);
+}
+
+#[test]
+fn linux_counts_whole_segments() {
+    // The function stands still for hours. Linux truncates how far below its plateau it is, 29.99 to 29: from 70 the window is to
+    // be 71, and grows by one in 70 segments. Then Reno is waited for: 15/8 of a window for each of its segments, 133 at 71.
+    // After 134 it has 71, as cwnd; after 267, 197 later, it has 72, and what has been counted meanwhile is enough.
+    let mut script = reduced(Config { c: 1e-9, counting: Counting::Segments, ..Config::default() });
+    let acks = [0; 2].map(|_| {
+        let before = script.cwnd();
+        let grown = (1..).find(|_| {
+            script.ack(script.sender.acked() + MSS, &[]);
+            script.cwnd() > before
+        });
+        grown.expect("it grows")
+    });
+    assert_eq!((acks, script.cwnd()), ([70, 197], 72 * MSS));
+    // §4.6: 0.7 of 72 is 50.4.
+    let next = script.sender.acked();
+    script.ack(next, &[(next + MSS, next + 5 * MSS)]);
+    assert_eq!(script.ssthresh(), 50 * MSS);
 }

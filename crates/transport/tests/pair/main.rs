@@ -48,9 +48,11 @@ prop_compose! {
         c in 0.1f64..10.0,
         beta in 0.3f64..0.9,
         kind in 0usize..3,
+        whole: bool,
     ) -> cubic::Config {
         use hystart::Config::{Linux, Off, PlusPlus};
-        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, Linux][kind] }
+        let counting = if whole { cubic::Counting::Segments } else { cubic::Counting::Exact };
+        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, Linux][kind], counting }
     }
 }
 

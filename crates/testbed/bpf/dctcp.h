@@ -1,0 +1,108 @@
+/* DCTCP (RFC 8257), as much of it as other congestion controls have in common with it.
+ *
+ * Both sides run it: the receiver echoes exactly what it sees (section 3.2), the sender cuts in proportion (section 3.3).
+ * Numbers are whole 1,024ths, as the kernel cannot have others. */
+#include "tcp.h"
+
+enum { ONE = 1024, GAIN_SHIFT = 4, LEAST_WINDOW = 2 };
+
+/* What a connection remembers, in the place that the kernel gives to congestion controls. */
+struct dctcp {
+	__u32 alpha;         /* DCTCP.Alpha */
+	__u32 window_end;    /* DCTCP.WindowEnd */
+	__u32 delivered, delivered_ce; /* when the window began */
+	__u32 prior_rcv_nxt; /* what had been received when a packet last told CE or not */
+	__u32 ce;            /* DCTCP.CE */
+	__u32 undo_cwnd;
+};
+
+static __always_inline struct tcp_sock *tcp(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+/* Where the kernel has what is remembered of a connection. */
+static __always_inline void *remembered(struct sock *sk)
+{
+	return ((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+static __always_inline __u32 at_least(__u32 a, __u32 b)
+{
+	return a > b ? a : b;
+}
+
+static __always_inline void begin_window(struct tcp_sock *tp, struct dctcp *d)
+{
+	d->window_end = tp->snd_nxt;
+	d->delivered = tp->delivered;
+	d->delivered_ce = tp->delivered_ce;
+}
+
+static __always_inline void begin(struct tcp_sock *tp, struct dctcp *d)
+{
+	d->alpha = ONE; /* section 3.3: SHOULD be 1 */
+	d->prior_rcv_nxt = tp->rcv_nxt;
+	d->ce = 0;
+	d->undo_cwnd = 0;
+	begin_window(tp, d);
+}
+
+/* Section 3.3, step 9: cwnd = cwnd * (1 - Alpha / 2), once per window, which the kernel sees to. */
+static __always_inline __u32 cut(struct dctcp *d, __u32 cwnd)
+{
+	d->undo_cwnd = cwnd;
+	return at_least(cwnd - (__u32)(((__u64)cwnd * d->alpha) >> 11), LEAST_WINDOW);
+}
+
+/* Section 3.5: a loss is answered as by any TCP. */
+static __always_inline void halve(struct tcp_sock *tp, struct dctcp *d, __u32 cwnd)
+{
+	d->undo_cwnd = cwnd;
+	tp->snd_ssthresh = at_least(cwnd >> 1, LEAST_WINDOW);
+}
+
+/* Section 3.3, steps 1 to 8: Alpha = Alpha * (1 - g) + g * M, at the end of each window of data. */
+static __always_inline void hear(struct tcp_sock *tp, struct dctcp *d)
+{
+	if ((__s32)(tp->snd_una - d->window_end) < 0)
+		return;
+	__u32 delivered = tp->delivered - d->delivered;
+	__u32 marked = tp->delivered_ce - d->delivered_ce;
+	__u32 alpha = d->alpha;
+	__u32 decay = alpha >> GAIN_SHIFT;
+
+	/* What is too little to decay vanishes. */
+	alpha = decay ? alpha - decay : 0;
+	if (marked)
+		alpha += (__u32)(((__u64)marked << (10 - GAIN_SHIFT)) / at_least(delivered, 1));
+	d->alpha = alpha < ONE ? alpha : ONE;
+	begin_window(tp, d);
+}
+
+static __always_inline void echo(struct tcp_sock *tp, __u32 ce)
+{
+	if (ce)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+
+/* Section 3.2, figure 1: where marks begin or end, CE or another that has `changed`, what came before is acknowledged at once, with
+ * the old echo. */
+static __always_inline void see(struct sock *sk, struct dctcp *d, __u32 ce, bool changed)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	struct tcp_sock *tp = tcp(sk);
+
+	if (d->ce != ce || changed) {
+		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
+			echo(tp, d->ce);
+			bpf_tcp_send_ack(tp, d->prior_rcv_nxt);
+		}
+		icsk->icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	d->prior_rcv_nxt = tp->rcv_nxt;
+	d->ce = ce;
+	echo(tp, ce);
+}
