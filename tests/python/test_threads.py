@@ -55,8 +55,8 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
         done = shell("run", fabric, "--threads", threads, "--out", threads)
         assert done.returncode == 0, done.stderr
     first = tmp_path / "1"
-    for threads in (3, 8, 16):
-        sh.run(fabric, out=tmp_path / str(threads), threads=threads)
+    for more in (3, 8, 16):
+        sh.run(fabric, out=tmp_path / str(more), threads=more)
     names = [path.name for kind in ("*.parquet", "*.pcapng") for path in first.glob(kind)]
     assert set(names) == {
         *("flows.parquet", "counters.parquet", "markers.parquet", "flow_traces.parquet"),

@@ -13,6 +13,8 @@ pub(crate) struct Probes {
     sources: Vec<Probe>,
     /// Bytes of IP and ICMP headers and of framing.
     overhead: u16,
+    /// By pair: how many requests it has sent.
+    asked: Vec<u64>,
     /// Requests in the order in which they left.
     pub(crate) echoes: Vec<Echo>,
 }
@@ -55,7 +57,7 @@ fn header(probe: &Probe, between: Header, size: u16) -> Header {
 
 impl Probes {
     pub(crate) fn new(sources: &[Probe], overhead: u16) -> Self {
-        Self { sources: sources.to_vec(), overhead, echoes: Vec::new() }
+        Self { sources: sources.to_vec(), overhead, asked: vec![0; sources.len()], echoes: Vec::new() }
     }
 
     /// Header and body of the request that pair `index` sends now, and when it asks again; nothing once it has stopped.
@@ -65,7 +67,11 @@ impl Probes {
             return None;
         }
         let header = Echo::request(probe, index, self.overhead);
-        let segment = Segment { seq: self.echoes.len() as u64, timestamp: now, ..Segment::default() };
+        let asked = &mut self.asked[index as usize];
+        // Requests of a pair are numbered, as ping does; where this one is kept, which no packet shows, is in the other number.
+        let segment =
+            Segment { seq: *asked, ack: self.echoes.len() as u64, timestamp: now, ..Segment::default() };
+        *asked += 1;
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
         Some((header, Packet { segment, name: Name { slot: index, generation: 0 } }, now + probe.interval))
     }
@@ -78,7 +84,7 @@ impl Probes {
         packet: &Packet,
     ) -> Option<(Header, Packet)> {
         if packet.segment.flags.contains(Flags::ACK) {
-            let echo = &mut self.echoes[packet.segment.seq as usize];
+            let echo = &mut self.echoes[packet.segment.ack as usize];
             echo.rtt = Some(now - packet.segment.timestamp);
             return None;
         }
