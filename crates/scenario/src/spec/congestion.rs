@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_default;
+use super::omitted::is_default;
 use crate::quantity::Window;
 use crate::tagged::tagged;
 

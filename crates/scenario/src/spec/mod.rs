@@ -8,6 +8,7 @@ mod congestion;
 mod flow_trace;
 mod marker;
 mod offloads;
+mod omitted;
 mod port;
 pub(crate) mod preset;
 mod query;
@@ -339,9 +340,4 @@ fn no_time() -> Time {
 fn bins() -> Vec<Size> {
     // DCTCP (SIGCOMM '10) §4.3 and the papers after it: small up to 100 KB, large above 10 MB.
     [100_000, 10_000_000].map(|edge| Size(Bytes(edge))).to_vec()
-}
-
-/// What was not there before needs no mention where it is not used.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }

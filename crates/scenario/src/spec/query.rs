@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
 
-use super::is_default;
+use super::omitted::is_default;
 use super::workload::{Class, Connections, Sizes};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Time};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
-use super::is_default;
+use super::omitted::is_default;
 use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
 use super::congestion::Congestion;
-use super::is_default;
+use super::omitted::is_default;
 use super::receiver::{DelayedAck, Receiver};
 use super::recovery::{FullAck, Prr, Rack, Recovery, SackAfterTimeout};
 use crate::quantity::{Time, Window};
