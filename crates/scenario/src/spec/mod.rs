@@ -4,6 +4,7 @@
 //! concerns more than one value.
 
 mod capture;
+mod counting;
 mod flow_trace;
 mod marker;
 mod offloads;
@@ -26,6 +27,7 @@ use crate::hosts::{HostSet, RackSet};
 use crate::quantity::{Amount, Backpressure, Every, Jitter, PacketSize, Size, Time, Tso};
 use crate::tagged::tagged;
 pub(crate) use capture::Capture;
+pub(crate) use counting::Counting;
 pub(crate) use flow_trace::FlowTrace;
 pub(crate) use marker::*;
 pub(crate) use offloads::*;

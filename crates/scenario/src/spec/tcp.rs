@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
+use super::counting::Counting;
 use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
@@ -226,17 +227,6 @@ pub(crate) struct Cubic {
     /// In what it counts. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,
-}
-
-/// In what CUBIC counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Counting {
-    /// Fractions of segments (RFC 9438).
-    #[default]
-    Exact,
-    /// Whole segments, and nothing faster than Reno where the old window is regained (Linux).
-    Segments,
 }
 
 /// What ends slow start before a loss.
