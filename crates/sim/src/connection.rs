@@ -67,6 +67,8 @@ pub(crate) struct SenderSide {
     pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
+    /// Whether it is over, though its FIN may not be acknowledged: nothing is sent any more.
+    pub(crate) is_closed: bool,
     /// Whether its request is not answered yet, on the same connection.
     pub(crate) asks: bool,
     /// The receiver of the other direction of its connection, at the same host; [`NO_TWIN`] for none.

@@ -102,7 +102,7 @@ impl Host {
             // A timer of the predecessor may still be pending: `timer_at` stays, so that it is used, not doubled.
             side.sender = Sender::new(config);
             side.address = address;
-            side.persistent = persistent;
+            (side.persistent, side.is_closed) = (persistent, false);
             (side.asks, side.twin) = (false, NO_TWIN);
             side.departing = Departing::default();
             side.transport = transport;
@@ -120,6 +120,7 @@ impl Host {
             before: (0, 0),
             gap: Gap::default(),
             persistent,
+            is_closed: false,
             asks: false,
             twin: NO_TWIN,
             traced: false,
@@ -131,7 +132,9 @@ impl Host {
 
     /// Close a connection from this host: acknowledgements that are still under way will find its slot changed.
     pub(crate) fn close(&mut self, slot: u32) {
-        self.senders[slot as usize].generation += 1;
+        let side = &mut self.senders[slot as usize];
+        side.generation += 1;
+        side.is_closed = true;
         self.free_senders.push(slot);
     }
 

@@ -334,6 +334,9 @@ impl Hosts {
             return false; // overtaken by an earlier one
         }
         side.timer_at = Instant::MAX;
+        if side.is_closed {
+            return false;
+        }
         let is_due = side.sender.deadline().is_some_and(|deadline| deadline <= now);
         if is_due {
             side.sender.on_timer(&transport.config, now);
@@ -344,7 +347,8 @@ impl Hosts {
     /// When the timer of a sender is to fire, if nothing will before.
     pub(crate) fn arm_sender(&mut self, place: Place) -> Option<Instant> {
         let (side, _) = self.sender_mut(place);
-        arm(side.sender.deadline(), &mut side.timer_at)
+        let deadline = side.sender.deadline().filter(|_| !side.is_closed);
+        arm(deadline, &mut side.timer_at)
     }
 
     /// An acknowledgement arrives at a host.
