@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import NoReturn
 
 from shallows.cli.codes import FAILED, INTERRUPTED
-from shallows.cli.parser import command_line
+from shallows.cli.parser import parse
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = command_line().parse_args(arguments)
+    options = parse(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return _run(options)

@@ -5,6 +5,7 @@ the command runs, and with it the engine and the libraries for tables and figure
 """
 
 import argparse
+from collections.abc import Sequence
 
 from shallows.figure_names import FIGURES
 
@@ -32,6 +33,23 @@ def command_line() -> argparse.ArgumentParser:
     _add_advisor(commands)
     _add_small(commands)
     return parser
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command.
+
+    A program of the user's follows `--`, whatever options stand before it: argparse takes one only right
+    after the scenario.
+
+    >>> parse(["testbed", "shell", "a.toml", "--out", "b", "--", "h0", "ping", "10.0.0.2"]).program
+    ['h0', 'ping', '10.0.0.2']
+    """
+    if [*arguments[:2]] != ["testbed", "shell"] or "--" not in arguments:
+        return command_line().parse_args(arguments)
+    place = arguments.index("--")
+    options = command_line().parse_args(arguments[:place])
+    options.program = [*arguments[place + 1 :]]
+    return options
 
 
 class _Version(argparse.Action):
