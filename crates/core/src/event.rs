@@ -110,7 +110,7 @@ impl<E: Event> EventQueue<E> {
     }
 
     /// Take the next event and move the time to it, unless it lies after `until`.
-    #[inline]
+    #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
         let near = self.wheel.peek(until).unwrap_or(Entry::MAX);
         let far = self.far.peek().map_or(Entry::MAX, |far| far.0);

@@ -282,7 +282,7 @@ impl Hosts {
     }
 
     /// The packet that a connection sends now, if it sends one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
         let side = sender_at(&mut self.hosts, &self.places, place);
         let transport = self.transports.at(side.transport);
@@ -313,7 +313,7 @@ impl Hosts {
 
     /// A connection has sent what it may. Returns when its timer is to fire, if nothing will before, and whether its
     /// changes are recorded.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
         let side = sender_at(&mut self.hosts, &self.places, place);
         let transport = self.transports.at(side.transport);
@@ -352,7 +352,7 @@ impl Hosts {
     }
 
     /// An acknowledgement arrives at a host.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Instant, place: Place, packet: &Packet) -> Hearing {
         let (side, transport) = self.sender_mut(place);
         if side.generation != packet.name.generation {
@@ -403,7 +403,7 @@ impl Hosts {
     }
 
     /// Data, or what opens or ends a connection, arrives at a host, which may have merged so many segments into one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
         now: Instant,

@@ -187,7 +187,7 @@ impl Wire {
     }
 
     /// A packet is in flight until `arrival`. Says whether it is the first, whose arrival is to be scheduled.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn launch(
         &mut self,
         arrival: Instant,

@@ -115,7 +115,7 @@ impl World {
     }
 
     /// A packet starts to leave the port of a link.
-    #[inline]
+    #[inline(always)]
     fn launch(
         &mut self,
         place: u32,
@@ -140,7 +140,7 @@ impl World {
     }
 
     /// A packet is on its way to the far end of a link.
-    #[inline]
+    #[inline(always)]
     fn fly(
         &mut self,
         place: u32,
