@@ -1,5 +1,6 @@
 """What `shallows explain` is told beside a switch's file: by options, and by a fabric's file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from shallows.advisor import links
@@ -18,15 +19,11 @@ def of_options(rate: str | None, rtt: str | None, chip: Chip | None, beside: Hin
     ShallowsError
         If one is not what it should be.
     """
-    table = Table("--rate and --rtt", {**_given("rate", rate), **_given("rtt", rtt)}, links.KEYS)
-    told = _of_links(table, chip)
-    return Hints(
-        chip=told.chip or beside.chip,
-        rate=beside.rate if told.rate is None else told.rate,
-        rtt=beside.rtt if told.rtt is None else told.rtt,
-        mtu=beside.mtu,
-        cable=beside.cable,
-        busy=beside.busy,
+    given = {key: value for key, value in (("rate", rate), ("rtt", rtt)) if value is not None}
+    told = _of_links(Table("--rate and --rtt", given, links.KEYS), chip)
+    # Neither a rate nor a round-trip time is ever zero.
+    return replace(
+        beside, chip=chip or beside.chip, rate=told.rate or beside.rate, rtt=told.rtt or beside.rtt
     )
 
 
@@ -53,7 +50,3 @@ def _of_links(table: Table, chip: Chip | None) -> Hints:
         rtt=None if times is None else round(times[1] * PS_PER_SECOND),
         mtu=links.mtu_of(table),
     )
-
-
-def _given(key: str, value: str | None) -> dict[str, str]:
-    return {} if value is None else {key: value}
