@@ -19,7 +19,7 @@ from shallows.advisor.goals import AXES, Goal
 from shallows.advisor.simulated import sweep_text
 from shallows.comparison import samples
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import SAME, Judgement, Metric, estimate, judge
+from shallows.comparison.verdicts import SAME, Judgement, Metric, estimate, is_measured, judge
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.runs.results import describe
@@ -198,12 +198,12 @@ class Race:
         """Objectives of which this traffic has flows; a goal that has none is a mistake."""
         first = self.measured[self.objectives[0].load][self.candidates[0].name][1]
         for goal in self.fabric.goals:
-            if not _is_measured(goal.metric, first):
+            if not is_measured(goal.metric, first):
                 raise ShallowsError(
                     f"goal: {goal.said!r}: no such flows are in this traffic",
                     "name flows of other sizes, or more of them (simulated.flows)",
                 )
-        self.objectives = [each for each in self.objectives if _is_measured(each.metric, first)]
+        self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
     def _look(self) -> None:
         """Drop whoever is beaten, in the fixed order; who is dropped beats nobody afterwards."""
@@ -258,7 +258,7 @@ class Race:
     def value(self, objective: Objective, name: str) -> float | None:
         """A candidate's number, of all its seeds whose traffic has such flows."""
         samples = self.measured[objective.load][name].values()
-        return estimate(objective.metric, [each for each in samples if _is_measured(objective.metric, each)])
+        return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
     def seeds(self, name: str) -> int:
         """How many a candidate has run."""
@@ -316,7 +316,7 @@ def judge_pair(
     """One candidate beside another in one metric, by the seeds of both whose traffic has such flows."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
-    pairs = [pair for pair in both if all(_is_measured(metric, each) for each in pair)]
+    pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]
     return judge(metric, pairs, confidence, ALONE)
 
 
@@ -338,7 +338,3 @@ def objectives(fabric: Fabric) -> list[Objective]:
 def loads(of: Sequence[Objective]) -> list[float]:
     """At which something is measured, from the lowest."""
     return sorted({objective.load for objective in of})
-
-
-def _is_measured(metric: Metric, sample: Sample) -> bool:
-    return metric.is_total or metric.series in sample.series

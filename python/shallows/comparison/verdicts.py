@@ -158,13 +158,17 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
     return _estimate(metric, groups) if groups and all(group.size for group in groups) else None
 
 
+def is_measured(metric: Metric, sample: Sample) -> bool:
+    """Whether a run has flows of which a metric speaks: of sizes that no flow has there is no series."""
+    return metric.is_total or metric.series in sample.series
+
+
 def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
     import numpy as np
 
     if metric.is_total:
         return np.array([sample.totals[metric.name]])
-    # Of sizes that no flow has there is no series.
-    return sample.series[metric.series].values if metric.series in sample.series else np.array([])
+    return sample.series[metric.series].values if is_measured(metric, sample) else np.array([])
 
 
 def _incomplete(metric: Metric, sample: Sample) -> int:
