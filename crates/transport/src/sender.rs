@@ -177,7 +177,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
         if self.state == State::Open {
             self.take_ack(config, now, segment, Growth::Allowed);
@@ -194,7 +194,13 @@ impl Sender {
         }
     }
 
-    #[inline]
+    /// As [`Self::take_ack`], for where it is rare.
+    #[inline(never)]
+    fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
+        self.take_ack(config, now, segment, allowed);
+    }
+
+    #[inline(always)]
     fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
@@ -477,7 +483,7 @@ impl Sender {
         // Another ECE may hold it back anew; otherwise the timer goes on.
         let deadline = self.deadline;
         self.state = State::Open;
-        self.take_ack(config, now, segment, Growth::Allowed);
+        self.take_ack_rarely(config, now, segment, Growth::Allowed);
         if self.state == State::Open {
             self.state = State::Held;
             self.deadline = deadline;
