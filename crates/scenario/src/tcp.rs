@@ -126,6 +126,7 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         recovery: recovery(tcp),
         rack: rack(tcp),
         frto: tcp.frto,
+        dsack: tcp.dsack,
         app_limited: match tcp.app_limited {
             spec::AppLimited::Grows => AppLimited::Grows,
             spec::AppLimited::Linux => AppLimited::Linux,
@@ -346,10 +347,12 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     checker.require(sack || rack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
         "it is a part of recovery by \"sack\" or \"rack\": set tcp.prr = \"off\", or tcp.recovery = \"sack\"".to_owned()
     });
-    checker.require(sack || rack || !tcp.frto, "tcp.frto", || {
-        "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\""
-            .to_owned()
-    });
+    for (key, set) in [("tcp.frto", tcp.frto), ("tcp.dsack", tcp.dsack)] {
+        checker.require(sack || rack || !set, key, || {
+            "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\""
+                .to_owned()
+        });
+    }
     let early = matches!(&tcp.congestion, Congestion::Cubic(cubic) if cubic.hystart != spec::HyStart::Off);
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
         "it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or tcp.recovery = \"rack\""

@@ -182,6 +182,8 @@ fn tcp() -> impl Strategy<Value = String> {
             "recovery = 'sack'\nfrto = true\napp_limited = 'linux'",
             "recovery = 'rack'",
             "recovery = 'rack'\nprr = 'safe-ack'\nfrto = true",
+            "recovery = 'rack'\nfrto = true\ndsack = true",
+            "recovery = 'sack'\ndsack = true",
             "recovery = 'fulltcp'",
             "recovery = 'sack1'",
             "recovery = 'newreno'",
