@@ -324,6 +324,12 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     let congestion::Config::Dctcp(config) = dctcp.congestion else { panic!("{:?}", dctcp.congestion) };
     assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Fixed));
     assert_eq!(dctcp.ece_reaction, shallows_transport::EceReaction::Prr);
+    // A name alone says as much; and what waits for nothing needs no quick acknowledgements.
+    let named = [("tcp.preset", "linux-6"), ("tcp.congestion", "dctcp"), ("tcp.delayed_ack.segments", "1")];
+    let named = set(&named).tcp;
+    let congestion::Config::Dctcp(config) = named.congestion else { panic!("{:?}", named.congestion) };
+    assert_eq!(config.arithmetic, congestion::dctcp::Arithmetic::Fixed);
+    assert_eq!((named.delayed_ack.segments, named.delayed_ack.quick), (1, 0));
     let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp;
     assert_eq!((newreno.recovery, newreno.dsack), (Method::NewReno, false));
     // Nothing is set twice: what is resolved means the same.
