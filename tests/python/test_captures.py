@@ -160,9 +160,10 @@ def test_both_directions_of_a_connection_are_read_without_complaint(scenario: Pa
     remarks = Counter(
         line for row in fields(path, ["_ws.expert.message"]) for line in row[0].split(",") if line
     )
-    known = ("Connection establish", "Connection finish", "This frame initiates the connection closing")
-    # Some port has a dissector, which makes nothing of zeros.
-    known += ("Unreassembled fragment",)
+    known = (
+        *("Connection establish", "Connection finish", "This frame initiates the connection closing"),
+        "Unreassembled fragment",  # some port has a dissector, which makes nothing of zeros
+    )
     assert {remark for remark in remarks if not remark.startswith(known)} == set()
     # Each side acknowledges what the other has sent, and what it sends itself goes on from there.
     sent: Counter[tuple[str, str]] = Counter()
