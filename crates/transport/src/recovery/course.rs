@@ -95,8 +95,8 @@ impl Course {
     }
 
     /// These bytes go, and SND.NXT is `next`.
-    pub(super) fn on_send(&mut self, range: Range, next: u64) {
-        if range.start < next {
+    pub(super) fn on_send(&mut self, config: &Config, range: Range, next: u64) {
+        if config.dsack && range.start < next {
             self.undo.on_send_again(range);
         }
         if let Some(prr) = &mut self.prr {

@@ -134,7 +134,7 @@ impl Sack {
     ) -> Option<Range> {
         self.course.take_in(self.pipe, allowance.cwnd, config.mss.0);
         let range = self.choose(config, data, allowance)?;
-        self.course.on_send(range, data.next);
+        self.course.on_send(config, range, data.next);
         Some(range)
     }
 

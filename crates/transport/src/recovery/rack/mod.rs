@@ -275,7 +275,7 @@ impl Rack {
             let lost = if has_room || first { self.segments.resend_lost(clock.now) } else { None };
             lost.or_else(|| self.send(unsent.filter(|_| has_room), clock.now))?
         };
-        self.course.on_send(range, data.next);
+        self.course.on_send(config, range, data.next);
         if self.rto_at == Instant::MAX || (range.start == data.una && data.next > data.una) {
             // RFC 6298 §5.1; and as in Linux (`tcp_xmit_retransmit_queue`) once more with the first segment.
             self.rto_at = clock.now + clock.rto;
