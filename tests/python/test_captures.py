@@ -136,6 +136,26 @@ def test_delayed_acknowledgements_echo_as_many_bytes_as_were_marked(scenario: Pa
     assert marked > 10_000
 
 
+@needs_tshark
+@pytest.mark.parametrize("recovery", ["sack", "rack"])
+def test_what_was_sent_again_for_nothing_is_reported_in_a_block_of_its_own(
+    scenario: Path, recovery: str
+) -> None:
+    # A timer (or a probe's) does not wait 40 ms, as the acknowledgement of a lone last segment does; nothing is lost.
+    hasty = {
+        **DCTCP,
+        "tcp.fin": False,
+        "tcp.recovery": recovery,
+        "tcp.dsack": True,
+        "tcp.rto": {"initial": "1ms", "min": "60us", "granularity": "1us"},
+    }
+    found = run(scenario, hasty, {"hosts": 0, "snap": WHOLE})
+    assert found.summary["packets"]["dropped"] == 0 < found.summary["retransmits"]
+    path = found.captures["capture"]
+    assert count(path, "tcp.options.sack.dsack_le") == found.summary["retransmits"]
+    assert count(path, "tcp.checksum.status == 0") == 0
+
+
 # Host 0 asks four workers, twenty times; their answers meet at its port.
 ASKING = """
 [[workload]]
