@@ -141,7 +141,7 @@ def test_delayed_acknowledgements_echo_as_many_bytes_as_were_marked(scenario: Pa
 def test_what_was_sent_again_for_nothing_is_reported_in_a_block_of_its_own(
     scenario: Path, recovery: str
 ) -> None:
-    # A timer (or a probe's) does not wait 40 ms, as the acknowledgement of a lone last segment does; nothing is lost.
+    # The acknowledgement of a lone last segment waits 40 ms, and timers do not; nothing is lost.
     hasty = {
         **DCTCP,
         "tcp.fin": False,
