@@ -87,11 +87,6 @@ fn largest_window(config: &Config) -> Bytes {
 pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
     let prescribed = Config::new(mss, congestion(&tcp.congestion, mss));
     let window = |stated: Option<Window>, default: Bytes| stated.map_or(default, |stated| bytes(stated, mss));
-    let ect = tcp.ect.unwrap_or(match (&tcp.congestion, prescribed.ect) {
-        // The papers' ns-2 sets ECT on every packet.
-        (Congestion::EcnStar(_), _) | (_, EctPolicy::All) => spec::Ect::All,
-        (_, EctPolicy::Rfc3168) => spec::Ect::Rfc3168,
-    });
     let largest = window(tcp.receive_window, prescribed.receive_window);
     let receive_control = receive_control(&tcp.receiver, largest, mss);
     Config {
@@ -151,11 +146,18 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         fin: tcp.fin,
         timestamps: tcp.timestamps,
         delayed_ack: delayed_ack(&tcp.delayed_ack),
-        ect: match ect {
-            spec::Ect::All => EctPolicy::All,
-            spec::Ect::Rfc3168 => EctPolicy::Rfc3168,
-        },
+        ect: ect(tcp, prescribed.ect),
         ..prescribed
+    }
+}
+
+fn ect(tcp: &Tcp, prescribed: EctPolicy) -> EctPolicy {
+    match (tcp.ect, &tcp.congestion) {
+        (Some(spec::Ect::All), _) => EctPolicy::All,
+        (Some(spec::Ect::Rfc3168), _) => EctPolicy::Rfc3168,
+        // The papers' ns-2 sets ECT on every packet.
+        (None, Congestion::EcnStar(_)) => EctPolicy::All,
+        (None, _) => prescribed,
     }
 }
 
