@@ -18,7 +18,7 @@ use crate::crossing::{Crossing, Exits};
 use crate::event::{Class, Event, Ranks};
 use crate::flow::Flows;
 use crate::generators::{Arrivals, Generators};
-use crate::hosts::{Hearing, Hosts, Next, Reception};
+use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
 use crate::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
 use crate::observers::Observers;
@@ -412,11 +412,10 @@ impl World {
 
     #[inline(never)]
     fn sender_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
-        if self.hosts.on_sender_timer(place, queue.now()) {
-            return self.pump(place, queue);
-        }
-        if let Some(deadline) = self.hosts.arm_sender(place) {
-            self.schedule(deadline, Class::SenderTimer, place.index(), queue);
+        match self.hosts.on_sender_timer(place, queue.now()) {
+            Waking::Sends => self.pump(place, queue),
+            Waking::Later(at) => self.schedule(at, Class::SenderTimer, place.index(), queue),
+            Waking::Nothing => {}
         }
     }
 
