@@ -1,6 +1,6 @@
 """How good recommendations are: `shallows advise` in random fabrics, beside a much longer exhaustive sweep.
 
-Usage: python benches/recommendations.py [FABRICS] [--flows N] [--times N]
+Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N]
 
 Each fabric is raced, as `shallows advise` does. Then all candidates and a grid of thresholds and factors α
 run under seeds that the race did not see, until they have cost so many times as many packet-hops. A setting
@@ -47,7 +47,7 @@ def draw(number: int, flows: int) -> Fabric:
         {
             "name": f"random-{number}",
             "chip": {"memory": "64MB", "ports": 16, "cell": pick.choice([208, 256])},
-            "links": {"rate": f"{rate}Gbps", "rtt": f"{rtt}us"},
+            "links": {"rate": f"{rate}Gbps", "rtt": f"{rtt}us", "mtu": 9000},
             # From half of a bandwidth-delay product for each port to three.
             "buffer": {"pool": f"{pipe * ports * pick.uniform(0.5, 3):.0f}B", "ports_per_pool": ports},
             "traffic": {"load": pick.choice([0.5, 0.6, 0.7, 0.8])},
@@ -123,12 +123,12 @@ def examine(number: int, flows: int, times: float) -> dict[str, Any]:
 def main() -> int:
     """Parse the arguments, examine, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("fabrics", type=int, nargs="?", default=10, help="how many (default: 10)")
+    parser.add_argument("fabrics", type=int, nargs="*", help="which (default: 1 to 10)")
     parser.add_argument("--flows", type=int, default=100, help="of a run (default: 100)")
     parser.add_argument("--times", type=float, default=10, help="packet-hops over the race's (default: 10)")
     options = parser.parse_args()
     rows = []
-    for number in range(1, options.fabrics + 1):
+    for number in options.fabrics or range(1, 11):
         row = examine(number, options.flows, options.times)
         rows.append(row)
         raced = f"{row['race_seeds']} seeds, {row['race_hops'] / 1e6:.0f} M packet-hops"
@@ -137,7 +137,6 @@ def main() -> int:
         print(f"    beside {beside}: beaten by {len(row['beaten_by'])}", flush=True)
         for each in row["beaten_by"]:
             print(f"      {each}")
-    FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "table.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     return 1 if any(row["beaten_by"] for row in rows) else 0
 

@@ -80,7 +80,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
 }
 
 fn kind(congestion: &Value) -> Option<String> {
-    congestion.as_str().or(congestion.get("kind")?.as_str()).map(str::to_owned)
+    congestion.as_str().or_else(|| congestion.get("kind")?.as_str()).map(str::to_owned)
 }
 
 fn named(kind: &str) -> (String, Value) {
