@@ -1,8 +1,8 @@
 """SONiC's own YANG models as a judge of CONFIG_DB: sonic-buildimage's src/sonic-yang-models, and yangson.
 
 No registry has the models, and their licence is said in two ways, so that they are not here:
-`SHALLOWS_SONIC_YANG` names a folder that has them, with the two modules of the IETF that they import.
-docs/formats.md says how it is made.
+`SHALLOWS_SONIC_BUILDIMAGE` names a copy of sonic-buildimage that has them, with the two modules of the IETF
+that they import. docs/formats.md says how it is made.
 """
 
 import json

@@ -15,9 +15,15 @@ import pytest
 import yaml
 
 from shallows.advisor.configuration import Allotment, Scheduler, Threshold
+from shallows.advisor.explain import explain
+from shallows.advisor.readers import read as read_files
+from shallows.advisor.resolved import resolve
 from shallows.advisor.writers import write
 from sonic_yang import Models
 from vendors import SAMPLES, SWITCHES, applied, read, sample
+
+RENDERED = {"qos", "buffer", "buffers"}
+"""How the samples that SONiC's tests render begin."""
 
 needs_pyavd = pytest.mark.skipif(
     importlib.util.find_spec("pyavd") is None,
@@ -49,12 +55,29 @@ def test_avd_refuses_a_key_that_is_not_its_own() -> None:
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+def buildimage() -> Path:
+    """A copy of sonic-buildimage."""
+    folder = os.environ.get("SHALLOWS_SONIC_BUILDIMAGE")
+    if folder is None:
+        pytest.skip("not run: needs a copy of sonic-buildimage; docs/formats.md says how it is named")
+    return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def models(buildimage: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
     """SONiC's own."""
-    folder = os.environ.get("SHALLOWS_SONIC_YANG")
-    if folder is None or importlib.util.find_spec("yangson") is None:
-        pytest.skip("not run: needs SONiC's YANG models and yangson; docs/formats.md says how to get them")
-    return Models(Path(folder), tmp_path_factory.mktemp("yang"))
+    if importlib.util.find_spec("yangson") is None:
+        pytest.skip("not run: needs yangson; docs/formats.md says how to get it")
+    return Models(buildimage / "src" / "sonic-yang-models", tmp_path_factory.mktemp("yang"))
+
+
+def test_sonics_own_samples_are_read_with_nearly_all_that_they_say(buildimage: Path) -> None:
+    folder = buildimage / "src" / "sonic-config-engine" / "tests" / "sample_output" / "py3"
+    files = [path for path in sorted(folder.glob("*.json")) if path.name.split("-")[0] in RENDERED]
+    assert len(files) >= 59
+    found = [explain(resolve(read_files(path))).resolved.switch for path in files]
+    understood, listed = sum(each.understood for each in found), sum(len(each.unread) for each in found)
+    assert understood / (understood + listed) > 0.98
 
 
 def with_lanes(database: dict[str, Any]) -> dict[str, Any]:
