@@ -62,7 +62,7 @@ def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
     for factor in (1.5, 2.0):
         links = replace(fabric.links, rtt=fabric.links.rtt * factor)
         found.append(WhatIf("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
-    if all(each.transport != "cubic" for each in fabric.classes):
+    if any(each.transport != "cubic" for each in fabric.classes):
         classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
         # What a class says of its transport holds at all hosts.
         if len({each.transport for each in fabric.classes}) == 1:
