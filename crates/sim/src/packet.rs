@@ -27,7 +27,7 @@ pub(crate) struct Packet {
 pub(crate) struct Framing {
     /// Number of the flow; `NO_FLOW` of bytes that belong to none.
     pub(crate) flow: u32,
-    /// Sequence number of its first byte.
+    /// Sequence number of its first byte; where the connection has had none, the number of its workload.
     pub(crate) start: u64,
     /// When it was handed to its connection.
     pub(crate) started: Instant,

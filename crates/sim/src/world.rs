@@ -323,7 +323,7 @@ impl World {
             Reception::Stale => self.tally.packets_stale += u64::from(packets),
             Reception::Again(acks) => {
                 for ack in acks {
-                    let (header, packet) = self.hosts.acknowledge_again(&header, packet.name, ack);
+                    let (header, packet) = self.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
                     self.send(header, packet, queue);
                 }
             }
