@@ -39,6 +39,11 @@ test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --quiet
+	@if [ "$$(id -u)" = 0 ] && [ -e /usr/include/bpf/bpf_helpers.h ]; then \
+		cargo test --release --locked --quiet -p shallows-testbed --features ebpf --test bpf -- --test-threads 1; \
+	else \
+		echo "not run: RFC 8257's cases for our programs in the kernel, which need root and what make testbed names"; \
+	fi
 	$(BIN)/ruff format --check python tests/python benches experiments notebooks docs/build licences
 	$(BIN)/ruff check python tests/python benches experiments notebooks docs/build licences
 	$(BIN)/mypy

@@ -187,6 +187,7 @@ fn rack(tcp: &Tcp) -> rack::Config {
 fn delayed_ack(delayed: &spec::DelayedAck) -> DelayedAck {
     DelayedAck {
         quick: delayed.quick,
+        cwr_at_once: delayed.cwr_at_once,
         segments: delayed.segments,
         counts: match delayed.counts {
             spec::AckCounts::Arrivals => AckCounts::Arrivals,
@@ -272,6 +273,7 @@ fn dctcp(dctcp: &spec::Dctcp) -> dctcp::Config {
         arithmetic: match dctcp.arithmetic {
             spec::Arithmetic::Float => dctcp::Arithmetic::Float,
             spec::Arithmetic::Fixed => dctcp::Arithmetic::Fixed,
+            spec::Arithmetic::Segments => dctcp::Arithmetic::Segments,
         },
     }
 }
@@ -362,6 +364,10 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     });
     let quick = tcp.delayed_ack.quick == 0 || tcp.delayed_ack.segments > 1;
     checker.require(quick, "tcp.delayed_ack.quick", || {
+        "every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2".to_owned()
+    });
+    let cwr = !tcp.delayed_ack.cwr_at_once || tcp.delayed_ack.segments > 1;
+    checker.require(cwr, "tcp.delayed_ack.cwr_at_once", || {
         "every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2".to_owned()
     });
     checker.require(rack || tcp.rack.is_none(), "tcp.rack", || {

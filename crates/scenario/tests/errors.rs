@@ -479,6 +479,10 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
             "tcp.delayed_ack.quick: every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2",
         ),
         (
+            &[("tcp.delayed_ack", "{ segments = 1, cwr_at_once = true }")],
+            "tcp.delayed_ack.cwr_at_once: every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2",
+        ),
+        (
             &[("tcp.rack.timer_slack", "1ms")],
             "tcp.rack: only RACK-TLP asks: leave it out, or set tcp.recovery = \"rack\"",
         ),

@@ -5,6 +5,7 @@ SEC("struct_ops")
 void BPF_PROG(dctcp_init, struct sock *sk)
 {
 	begin(tcp(sk), remembered(sk));
+	need_ecn(sk);
 }
 
 SEC("struct_ops")
@@ -16,7 +17,7 @@ __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(dctcp_in_ack_event, struct sock *sk, __u32 flags)
 {
-	hear(tcp(sk), remembered(sk));
+	hear(sk, remembered(sk));
 }
 
 SEC("struct_ops")

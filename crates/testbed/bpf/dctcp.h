@@ -16,6 +16,14 @@ struct dctcp {
 	__u32 undo_cwnd;
 };
 
+/* Alpha of each connection at the end of its last window, for whoever has its socket. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} alphas SEC(".maps");
+
 static __always_inline struct tcp_sock *tcp(struct sock *sk)
 {
 	return (struct tcp_sock *)sk;
@@ -63,8 +71,10 @@ static __always_inline void halve(struct tcp_sock *tp, struct dctcp *d, __u32 cw
 }
 
 /* Section 3.3, steps 1 to 8: Alpha = Alpha * (1 - g) + g * M, at the end of each window of data. */
-static __always_inline void hear(struct tcp_sock *tp, struct dctcp *d)
+static __always_inline void hear(struct sock *sk, struct dctcp *d)
 {
+	struct tcp_sock *tp = tcp(sk);
+
 	if ((__s32)(tp->snd_una - d->window_end) < 0)
 		return;
 	__u32 delivered = tp->delivered - d->delivered;
@@ -78,6 +88,11 @@ static __always_inline void hear(struct tcp_sock *tp, struct dctcp *d)
 		alpha += (__u32)(((__u64)marked << (10 - GAIN_SHIFT)) / at_least(delivered, 1));
 	d->alpha = alpha < ONE ? alpha : ONE;
 	begin_window(tp, d);
+
+	__u32 *told = bpf_sk_storage_get(&alphas, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (told)
+		*told = d->alpha;
 }
 
 static __always_inline void echo(struct tcp_sock *tp, __u32 ce)

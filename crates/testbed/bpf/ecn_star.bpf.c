@@ -5,6 +5,12 @@
 #include "tcp.h"
 
 SEC("struct_ops")
+void BPF_PROG(ecn_star_init, struct sock *sk)
+{
+	need_ecn(sk);
+}
+
+SEC("struct_ops")
 __u32 BPF_PROG(ecn_star_ssthresh, struct sock *sk)
 {
 	return tcp_reno_ssthresh(sk);
@@ -24,6 +30,7 @@ __u32 BPF_PROG(ecn_star_undo_cwnd, struct sock *sk)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops control = {
+	.init = (void *)ecn_star_init,
 	.ssthresh = (void *)ecn_star_ssthresh,
 	.cong_avoid = (void *)ecn_star_cong_avoid,
 	.undo_cwnd = (void *)ecn_star_undo_cwnd,

@@ -7,7 +7,6 @@
  * What the paper leaves open is decided as in the simulation (crates/transport/src/congestion/pulser.rs). */
 #include "dctcp.h"
 
-#include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
@@ -179,6 +178,7 @@ void BPF_PROG(pulser_init, struct sock *sk)
 		*notices = none;
 	begin(tcp(sk), &s->dctcp);
 	s->saved = s->sent = s->reducing = 0;
+	need_ecn(sk);
 }
 
 SEC("struct_ops")
@@ -189,7 +189,7 @@ void BPF_PROG(pulser_in_ack_event, struct sock *sk, __u32 flags)
 	bool heard = notices && notices->heard;
 
 	steer(tcp(sk), s, told.by_ece ? (flags & CA_ACK_ECE) != 0 : heard);
-	hear(tcp(sk), &s->dctcp);
+	hear(sk, &s->dctcp);
 }
 
 /* Marks move alpha and cut cwnd with the brake, too; what was saved is as the brake found it. */

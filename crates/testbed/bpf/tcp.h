@@ -2,6 +2,7 @@
  *
  * Apache-2.0 as all of Shallows, and as the kernel demands: */
 #include <linux/types.h>
+#include <linux/bpf.h>
 #include <linux/tcp.h>
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
@@ -50,9 +51,19 @@ enum {
 	CA_EVENT_CWND_RESTART = 1, CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5,
 	CA_ACK_ECE = 4,
 	TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2,
-	TCP_ECN_DEMAND_CWR = 4,
+	TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4,
+	SOL_TCP = 6,
 	ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16,
 };
+
+/* A connection whose other side knows no ECN is one of conventional TCP, which says of no packet that it may be marked. */
+static __always_inline void need_ecn(struct sock *sk)
+{
+	char reno[] = "reno";
+
+	if (!(((struct tcp_sock *)sk)->ecn_flags & TCP_ECN_OK))
+		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
+}
 
 /* Replaced by one that no other process has. */
 #define NAME "name_of_nobody_"

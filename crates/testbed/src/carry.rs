@@ -85,6 +85,9 @@ impl<'a> Switch<'a> {
         let done = thread::scope(|scope| {
             let carrier = scope.spawn(|| {
                 machine::hurry();
+                if let Some((switch, _)) = machine::switch_and_hosts() {
+                    machine::stay_on(switch);
+                }
                 carrier.carry(&end);
             });
             let done = work(&gone);

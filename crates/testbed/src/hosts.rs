@@ -13,6 +13,7 @@ use shallows_scenario::Experiment;
 use crate::frame;
 use crate::mapping::Plan;
 use crate::sys::ebpf::Registered;
+use crate::sys::machine;
 use crate::sys::namespace::{self, Namespace};
 
 /// All hosts of a run, and where the switch is.
@@ -121,6 +122,10 @@ fn raise(
         ),
     )?;
     namespace::no_offloads("eth0").map_err(|error| told("eth0", &error))?;
+    if let Some((_, hosts)) = machine::switch_and_hosts() {
+        // Where that is not allowed, the switch's processor does it all.
+        let _ = namespace::steer("eth0", hosts);
+    }
     if plan.held_back {
         run("tc", &hold_back(experiment, plan, host))?;
     }

@@ -17,6 +17,7 @@ use crate::frame;
 use crate::hosts::Hosts;
 use crate::mapping::Plan;
 use crate::sys::clock::{self, Clock};
+use crate::sys::ebpf::Registered;
 use crate::sys::poll::{Poll, Ready};
 use crate::sys::tcp::{Info, Socket};
 use crate::traffic::{Announced, Traffic};
@@ -27,6 +28,8 @@ pub struct Load<'a> {
     experiment: &'a Experiment,
     hosts: &'a Hosts,
     plan: &'a Plan,
+    /// The congestion control, if it is one of ours.
+    own: Option<&'a Registered>,
     poll: Poll,
     traffic: Traffic,
     listeners: Vec<(HostId, Socket)>,
@@ -100,7 +103,12 @@ impl<'a> Load<'a> {
     /// # Errors
     ///
     /// If sockets cannot be had.
-    pub fn new(experiment: &'a Experiment, hosts: &'a Hosts, plan: &'a Plan) -> io::Result<Self> {
+    pub fn new(
+        experiment: &'a Experiment,
+        hosts: &'a Hosts,
+        plan: &'a Plan,
+        own: Option<&'a Registered>,
+    ) -> io::Result<Self> {
         let tracer = FlowTracer::new(experiment);
         let mut load = Self {
             readings: tracer.at_intervals().map(|number| (Instant::ZERO, number)).collect(),
@@ -110,6 +118,7 @@ impl<'a> Load<'a> {
             experiment,
             hosts,
             plan,
+            own,
             poll: Poll::new()?,
             traffic: Traffic::new(experiment, plan.dilation.network(AHEAD)),
             listeners: Vec::new(),
@@ -195,9 +204,9 @@ impl<'a> Load<'a> {
                     let acked = connection.written.saturating_sub(socket.unacknowledged());
                     let srtt =
                         self.plan.dilation.network(Duration::from_micros(u64::from(socket.info().srtt)));
-                    let readings =
-                        readings(&socket.info(), srtt, acked.saturating_sub(connection.sent_before));
-                    self.tracer.note(now, flow, readings);
+                    let alpha = self.own.and_then(|own| own.alpha(socket.as_fd()));
+                    let acked = acked.saturating_sub(connection.sent_before);
+                    self.tracer.note(now, flow, readings(&socket.info(), alpha, srtt, acked));
                 }
             }
         }
@@ -536,8 +545,8 @@ impl Connection {
     }
 }
 
-/// What a kernel tells of a sender, as traces of flows have it; DCTCP's alpha it does not.
-fn readings(info: &Info, srtt: Duration, acked: u64) -> Readings {
+/// What a kernel tells of a sender, as traces of flows have it, and one of ours of its alpha, in 1,024ths.
+fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Readings {
     let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
     let phase = match info.state {
         3 => 1.0,
@@ -547,7 +556,7 @@ fn readings(info: &Info, srtt: Duration, acked: u64) -> Readings {
     [
         Some(bytes(info.cwnd)),
         info.ssthresh.map(bytes),
-        None,
+        alpha.map(|alpha| f64::from(alpha) / 1_024.0),
         Some(srtt.as_micros_f64()).filter(|&srtt| srtt > 0.0),
         Some(bytes(info.in_flight)),
         Some(phase),

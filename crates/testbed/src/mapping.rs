@@ -47,16 +47,22 @@ pub const MOST_HOSTS: u32 = 64;
 pub const FASTEST: Rate = Rate(1_000_000_000);
 
 impl Plan {
-    /// How hosts are set up for `experiment`, on a machine whose kernel has the congestion controls `available`.
+    /// How hosts are set up for `experiment`, on a machine whose kernel has the congestion controls `available`, with links as
+    /// fast as `fastest` at most.
     ///
     /// # Errors
     ///
     /// Every key that cannot be carried.
-    pub fn of(experiment: &Experiment, available: &[&str], dilation: Dilation) -> Result<Self, Vec<Refusal>> {
+    pub fn of(
+        experiment: &Experiment,
+        available: &[&str],
+        dilation: Dilation,
+        fastest: Rate,
+    ) -> Result<Self, Vec<Refusal>> {
         let mut refusals = Vec::new();
         let congestion = congestion(experiment, available, &mut refusals);
         refuse_transport(experiment, dilation, &mut refusals);
-        refuse_rest(experiment, dilation, &mut refusals);
+        refuse_rest(experiment, dilation, fastest, &mut refusals);
         if !refusals.is_empty() {
             return Err(refusals);
         }
@@ -177,17 +183,17 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
     }
 }
 
-fn refuse_rest(experiment: &Experiment, dilation: Dilation, refusals: &mut Vec<Refusal>) {
+fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals: &mut Vec<Refusal>) {
     let network = &experiment.network;
     if network.hosts > MOST_HOSTS {
         let reason = format!("{} hosts; one machine carries at most {MOST_HOSTS}", network.hosts);
         refuse(refusals, "topology", reason);
     }
     let fastest = network.links.iter().map(|link| link.rate).max().unwrap_or_default();
-    if dilation.real_rate(fastest) > FASTEST {
-        let enough = fastest.0.div_ceil(FASTEST.0);
+    if dilation.real_rate(fastest) > most {
+        let enough = fastest.0.div_ceil(most.0);
         let reason = format!(
-            "a link of {fastest}; a switch of software paces up to {FASTEST}. Dilate time: --dilate {enough} or more"
+            "a link of {fastest}; a switch of software paces up to {most}. Dilate time: --dilate {enough} or more"
         );
         refuse(refusals, "topology", reason);
     }
@@ -245,6 +251,12 @@ const TICK: Duration = Duration::from_millis(4);
 /// `tcp_grow_window`). With the largest buffers that takes the first ten thousand segments of each connection; with this, 700.
 const LARGEST_WINDOW: u64 = 1 << 21;
 
+/// `sysctl_tcp_pacing_ss_ratio` and `sysctl_tcp_pacing_ca_ratio`, in percent of a window in a round trip, and the most that they can be
+/// (net/ipv4/sysctl_net_ipv4.c, `tcp_max_..._ratio`).
+const PACING_SLOW_START: u32 = 200;
+const PACING_AVOIDANCE: u32 = 120;
+const MOST_PACING: u32 = 1_000;
+
 /// Rounded up: no timer is shorter than it is asked to be.
 fn millis(span: Duration) -> u64 {
     span.0.div_ceil(Duration::from_millis(1).0)
@@ -275,6 +287,11 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
     ];
     let limit = experiment.hosts.groups[0].backpressure.map_or(1 << 30, |limit| limit.0.min(1 << 30));
     settings.push(("tcp_limit_output_bytes", limit.to_string()));
+    // TCP Small Queues let what the pacing rate sends in 2^-10 s of the machine's time wait, and nothing else here is paced: so the
+    // rate is dilated in place of the time.
+    let percent = |ratio: u32| ratio.saturating_mul(dilation.factor()).min(MOST_PACING).to_string();
+    settings.push(("tcp_pacing_ss_ratio", percent(PACING_SLOW_START)));
+    settings.push(("tcp_pacing_ca_ratio", percent(PACING_AVOIDANCE)));
     let most = millis(dilation.real(tcp.rto.maximum));
     // The kernel takes from one second to two minutes.
     if (1_000..=120_000).contains(&most) {
@@ -366,6 +383,14 @@ fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         format!("time is dilated {factor} times: results are in the network's, health in the machine's"),
         format!("tcp.delayed_ack.timeout: 40 ms of the machine's time are {delayed} here"),
     ];
+    if experiment.hosts.groups[0].backpressure.is_some()
+        && PACING_SLOW_START.saturating_mul(factor) > MOST_PACING
+    {
+        let span = dilation.network(Duration::from_millis(u64::from(MOST_PACING / PACING_SLOW_START)));
+        told.push(format!(
+            "host.nic.backpressure: a connection's data waits for about {span} in slow start, where it is 1 ms undilated"
+        ));
+    }
     if matches!(experiment.tcp.congestion, Congestion::Cubic(_)) {
         let factor = f64::from(factor);
         let c = 0.4 * factor * factor * factor;
@@ -395,7 +420,7 @@ mod tests {
         let experiment =
             shallows_scenario::parse(&text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
         let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Plan::of(&experiment, AVAILABLE, Dilation::try_from(factor).unwrap())
+        Plan::of(&experiment, AVAILABLE, Dilation::try_from(factor).unwrap(), FASTEST)
     }
 
     fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use shallows_core::{Duration, Instant};
+use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::Experiment;
 use shallows_sim::{Captures, Measured, Report, Sink};
 
@@ -17,7 +17,7 @@ use crate::fabric::Fabric;
 use crate::health::{Bounds, Health};
 use crate::hosts::{Hosts, congestion_controls};
 use crate::load::Load;
-use crate::mapping::{Plan, Refusal};
+use crate::mapping::{FASTEST, Plan, Refusal};
 use crate::sys::clock::Clock;
 use crate::sys::ebpf::{self, Registered};
 use crate::sys::machine::{self, Times};
@@ -38,6 +38,9 @@ pub struct Scenario {
     pub seed: Option<u64>,
     /// How many times slower than the machine's the network's time passes.
     pub dilation: Dilation,
+    /// Whether links may be faster than a switch of software paces, to see what this machine carries.
+    #[serde(default)]
+    pub trial: bool,
 }
 
 /// What is to be run, and where its tables go.
@@ -82,7 +85,8 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
     let bounds = Bounds::of(&experiment, plan.dilation);
     let machine = |error: io::Error| Failure::Machine(error.to_string());
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
-    let (report, health) = measure(&experiment, &hosts, &plan, captures, &mut tell).map_err(machine)?;
+    let network = (&hosts, own.as_ref());
+    let (report, health) = measure(&experiment, network, &plan, captures, &mut tell).map_err(machine)?;
     for name in report.tables() {
         write(&folder.join(format!("{name}.parquet")), |out| report.write_table(name, out))
             .map_err(|error| Failure::Machine(format!("{name}.parquet could not be written: {error}")))?;
@@ -124,7 +128,7 @@ pub fn capture(experiment: &Experiment, plan: &Plan, folder: &Path) -> io::Resul
 ///
 /// What stands in the way.
 pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Registered>), Failure> {
-    let Scenario { text, file, base, overrides, seed, dilation } = scenario;
+    let Scenario { text, file, base, overrides, seed, dilation, trial } = scenario;
     let read = |path: &str| shallows_files::read_text(&base.join(path));
     let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
         .map_err(|error| Failure::Scenario(error.to_string()))?;
@@ -132,7 +136,8 @@ pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Register
     let mut known: Vec<&str> = available.iter().map(String::as_str).collect();
     let own: Vec<&str> = ebpf::OWN.iter().copied().filter(|name| !known.contains(name)).collect();
     known.extend(&own);
-    let mut plan = Plan::of(&experiment, &known, *dilation).map_err(Failure::Refused)?;
+    let mut plan = Plan::of(&experiment, &known, *dilation, if *trial { Rate(u64::MAX) } else { FASTEST })
+        .map_err(Failure::Refused)?;
     if !machine::is_root() {
         machine::become_root().map_err(|error| {
             Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
@@ -159,7 +164,7 @@ fn write(path: &Path, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>
 /// Two networks, one after the other: in the first, connections are opened; the second begins at time zero, and is measured.
 fn measure(
     experiment: &Experiment,
-    hosts: &Hosts,
+    (hosts, own): (&Hosts, Option<&Registered>),
     plan: &Plan,
     captures: Captures,
     tell: &mut impl FnMut(Value),
@@ -167,7 +172,7 @@ fn measure(
     // Applications are not what is measured.
     machine::hurry();
     let mut switch = Switch::open(hosts, plan)?;
-    let mut load = Load::new(experiment, hosts, plan)?;
+    let mut load = Load::new(experiment, hosts, plan, own)?;
     let mut opening = Fabric::new(experiment);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
     switch.carry(&mut opening, clock, &mut |_| {}, |gone| {

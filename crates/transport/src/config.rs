@@ -82,6 +82,9 @@ pub struct Config {
 pub struct DelayedAck {
     /// Of a connection, so many segments are acknowledged at once before any delay (Linux, `tcp_enter_quickack_mode`).
     pub quick: u32,
+    /// Whether a segment that tells of a smaller window (CWR) is acknowledged at once: it may be all that comes (Linux,
+    /// `tcp_ecn_accept_cwr`).
+    pub cwr_at_once: bool,
     /// At the latest with this many segments (DCTCP's *m*); 1 acknowledges every segment at once.
     pub segments: u32,
     /// What counts as a segment.
@@ -208,6 +211,7 @@ impl Config {
             // RFC 5681 §4.2 demands less than 500 ms; 40 ms is Linux's least.
             delayed_ack: DelayedAck {
                 quick: 0,
+                cwr_at_once: false,
                 segments: 2,
                 counts: AckCounts::default(),
                 timeout: Duration::from_millis(40),

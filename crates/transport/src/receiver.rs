@@ -109,7 +109,8 @@ impl Receiver {
         }
         let in_order = self.accept(config, segment);
         // RFC 9293 §3.10.7.4: a FIN is acknowledged when it comes.
-        let waits = in_order && fin == 0 && self.has_few(config);
+        let hurries = fin != 0 || (config.delayed_ack.cwr_at_once && segment.flags.contains(Flags::CWR));
+        let waits = in_order && !hurries && self.has_few(config);
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 

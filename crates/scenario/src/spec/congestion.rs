@@ -149,6 +149,8 @@ pub(crate) enum Arithmetic {
     Float,
     /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
+    /// The same, and a cut is of whole segments, rounded down (Linux).
+    Segments,
 }
 
 /// Which acknowledgement ends an observation window.

@@ -76,6 +76,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
         && let Some(Value::Table(delayed)) = set.get_mut("delayed_ack")
     {
         delayed.remove("quick");
+        delayed.remove("cwr_at_once");
     }
     set
 }

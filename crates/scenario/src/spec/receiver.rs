@@ -66,6 +66,10 @@ pub(crate) struct DelayedAck {
     /// The first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) quick: u32,
+    /// Whether a segment with CWR is acknowledged at once, since the sender's window may be small (Linux,
+    /// `tcp_ecn_accept_cwr`). Default `false`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) cwr_at_once: bool,
     /// At the latest after this time. Default `"40ms"`, as Linux.
     #[serde(default = "forty_milliseconds")]
     pub(crate) timeout: Time,
@@ -91,7 +95,13 @@ impl Default for Receiver {
 
 impl Default for DelayedAck {
     fn default() -> Self {
-        Self { segments: two(), counts: AckCounts::default(), quick: 0, timeout: forty_milliseconds() }
+        Self {
+            segments: two(),
+            counts: AckCounts::default(),
+            quick: 0,
+            cwr_at_once: false,
+            timeout: forty_milliseconds(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// What they are called here.
 pub const OWN: [&str; 3] = ["dctcp", "ecnstar", "pulser"];
@@ -87,6 +88,22 @@ impl Registered {
             }
         }
         Ok(())
+    }
+
+    /// DCTCP's alpha of a connection at the end of its last window, in 1,024ths; `None` before the first, or of what has none.
+    pub fn alpha(&self, socket: BorrowedFd<'_>) -> Option<u32> {
+        let (key, mut alpha) = (socket.as_raw_fd(), 0u32);
+        // SAFETY: the object is open, and names end with a zero; the map is checked before it is used, which reads one number
+        // and writes another.
+        unsafe {
+            let map = libbpf_sys::bpf_object__find_map_by_name(self.object, c"alphas".as_ptr());
+            if map.is_null() {
+                return None;
+            }
+            let number = libbpf_sys::bpf_map__fd(map);
+            let (key, value) = ((&raw const key).cast(), (&raw mut alpha).cast());
+            (libbpf_sys::bpf_map_lookup_elem(number, key, value) == 0).then_some(alpha)
+        }
     }
 
     fn keep(&mut self, link: *mut libbpf_sys::bpf_link) -> io::Result<()> {

@@ -53,6 +53,33 @@ pub fn hurry() -> bool {
     real_time.apply() || short_slice.apply()
 }
 
+/// The processor of the switch, and a mask of those that are left to hosts, if there are several.
+///
+/// What a host does with a packet is done where that was sent, unless another processor is told to. So one thread would be the switch
+/// and the kernels of both hosts, and late with each.
+pub fn switch_and_hosts() -> Option<(usize, u32)> {
+    // SAFETY: the kernel writes one set, which is valid of zeros; its bits are read within its size.
+    let all: Vec<usize> = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+        (0..u32::BITS as usize).filter(|&processor| libc::CPU_ISSET(processor, &set)).collect()
+    };
+    // Runs at the same time have different ones, as far as there are.
+    let switch = *all.get(std::process::id() as usize % all.len().max(1))?;
+    let hosts = all.iter().filter(|&&other| other != switch).fold(0, |mask, other| mask | 1 << other);
+    (hosts != 0).then_some((switch, hosts))
+}
+
+/// Have this thread run on one processor, if it may.
+pub fn stay_on(processor: usize) {
+    // SAFETY: a set of this thread's own; the processor is one that such a set has.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+    }
+}
+
 /// `struct sched_attr`, sched_setattr(2). Times are in nanoseconds.
 #[repr(C)]
 struct SchedulingAttributes {

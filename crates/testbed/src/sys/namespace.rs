@@ -1,9 +1,10 @@
 //! Namespaces of networks without a name: each lives as long as this process, or a socket of it, and is gone with it.
 
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::thread;
 
 use super::checked;
 
@@ -66,6 +67,33 @@ pub fn interface(name: &str) -> io::Result<u32> {
         0 => Err(io::Error::last_os_error()),
         index => Ok(index),
     }
+}
+
+/// Have what arrives at an interface of this thread's network be taken up by the processors of `mask` (receive packet steering), and
+/// not by the one that sent it.
+///
+/// # Errors
+///
+/// If there is none of that name, or this process may not.
+///
+/// # Panics
+///
+/// Never: the thread that it needs does not.
+pub fn steer(name: &str, mask: u32) -> io::Result<()> {
+    let path = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
+    let see = || {
+        // sysfs shows the network in which it was mounted, so this thread mounts it where nobody else sees it.
+        // SAFETY: numbers, and names that end with a zero; it concerns this thread.
+        unsafe {
+            checked(libc::unshare(libc::CLONE_NEWNS))?;
+            let (nothing, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+            checked(libc::mount(nothing, c"/".as_ptr(), nothing, private, nothing.cast()))?;
+            let sysfs = c"sysfs".as_ptr();
+            checked(libc::mount(sysfs, c"/sys".as_ptr(), sysfs, 0, nothing.cast()))?;
+        }
+        fs::write(path, format!("{mask:x}"))
+    };
+    thread::scope(|scope| scope.spawn(see).join().expect("it does not panic"))
 }
 
 /// linux/ethtool.h: what an interface does in place of the kernel. The last is what merges arriving packets.

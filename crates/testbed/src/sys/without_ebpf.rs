@@ -1,6 +1,7 @@
 //! A testbed that was built without BPF has no congestion controls of its own.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 /// None.
 pub const OWN: [&str; 0] = [];
@@ -29,5 +30,10 @@ impl Registered {
     /// Always.
     pub fn attach(&mut self, _interface: u32) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Never called.
+    pub fn alpha(&self, _socket: BorrowedFd<'_>) -> Option<u32> {
+        None
     }
 }

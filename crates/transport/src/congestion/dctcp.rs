@@ -31,6 +31,8 @@ pub enum Arithmetic {
     /// In whole 1,024ths, as Linux, where what is too little to decay vanishes. The gain is a power of 1/2, at least
     /// 1/1,024.
     Fixed,
+    /// The same, and a cut is of whole segments, rounded down, as Linux has no others: of three segments at most one goes.
+    Segments,
 }
 
 /// Which acknowledgement ends an observation window, whose end is the highest sequence number sent at its start.
@@ -149,7 +151,7 @@ impl Dctcp {
                 let alpha = self.alpha * (1.0 - self.gain) + self.gain * fraction;
                 if alpha < NEGLIGIBLE { 0.0 } else { alpha }
             }
-            Arithmetic::Fixed => self.fixed_alpha(),
+            Arithmetic::Fixed | Arithmetic::Segments => self.fixed_alpha(),
         };
         debug_assert!((0.0..=1.0).contains(&self.alpha));
         self.observation_end = next;
@@ -169,6 +171,16 @@ impl Dctcp {
         let weight = (FIXED_ONE * self.gain) as u64;
         let rise = u128::from(self.bytes_marked) * u128::from(weight) / u128::from(self.bytes_acked);
         ((alpha - decay) as f64 + rise as f64) / FIXED_ONE
+    }
+
+    /// What a mark leaves of cwnd: RFC 8257 §3.3 step 9; in whole segments `dctcp_ssthresh` of Linux's tcp_dctcp.c.
+    fn cut(&self, cwnd: Bytes, mss: Bytes) -> u64 {
+        if self.arithmetic != Arithmetic::Segments {
+            return cwnd.0 - cwnd.scale(self.alpha / 2.0).0;
+        }
+        let segments = cwnd.0 / mss.0;
+        let alpha = (self.alpha * FIXED_ONE) as u64;
+        (segments - (segments * alpha >> 11)) * mss.0
     }
 
     #[inline]
@@ -198,8 +210,7 @@ impl CongestionControl for Dctcp {
         match congestion {
             // RFC 8257 §3.3 step 9: cwnd × (1 − alpha / 2).
             Congestion::Ecn => {
-                let cwnd = window.cwnd();
-                window.reduce(cwnd.0 - cwnd.scale(self.alpha / 2.0).0);
+                window.reduce(self.cut(window.cwnd(), window.mss()));
                 if self.in_run && self.ece_growth == EceGrowth::NotFirst {
                     // ns-2 cuts first, and then lets every acknowledgement within a run count.
                     window.count_reducing_ack();

@@ -1,7 +1,9 @@
 //! Rules that Linux has beside the RFCs, in segments of 1,000 bytes.
 
-use crate::script::{Listening, MSS, Scripted, reno};
+use crate::script::{Listening, MSS, Scripted, dctcp, every, reno};
 use shallows_core::Duration;
+use shallows_core::packet::{Flags, Segment};
+use shallows_transport::congestion::dctcp;
 use shallows_transport::{AppLimited, Config, DelayedAck};
 
 #[test]
@@ -11,6 +13,27 @@ fn the_first_segments_of_a_connection_are_acknowledged_at_once() {
     let mut listening = Listening::new(Config { delayed_ack, ..reno() });
     let acks: Vec<usize> = (0..7).map(|index| listening.data(index).len()).collect();
     assert_eq!(acks, [1, 1, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn a_segment_that_tells_of_a_smaller_window_may_be_acknowledged_at_once() {
+    let acks = |cwr_at_once: bool| -> Vec<usize> {
+        let delayed_ack = DelayedAck { cwr_at_once, ..every(2, Duration::from_millis(40)) };
+        let mut listening = Listening::new(Config { delayed_ack, ..dctcp(dctcp::Config::default()) });
+        let mut segment = |index: u64, flags: Flags| {
+            let segment = Segment { seq: index * MSS, len: MSS as u16, flags, ..Segment::default() };
+            listening.receive(segment, false).len()
+        };
+        let cwr = Flags::ACK.with(Flags::CWR);
+        [cwr, Flags::ACK, Flags::ACK, Flags::ACK, cwr]
+            .into_iter()
+            .zip(0..)
+            .map(|(flags, index)| segment(index, flags))
+            .collect()
+    };
+    // Every second one; or the first, and then every second one, of which the last is a pair of an odd one and this.
+    assert_eq!(acks(false), [0, 1, 0, 1, 0]);
+    assert_eq!(acks(true), [1, 0, 1, 0, 1]);
 }
 
 /// A sender in slow start at cwnd 10 that writes so many segments and hears of the first; returns what cwnd grows by.

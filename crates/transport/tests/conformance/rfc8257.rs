@@ -340,6 +340,24 @@ fn in_whole_1024ths_alpha_rises_by_the_fraction_rounded_down() {
 }
 
 #[test]
+fn in_whole_segments_a_cut_is_rounded_down_as_in_linux() {
+    // Alpha is 1: of five segments two go, floor(5 · 1,024 / 2,048); of three one, where half would be one and a half.
+    for (segments, left) in [(10, 5), (5, 3), (3, 2)] {
+        let config = Config { arithmetic: Arithmetic::Segments, ..Config::default() };
+        let config = Transport { initial_window: Bytes(segments * MSS), ..dctcp(config) };
+        let mut script = Scripted::started(config, 100 * MSS);
+        script.ack_with_ece(MSS);
+        assert_eq!(script.cwnd(), left * MSS, "{segments}");
+    }
+    // As a kernel that is asked the same (crates/testbed/tests/bpf): three acknowledgements, and 13 segments at 960 / 1,024.
+    let arithmetic = Arithmetic::Segments;
+    let mut script = started(Config { arithmetic, window_end: WindowEnd::Reached, ..Config::default() });
+    (1..=3).for_each(|number| drop(script.ack(number * MSS, &[])));
+    script.ack_with_ece(4 * MSS);
+    assert_eq!(script.cwnd(), 7 * MSS);
+}
+
+#[test]
 fn segments_sent_after_a_cut_do_not_allow_another_one_in_the_same_window() {
     // The flag that says CWR is gone with the first segment; what bounds cuts must not go with it.
     let mut script = with_alpha(1.0);

@@ -27,7 +27,7 @@ prop_compose! {
         reached: bool,
         one_segment: bool,
         growth in 0usize..3,
-        fixed: bool,
+        arithmetic in 0usize..3,
     ) -> dctcp::Config {
         use dctcp::{Arithmetic, DuplicateAcks, EceGrowth, WindowEnd};
         dctcp::Config {
@@ -36,7 +36,7 @@ prop_compose! {
             window_end: if reached { WindowEnd::Reached } else { WindowEnd::Passed },
             duplicate_acks: if one_segment { DuplicateAcks::OneSegment } else { DuplicateAcks::Ignored },
             ece_growth: [EceGrowth::All, EceGrowth::NotFirst, EceGrowth::None][growth],
-            arithmetic: if fixed { Arithmetic::Fixed } else { Arithmetic::Float },
+            arithmetic: [Arithmetic::Float, Arithmetic::Fixed, Arithmetic::Segments][arithmetic],
         }
     }
 }
@@ -150,7 +150,13 @@ prop_compose! {
             frto,
             dsack: dsack && matches!(recovery, Method::Sack(_) | Method::Rack(_)),
             app_limited: if linux { AppLimited::Linux } else { AppLimited::Grows },
-            delayed_ack: DelayedAck { quick, segments, counts, timeout: Duration::from_micros(50) },
+            delayed_ack: DelayedAck {
+                quick,
+                cwr_at_once: linux,
+                segments,
+                counts,
+                timeout: Duration::from_micros(50),
+            },
             rto: RtoConfig {
                 initial: Duration::from_micros(minimum),
                 minimum: Duration::from_micros(minimum),

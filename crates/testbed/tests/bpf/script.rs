@@ -1,0 +1,330 @@
+//! A connection of the kernel's whose other side is a script: it sends whatever segments a test says, marked or not, and sees what
+//! the kernel sends.
+
+use std::os::fd::AsFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use shallows_core::Duration;
+use shallows_core::packet::HostId;
+use shallows_testbed::dilation::Dilation;
+use shallows_testbed::frame;
+use shallows_testbed::hosts::Hosts;
+use shallows_testbed::mapping::Plan;
+use shallows_testbed::run::{Scenario, prepare};
+use shallows_testbed::sys::ebpf::Registered;
+use shallows_testbed::sys::machine;
+use shallows_testbed::sys::packets::Packets;
+use shallows_testbed::sys::poll;
+use shallows_testbed::sys::tcp::{Info, Socket};
+
+/// Segments of 1,000 bytes, so that sequence numbers read as segments.
+pub const MSS: u32 = 1_000;
+
+pub const SYN: u16 = 0x002;
+pub const ACK: u16 = 0x010;
+pub const ECE: u16 = 0x040;
+pub const CWR: u16 = 0x080;
+/// The echo of an incast notification.
+pub const INCAST: u16 = 0x200;
+
+/// What IP says of congestion.
+pub const NOT_ECT: u8 = 0;
+pub const ECT: u8 = 2;
+pub const CE: u8 = 3;
+
+/// The kernel answers within that, or not at all until a timer of its own fires.
+const QUIET: Duration = Duration::from_millis(8);
+const PORT: u16 = 5_001;
+const SCRIPTS_PORT: u16 = 40_000;
+
+/// A host of this kernel, with one of our congestion controls, and the wire to it.
+pub struct Kernel {
+    hosts: Hosts,
+    plan: Plan,
+    packets: Packets,
+    own: Registered,
+    /// The kernel's name of a congestion control is that of this process.
+    _alone: MutexGuard<'static, ()>,
+}
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+impl Kernel {
+    /// One whose `[tcp]` has `tcp` beside the congestion control. `None` without the right to have it.
+    pub fn with(congestion: &str, tcp: &str) -> Option<Self> {
+        if !machine::is_root() {
+            eprintln!("not run: needs root");
+            return None;
+        }
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = format!(
+            "name = \"scripted\"\n[topology]\nkind = \"star\"\nhosts = 2\nrate = \"1Gbps\"\n\
+             [switch]\nbuffer = {{kind = \"static-partition\", per_port = \"150KB\"}}\n\
+             [[workload]]\nkind = \"long-lived\"\nsenders = \"0..1\"\nreceivers = \"1..2\"\n[stop]\nat = \"1s\"\n\
+             [tcp]\ncongestion = {congestion}\ntimestamps = false\n{tcp}\n"
+        );
+        let scenario = Scenario {
+            text,
+            file: "scripted.toml".to_owned(),
+            base: ".".into(),
+            overrides: Vec::new(),
+            seed: None,
+            dilation: Dilation::NONE,
+            trial: false,
+        };
+        let (experiment, plan, own) = prepare(&scenario).expect("the kernel takes it");
+        let Some(mut own) = own else {
+            eprintln!("not run: this kernel has {congestion} of its own");
+            return None;
+        };
+        // Timers of 40 ms are told from what happens at once.
+        machine::hurry();
+        let hosts = Hosts::raise(&experiment, &plan, Some(&mut own)).expect("hosts can be raised");
+        let packets = Packets::open(1_500).expect("the wire is there");
+        Some(Self { hosts, plan, packets, own, _alone: alone })
+    }
+
+    fn socket(&self) -> Socket {
+        self.hosts.networks[0].enter().expect("its network is there");
+        let socket = Socket::new(&self.plan.congestion).expect("a socket can be had");
+        socket.bind((frame::address(HostId(0)), PORT)).expect("nobody has its port");
+        socket
+    }
+
+    fn send(&self, segment: &Outgoing<'_>) {
+        let bytes = segment.frame();
+        let sent = self.packets.send(std::iter::once((self.hosts.interfaces[0], &bytes[..])));
+        assert_eq!(sent.count, 1);
+    }
+
+    /// What the kernel sends until it is quiet for `quiet`.
+    fn seen(&mut self, quiet: Duration) -> Vec<Seen> {
+        let mut all = Vec::new();
+        loop {
+            match self.packets.receive(|frame| Seen::of(frame.bytes)) {
+                Some(seen) => all.extend(seen),
+                None => {
+                    let before = all.len();
+                    poll::readable(self.packets.as_fd(), quiet);
+                    match self.packets.receive(|frame| Seen::of(frame.bytes)) {
+                        Some(seen) => all.extend(seen),
+                        None if all.len() == before => return all,
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A segment of the script's.
+#[derive(Clone, Copy, Default)]
+struct Outgoing<'a> {
+    seq: u32,
+    ack: u32,
+    flags: u16,
+    len: u32,
+    ecn: u8,
+    incast: bool,
+    options: &'a [u8],
+}
+
+impl Outgoing<'_> {
+    fn frame(&self) -> Vec<u8> {
+        let (from, to) = (HostId(1), HostId(0));
+        let mut tcp = Vec::new();
+        tcp.extend(SCRIPTS_PORT.to_be_bytes());
+        tcp.extend(PORT.to_be_bytes());
+        tcp.extend(self.seq.to_be_bytes());
+        tcp.extend(self.ack.to_be_bytes());
+        let words = 5 + self.options.len() as u16 / 4;
+        tcp.extend((words << 12 | self.flags).to_be_bytes());
+        tcp.extend([0xff, 0xff, 0, 0, 0, 0]);
+        tcp.extend(self.options);
+        tcp.extend(vec![0; self.len as usize]);
+        let pseudo =
+            [&frame::address(from)[..], &frame::address(to), &[0, 6], &(tcp.len() as u16).to_be_bytes()];
+        let checksum = checksum(&[&pseudo.concat()[..], &tcp].concat());
+        tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
+        let mut ip = vec![0x45, self.ecn];
+        ip.extend((20 + tcp.len() as u16).to_be_bytes());
+        ip.extend([0, 0, if self.incast { 0x80 } else { 0x40 }, 0, 64, 6, 0, 0]);
+        ip.extend(frame::address(from));
+        ip.extend(frame::address(to));
+        let checksum = self::checksum(&ip);
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        [&frame::mac(to)[..], &frame::mac(from), &[8, 0], &ip, &tcp].concat()
+    }
+}
+
+/// RFC 1071.
+fn checksum(bytes: &[u8]) -> u16 {
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
+    let sum: u32 = bytes.chunks(2).map(word).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+/// A segment of the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u16,
+    pub len: u32,
+    pub ecn: u8,
+}
+
+impl Seen {
+    fn of(frame: &[u8]) -> Option<Self> {
+        let parsed = frame::parse(frame, 2, 0)?;
+        let (ip, tcp) = (&frame[frame::ETHERNET..], &frame[frame::ETHERNET + 20..]);
+        let word = |at: usize| u32::from_be_bytes([tcp[at], tcp[at + 1], tcp[at + 2], tcp[at + 3]]);
+        let flags = u16::from_be_bytes([tcp[12], tcp[13]]) & 0xfff;
+        Some(Self { seq: word(4), ack: word(8), flags, len: u32::from(parsed.data), ecn: ip[1] & 3 })
+    }
+
+    pub fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// MSS, that SACK is known, and nothing more: windows of 64 KB, no timestamps.
+const OPENING: [u8; 8] = [2, 4, (MSS >> 8) as u8, MSS as u8, 4, 2, 1, 1];
+/// Where the script's own numbers begin.
+const BEGIN: u32 = 1_000_000;
+
+/// A connection on which the kernel sends, and the script answers.
+pub struct Sending {
+    pub kernel: Kernel,
+    socket: Socket,
+    begin: u32,
+}
+
+impl Sending {
+    /// One that has nothing sent. What opened it, from the kernel: SYN and ACK.
+    pub fn open(mut kernel: Kernel, ecn: bool) -> (Self, [Seen; 2]) {
+        let socket = kernel.socket();
+        socket.connect((frame::address(HostId(1)), SCRIPTS_PORT)).expect("it begins to connect");
+        let syn = kernel.seen(QUIET)[0];
+        let flags = SYN | ACK | if ecn { ECE } else { 0 };
+        let options = &OPENING;
+        kernel.send(&Outgoing { seq: BEGIN, ack: syn.seq + 1, flags, options, ..Outgoing::default() });
+        let ack = kernel.seen(QUIET)[0];
+        (Self { kernel, socket, begin: syn.seq + 1 }, [syn, ack])
+    }
+
+    /// The same, after so many segments were written.
+    pub fn started(kernel: Kernel, segments: u32) -> Self {
+        let mut sending = Self::open(kernel, true).0;
+        sending.write(segments);
+        sending
+    }
+
+    /// Write, and see what is sent.
+    pub fn write(&mut self, segments: u32) -> Vec<Seen> {
+        let mut left = u64::from(segments * MSS);
+        while left > 0 {
+            left -= self.socket.write(left).expect("there is room");
+        }
+        self.sent(QUIET)
+    }
+
+    /// Acknowledge everything before segment `number`, and `sacked` beyond it; see what is sent.
+    pub fn ack(&mut self, number: u32, flags: u16, sacked: &[(u32, u32)]) -> Vec<Seen> {
+        let place = |number: u32| (self.begin.wrapping_add(number * MSS)).to_be_bytes();
+        let mut options = Vec::new();
+        if !sacked.is_empty() {
+            options.extend([1, 1, 5, 2 + 8 * sacked.len() as u8]);
+            options.extend(sacked.iter().flat_map(|&(from, to)| [place(from), place(to)].concat()));
+        }
+        let ack = u32::from_be_bytes(place(number));
+        let (seq, flags, options) = (BEGIN + 1, ACK | flags, &options[..]);
+        self.kernel.send(&Outgoing { seq, ack, flags, options, ..Outgoing::default() });
+        self.sent(QUIET)
+    }
+
+    /// What is sent until it is quiet for `quiet`, in segments since the first.
+    pub fn sent(&mut self, quiet: Duration) -> Vec<Seen> {
+        let relative = |seen: Seen| Seen { seq: seen.seq.wrapping_sub(self.begin) / MSS, ..seen };
+        self.kernel.seen(quiet).into_iter().map(relative).collect()
+    }
+
+    pub fn info(&self) -> Info {
+        self.socket.info()
+    }
+
+    /// The window, and where slow start ends.
+    pub fn windows(&self) -> (u32, Option<u32>) {
+        (self.info().cwnd, self.info().ssthresh)
+    }
+
+    /// Alpha, in 1,024ths.
+    pub fn alpha(&self) -> u32 {
+        self.kernel.own.alpha(self.socket.as_fd()).expect("a window has ended")
+    }
+}
+
+/// A connection on which the script sends, and the kernel acknowledges.
+pub struct Receiving {
+    kernel: Kernel,
+    socket: Socket,
+    /// The kernel's number.
+    begin: u32,
+    next: u32,
+}
+
+impl Receiving {
+    /// One that is past its first acknowledgements, which are not delayed, with the kernel's SYN-ACK.
+    pub fn open(mut kernel: Kernel) -> (Self, Seen) {
+        let listener = kernel.socket();
+        listener.listen().expect("it has an address");
+        let flags = SYN | ECE | CWR;
+        kernel.send(&Outgoing { seq: BEGIN, flags, options: &OPENING, ecn: ECT, ..Outgoing::default() });
+        let answer = kernel.seen(QUIET)[0];
+        let (seq, ack) = (BEGIN + 1, answer.seq + 1);
+        kernel.send(&Outgoing { seq, ack, flags: ACK, ecn: ECT, ..Outgoing::default() });
+        kernel.seen(QUIET);
+        let (socket, _) = listener.accept().expect("it is open");
+        (Self { kernel, socket, begin: ack, next: 0 }, answer)
+    }
+
+    /// The same, past `segments` and with nothing left to acknowledge; numbers begin anew.
+    pub fn warm(kernel: Kernel, segments: u32) -> Self {
+        let mut receiving = Self::open(kernel).0;
+        for _ in 0..segments {
+            receiving.data(ECT, 0, false);
+        }
+        receiving.late();
+        receiving
+    }
+
+    /// Hand over the next segment; returns what is acknowledged, in segments since the first, and whether with ECE.
+    pub fn data(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<(u32, bool)> {
+        self.segment(ecn, flags, incast).iter().map(|ack| (ack.ack, ack.has(ECE))).collect()
+    }
+
+    /// The same, as it was seen; acknowledgements count segments.
+    pub fn segment(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<Seen> {
+        let seq = BEGIN + 1 + self.next * MSS;
+        self.next += 1;
+        let flags = ACK | flags;
+        self.kernel.send(&Outgoing { seq, ack: self.begin, flags, len: MSS, ecn, incast, options: &[] });
+        // Its program reads at once.
+        let mut seen = self.kernel.seen(Duration::from_millis(1));
+        while self.socket.read(1 << 20).is_ok_and(|(read, _)| read > 0) {}
+        seen.extend(self.kernel.seen(QUIET));
+        seen.into_iter().map(|ack| Seen { ack: (ack.ack - BEGIN - 1) / MSS, ..ack }).collect()
+    }
+
+    /// What is acknowledged when the timer of delayed acknowledgements fires.
+    pub fn late(&mut self) -> Vec<(u32, bool)> {
+        let seen = self.kernel.seen(Duration::from_millis(250));
+        seen.iter().map(|ack| ((ack.ack - BEGIN - 1) / MSS, ack.has(ECE))).collect()
+    }
+
+    /// So many segments were sent.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+}
