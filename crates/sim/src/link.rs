@@ -279,8 +279,10 @@ mod tests {
         };
         assert!(launch(first));
         assert!(!launch(second));
-        assert_eq!(wire.land(&mut flying).2, Some(second + Duration::from_micros(1)));
-        assert_eq!(wire.land(&mut flying).2, None);
+        assert_eq!(flying.len(), 2);
+        let next = wire.land(&mut flying).1.map(|next| next.arrival);
+        assert_eq!(next, Some(second + Duration::from_micros(1)));
+        assert!(wire.land(&mut flying).1.is_none());
         assert_eq!(flying.len(), 0);
     }
 

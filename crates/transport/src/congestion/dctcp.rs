@@ -180,7 +180,7 @@ impl Dctcp {
         }
         let segments = cwnd.0 / mss.0;
         let alpha = (self.alpha * FIXED_ONE) as u64;
-        (segments - (segments * alpha >> 11)) * mss.0
+        (segments - ((segments * alpha) >> 11)) * mss.0
     }
 
     #[inline]
