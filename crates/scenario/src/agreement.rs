@@ -138,7 +138,7 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
         // RFC 2018 §2: selective acknowledgements only where both permit them. RFC 6582 is for those without.
         for side in [&mut sender, &mut receiver].into_iter().filter(|side| side.recovery.uses_sack()) {
             side.recovery = Method::NewReno;
-            side.frto = false; // RFC 5682 §3: its rules here are those with SACK
+            (side.frto, side.dsack) = (false, false); // RFC 5682 §3: its rules here are those with SACK
         }
     }
     // RFC 3168 §6.1.1: ECN only where both ask for it. A sender that shakes hands hears of it; and does ask.

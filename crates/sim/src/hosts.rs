@@ -124,6 +124,15 @@ pub(crate) enum Hearing {
     Complete(u32),
 }
 
+/// What follows when the timer of a sender fires.
+pub(crate) enum Waking {
+    /// More may be sent.
+    Sends,
+    /// It is to fire again then.
+    Later(Instant),
+    Nothing,
+}
+
 /// What a connection does after its flow.
 pub(crate) enum Next {
     /// It takes the flow that has waited for it.
@@ -331,28 +340,25 @@ impl Hosts {
         (arm(deadline, &mut side.timer_at), side.traced)
     }
 
-    /// The timer of a sender fires. Returns whether it has done something, so that more may be sent.
-    pub(crate) fn on_sender_timer(&mut self, place: Place, now: Instant) -> bool {
+    /// The timer of a sender fires.
+    pub(crate) fn on_sender_timer(&mut self, place: Place, now: Instant) -> Waking {
         let (side, transport) = self.sender_mut(place);
         if side.timer_at != now {
-            return false; // overtaken by an earlier one
+            return Waking::Nothing; // overtaken by an earlier one
         }
         side.timer_at = Instant::MAX;
         if side.is_closed {
-            return false;
+            return Waking::Nothing;
         }
-        let is_due = side.sender.deadline().is_some_and(|deadline| deadline <= now);
+        let deadline = side.sender.deadline();
+        let is_due = deadline.is_some_and(|deadline| deadline <= now);
         if is_due {
             side.sender.on_timer(&transport.config, now);
         }
-        is_due || transport.handover.paces()
-    }
-
-    /// When the timer of a sender is to fire, if nothing will before.
-    pub(crate) fn arm_sender(&mut self, place: Place) -> Option<Instant> {
-        let (side, _) = self.sender_mut(place);
-        let deadline = side.sender.deadline().filter(|_| !side.is_closed);
-        arm(deadline, &mut side.timer_at)
+        if is_due || transport.handover.paces() {
+            return Waking::Sends;
+        }
+        arm(deadline, &mut side.timer_at).map_or(Waking::Nothing, Waking::Later)
     }
 
     /// An acknowledgement arrives at a host.

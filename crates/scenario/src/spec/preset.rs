@@ -69,6 +69,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     if !matches!(recovery, Some("rack" | "sack") | None) {
         set.remove("prr");
         set.remove("frto");
+        set.remove("dsack");
     }
     let segments = given.get("delayed_ack").and_then(|delayed| delayed.get("segments")?.as_integer());
     if segments == Some(1)
