@@ -1,6 +1,6 @@
 """How good recommendations are: `shallows advise` in random fabrics, beside a much longer exhaustive sweep.
 
-Usage: python benches/recommendations.py [FABRICS] [--flows N] [--times N]
+Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N]
 
 Each fabric is raced, as `shallows advise` does. Then all candidates and a grid of thresholds and factors α
 run under seeds that the race did not see, until they have cost so many times as many packet-hops. A setting
@@ -47,7 +47,7 @@ def draw(number: int, flows: int) -> Fabric:
         {
             "name": f"random-{number}",
             "chip": {"memory": "64MB", "ports": 16, "cell": pick.choice([208, 256])},
-            "links": {"rate": f"{rate}Gbps", "rtt": f"{rtt}us"},
+            "links": {"rate": f"{rate}Gbps", "rtt": f"{rtt}us", "mtu": 9000},
             # From half of a bandwidth-delay product for each port to three.
             "buffer": {"pool": f"{pipe * ports * pick.uniform(0.5, 3):.0f}B", "ports_per_pool": ports},
             "traffic": {"load": pick.choice([0.5, 0.6, 0.7, 0.8])},
@@ -55,6 +55,16 @@ def draw(number: int, flows: int) -> Fabric:
             "goal": pick.choice(GOALS),
             "simulated": {"hosts": 2 * ports, "flows": flows},
         }
+    )
+
+
+def described(fabric: Fabric) -> str:
+    """Its numbers in a line."""
+    (traffic,), links, buffer = fabric.classes, fabric.links, fabric.buffer
+    pool = f"pool of {buffer.pool / 1e6:.2f} MB for {buffer.ports} ports"
+    return (
+        f"{links.rate / 1e9:g} Gb/s, {links.rtt * 1e6:g} us, {pool}, {traffic.transport}, {traffic.sizes}, "
+        f"load {fabric.loads[0]:g}"
     )
 
 
@@ -69,22 +79,29 @@ def grid(fabric: Fabric) -> list[Candidate]:
     return found
 
 
-def beaten(found: Recommendation, measured: dict[str, Any], goals: list[Objective], others: int) -> list[str]:
-    """By whom, and by how much at least."""
+def beaten(
+    found: Recommendation, measured: dict[str, Any], goals: list[Objective], others: int
+) -> tuple[list[str], str]:
+    """By whom, and by how much at least; and who comes nearest to that, with the interval."""
     confidence = 1 - (1 - CONFIDENCE) / (others * len(goals))
     mine = found.candidate.name
-    by = []
+    by: list[str] = []
+    nearest: tuple[float, str] = (0.0, "none")
     for name in sorted(measured.keys() - {mine}):
         for objective in goals:
             change = judge_pair(measured, objective.metric, mine, name, confidence).change
             if change is None or change.estimate > objective.delta:
                 break
+            share = -change.estimate / objective.delta
+            if share > nearest[0]:
+                limits = f"{-change.high:.1%} to {-change.low:.1%}"
+                nearest = share, f"{name}: {objective.goal.said} by {-change.estimate:.1%} ({limits})"
             if change.high < -objective.delta:
                 by.append(
                     f"{name}: {objective.goal.said} by {-change.estimate:.1%}, at least {-change.high:.1%}"
                 )
                 break
-    return by
+    return by, nearest[1]
 
 
 def examine(number: int, flows: int, times: float) -> dict[str, Any]:
@@ -106,8 +123,10 @@ def examine(number: int, flows: int, times: float) -> dict[str, Any]:
         hops, first = hops + ran.packet_hops, first + BLOCK
         for name, by_seed in ran.measured[load].items():
             measured[name].update(by_seed)
+    by, nearest = beaten(found, measured, goals, len(everybody) - 1)
     return {
         "fabric": number,
+        "said": described(fabric),
         "goal": "; ".join(goal.text for goal in fabric.goals),
         "recommended": found.candidate.text,
         "why": found.candidate.origin,
@@ -116,28 +135,29 @@ def examine(number: int, flows: int, times: float) -> dict[str, Any]:
         "settings": len(everybody),
         "seeds": first - FIRST_SEED,
         "hops": hops,
-        "beaten_by": beaten(found, measured, goals, len(everybody) - 1),
+        "beaten_by": by,
+        "nearest": nearest,
     }
 
 
 def main() -> int:
     """Parse the arguments, examine, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("fabrics", type=int, nargs="?", default=10, help="how many (default: 10)")
+    parser.add_argument("fabrics", type=int, nargs="*", help="which (default: 1 to 10)")
     parser.add_argument("--flows", type=int, default=100, help="of a run (default: 100)")
     parser.add_argument("--times", type=float, default=10, help="packet-hops over the race's (default: 10)")
     options = parser.parse_args()
     rows = []
-    for number in range(1, options.fabrics + 1):
+    for number in options.fabrics or range(1, 11):
         row = examine(number, options.flows, options.times)
         rows.append(row)
         raced = f"{row['race_seeds']} seeds, {row['race_hops'] / 1e6:.0f} M packet-hops"
         beside = f"{row['settings']} settings, {row['seeds']} seeds, {row['hops'] / 1e6:.0f} M"
         print(f"{number:>2}  {row['goal']}: {row['recommended']} ({row['why']}) after {raced}", flush=True)
-        print(f"    beside {beside}: beaten by {len(row['beaten_by'])}", flush=True)
+        print(f"    {row['said']}", flush=True)
+        print(f"    beside {beside}: beaten by {len(row['beaten_by'])}; nearest {row['nearest']}", flush=True)
         for each in row["beaten_by"]:
             print(f"      {each}")
-    FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "table.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     return 1 if any(row["beaten_by"] for row in rows) else 0
 

@@ -19,8 +19,8 @@ def _():
         """
         # First questions
 
-        Forty servers answer one request at the same moment, through a port that two long flows keep busy.
-        The scenario comes with the package; its switch marks packets above 65 KB of backlog.
+        Forty servers answer each of twenty requests at the same moment, through a port that two long flows
+        keep busy. The scenario comes with the package; its switch marks packets above 65 KB of backlog.
         """
     )
     return mo, sh

@@ -132,12 +132,22 @@ def test_half_a_file_and_hostile_text_are_errors_without_a_trace(
         assert len(capsys.readouterr().err) < 3_000
 
 
-def test_a_classes_transport_that_others_do_not_have_is_not_simulated_in_silence() -> None:
+def test_classes_with_different_transports_are_simulated_with_them_at_the_same_hosts(tmp_path: Path) -> None:
     mixed = fabric(
-        **{"class": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "transport": "cubic"}]}
+        traffic={"load": [0.8], "incast": {"senders": 4, "size": "20KB", "class": "b"}},
+        **{"class": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "transport": "cubic"}]},
     )
-    with pytest.raises(ShallowsError, match="classes run cubic and dctcp"):
-        document(mixed, candidates(mixed)[0], 0.5)
+    scenario = document(mixed, candidates(mixed)[0], 0.8)
+    assert scenario["tcp"]["congestion"] == {"kind": "dctcp"}
+    own = {"congestion": {"kind": "cubic", "ecn": True}}
+    assert [workload.get("tcp") for workload in scenario["workload"]] == [None, own, own]
+    for workload in scenario["workload"][:2]:
+        workload["flows"] = 40
+    whole = sh.Scenario.from_dict(scenario).run(out=tmp_path / "mixed")
+    alone = sh.Scenario.from_dict(
+        scenario | {"workload": [each | {"tcp": {}} for each in scenario["workload"]]}
+    ).run(out=tmp_path / "alike")
+    assert whole.flows["fct_us"].to_list() != alone.flows["fct_us"].to_list()
 
 
 def test_the_scenario_has_the_pool_the_round_trip_and_the_load_of_the_fabric() -> None:

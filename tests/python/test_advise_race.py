@@ -189,6 +189,12 @@ def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> N
     ]
 
 
+def test_half_of_the_hosts_have_no_transport_of_their_own_where_classes_have() -> None:
+    classes = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "transport": "cubic"}]
+    found = robustness.what_ifs(fabric(**{"class": classes}), 0.5)
+    assert [each.level for each in found if each.name == "hosts"] == ["all run CUBIC with ECN"]
+
+
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
     """An answer from real, tiny runs: one round of few candidates."""

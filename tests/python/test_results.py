@@ -11,6 +11,7 @@ from shallows import reports
 from shallows.about import build
 from shallows.cli import demo
 from shallows.runs import folder, running, tables
+from shallows.runs.memory import forget_peak, peak_memory_mb
 from shared import QUERIES, SMALL, write_run
 
 
@@ -188,6 +189,16 @@ def test_the_small_demo_says_which_answer_was_slowest(thresholds: list[sh.Run]) 
         "reno loses 2 % of its packets and waits for 200 retransmission timeouts; "
         "1 of the 2 schemes loses nothing."
     )
+
+
+def test_what_a_process_used_before_a_run_is_not_of_its_peak() -> None:
+    forget_peak()
+    before = peak_memory_mb()
+    large = bytearray(300_000_000)
+    assert peak_memory_mb() > before + 200
+    del large
+    forget_peak()
+    assert peak_memory_mb() < before + 100
 
 
 def test_peak_memory_is_plausible(scenario: Path, tmp_path: Path) -> None:

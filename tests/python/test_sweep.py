@@ -7,15 +7,18 @@ import subprocess
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs.claims import Watch, take
 from shallows.runs.running import Source
+from shallows.sweeps import local
 from shallows.sweeps.local import run_here
-from shallows.sweeps.points import plan
+from shallows.sweeps.points import Point, plan
 from shallows.sweeps.sweeps import run_points
 from shallows.sweeps.sweeps import sweep as run_sweep
 from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results
@@ -110,6 +113,53 @@ def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, 
     assert outcomes[1].run is not None
 
 
+def processes_of(points: list[Point]) -> set[int]:
+    """Which processes run these points, one at a time."""
+    seen: set[int] = set()
+    run_points(points, partial(run_here, jobs=1), lambda *_: seen.update(children()))
+    return seen
+
+
+def test_small_points_run_one_after_another_in_one_process_until_one_fails(
+    sweep: Path, tmp_path: Path
+) -> None:
+    _, points = plan(Source.read(sweep), tmp_path / "out")
+    assert len(processes_of(points)) == 1
+    _, points = plan(Source.read(sweep), tmp_path / "again")
+    points[1].source = replace(points[1].source, text="name = 3")
+    assert len(processes_of(points)) == 2
+
+
+def test_a_process_takes_no_further_point_for_ever(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, points = plan(Source.read(sweep), tmp_path / "out")
+    monkeypatch.setattr(local, "FRESH_S", 0.0)
+    assert len(processes_of(points)) == 8
+
+
+def test_a_process_that_is_killed_with_nothing_to_do_fails_no_point(sweep: Path, tmp_path: Path) -> None:
+    _, points = plan(Source.read(sweep), tmp_path / "out")
+    worker = local._Worker()
+    worker.child.process.kill()
+    worker.child.process.wait()
+    points[0].folder.parent.mkdir()
+    claim = take(points[0].folder, Watch())
+    assert claim is not None
+    worker.begin(points[0].source, claim, 1)
+    while not (ended := worker.ended()):
+        time.sleep(0.005)
+    worker.child.end()
+    assert ended.error is None
+    assert points[0].has_results
+
+
+def children() -> list[int]:
+    """Processes that this thread has started."""
+    started = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text()
+    return [int(number) for number in started.split()]
+
+
 class Killer:
     """Kills the process that writes a folder, as the kernel does when memory runs out."""
 
@@ -119,8 +169,7 @@ class Killer:
     def __call__(self, *_: object) -> None:
         """Kill it as soon as it has begun: of the processes that we have started, it was the first."""
         if list(self.folder.parent.glob(f".{self.folder.name}.*.partial")):
-            started = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
-            os.kill(min(map(int, started)), signal.SIGKILL)
+            os.kill(min(children()), signal.SIGKILL)
             self.folder = self.folder.with_name("none")
 
 

@@ -153,6 +153,9 @@ def test_a_sample_is_extrapolated_to_the_whole_run(monkeypatch: pytest.MonkeyPat
             self.pipe, other = Pipe(duplex=False)
             other.send(None)
 
+        def give(self, *_: object) -> None:
+            pass
+
         def receive(self) -> list[dict[str, float]]:
             return [seen | {"memory_mb": 60.0}]
 

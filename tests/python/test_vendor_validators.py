@@ -1,19 +1,29 @@
 """What we write for vendors is accepted by what others wrote: pyavd for EOS and AVD, the kernel for Linux."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from shallows.advisor.configuration import Allotment, Threshold
+from shallows.advisor.configuration import Allotment, Scheduler, Threshold
+from shallows.advisor.explain import explain
+from shallows.advisor.readers import read as read_files
+from shallows.advisor.resolved import resolve
 from shallows.advisor.writers import write
-from vendors import SWITCHES, read, sample
+from sonic_yang import Models
+from vendors import SAMPLES, SWITCHES, applied, read, sample
+
+RENDERED = {"qos", "buffer", "buffers"}
+"""How the samples that SONiC's tests render begin."""
 
 needs_pyavd = pytest.mark.skipif(
     importlib.util.find_spec("pyavd") is None,
@@ -42,6 +52,89 @@ def test_avd_refuses_a_key_that_is_not_its_own() -> None:
     document = yaml.safe_load((SWITCHES / "avd.yml").read_text())
     document["qos_profiles"][0]["uc_tx_queues"][0]["random_detect"]["ecn"]["threshold"]["units"] = "miles"
     assert pyavd.validate_structured_config(document).validation_result.violations
+
+
+@pytest.fixture(scope="module")
+def buildimage() -> Path:
+    """A copy of sonic-buildimage."""
+    folder = os.environ.get("SHALLOWS_SONIC_BUILDIMAGE")
+    if folder is None:
+        pytest.skip("not run: needs a copy of sonic-buildimage; docs/formats.md says how it is named")
+    return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def models(buildimage: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
+    """SONiC's own."""
+    if importlib.util.find_spec("yangson") is None:
+        pytest.skip("not run: needs yangson; docs/formats.md says how to get it")
+    return Models(buildimage / "src" / "sonic-yang-models", tmp_path_factory.mktemp("yang"))
+
+
+def test_sonics_own_samples_are_read_with_nearly_all_that_they_say(buildimage: Path) -> None:
+    folder = buildimage / "src" / "sonic-config-engine" / "tests" / "sample_output" / "py3"
+    files = [path for path in sorted(folder.glob("*.json")) if path.name.split("-")[0] in RENDERED]
+    assert len(files) >= 59
+    found = [explain(resolve(read_files(path))).resolved.switch for path in files]
+    understood, listed = sum(each.understood for each in found), sum(len(each.unread) for each in found)
+    assert understood / (understood + listed) > 0.98
+
+
+def with_lanes(database: dict[str, Any]) -> dict[str, Any]:
+    """With what the model of ports asks for, of which no queue knows."""
+    ports = database.setdefault("PORT", {})
+    bound = {
+        port
+        for table in ("QUEUE", "BUFFER_QUEUE")
+        for key in database.get(table, {})
+        for port in key.split("|")[0].split(",")
+    }
+    for number, port in enumerate(sorted(bound | ports.keys())):
+        ports[port] = {"lanes": f"{number}", "speed": "100000"} | ports.get(port, {})
+    return database
+
+
+@pytest.mark.parametrize("source", SAMPLES)
+def test_sonics_own_models_accept_what_is_written_or_we_have_said_what_they_miss(
+    models: Models, source: str
+) -> None:
+    text = write("sonic", None, read(source, sample(source)))
+    refused = models.refuse(with_lanes(json.loads(text.change)))
+    said = [each for each in text.inexpressible if ".yang" in each]
+    assert (refused is None) == (said == []), (refused, said)
+    assert source != "sonic" or refused is None
+
+
+def test_sonics_own_models_accept_a_file_before_a_change_after_it_and_rolled_back(models: Models) -> None:
+    there = with_lanes(json.loads(sample("sonic")))
+    before = read("sonic", json.dumps(there))
+    queues = before.profiles[0].queues
+    curve = replace(queues[0], scheduler=Scheduler("dwrr", 7, shape=8 * 10**9))
+    after = replace(
+        before, profiles=(replace(before.profiles[0], queues=(curve, *queues[1:])), *before.profiles[1:])
+    )
+    text = write("sonic", before, after)
+    changed = json.loads(applied("sonic", json.dumps(there), text.change))
+    assert changed != there
+    assert models.refuse(changed) is None
+    shaped = read("sonic", json.dumps(changed)).profiles[0].queues[0].scheduler
+    assert shaped is not None
+    assert (shaped.shape, shaped.guaranteed) == (8 * 10**9, None)
+    assert json.loads(applied("sonic", json.dumps(changed), text.rollback)) == there
+
+
+def test_sonics_own_models_refuse_what_is_wrong(models: Models) -> None:
+    text = write("sonic", None, read("sonic", sample("sonic"))).change
+    for field, value, why in (
+        ("green_min_threshold", "900000000", "min"),
+        ("green_drop_probability", "101", "not in range"),
+        ("green_ect_min_threshold", "1000", "no field"),
+    ):
+        database = with_lanes(json.loads(text))
+        next(iter(database["WRED_PROFILE"].values()))[field] = value
+        refused = models.refuse(database)
+        assert refused is not None, field
+        assert why in refused
 
 
 @pytest.fixture

@@ -207,18 +207,16 @@ impl Wheel {
     }
 
     fn store(&mut self, node: Node) -> u32 {
-        if self.free == NONE {
+        let Some(place) = self.nodes.get_mut(self.free as usize) else {
             self.nodes.push(node);
             return u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events");
-        }
-        let place = self.free;
-        self.free = self.nodes[place as usize].next;
-        self.nodes[place as usize] = node;
-        place
+        };
+        let next = std::mem::replace(place, node).next;
+        std::mem::replace(&mut self.free, next)
     }
 
     /// The earliest entry, which stays; none if its bucket begins after `until`.
-    #[inline]
+    #[inline(always)]
     fn peek(&mut self, until: Instant) -> Option<Entry> {
         if self.current.is_empty() {
             self.open_next(until);
@@ -257,6 +255,7 @@ impl Wheel {
     /// Move the cursor to the next bucket that holds something, unless it begins after `until`, and sort it.
     ///
     /// One that was opened early would be a poor place for all that is yet to come before it.
+    #[inline(always)]
     fn open_next(&mut self, until: Instant) {
         let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };
         self.cursor = slot;

@@ -1,15 +1,17 @@
 //! What every part of Shallows shares: time and units, the event queue, random streams, packets.
 //!
 //! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod event;
 pub mod mrg32k3a;
 pub mod packet;
+mod prefetch;
 mod quantity;
 pub mod random;
 pub mod time;
 pub mod units;
 
+pub use prefetch::prefetch;
 pub use time::{Duration, Instant};
 pub use units::{Bytes, Rate};

@@ -232,13 +232,33 @@ impl Flags {
 /// The most SACK blocks that a segment carries; three fit beside timestamps (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
-/// One block of received data above the cumulative acknowledgement (RFC 2018 §3), as offsets from it.
+/// One block of received data above the cumulative acknowledgement (RFC 2018 §3), as offsets from it; or below, of data that was
+/// received again (RFC 2883 §4). Offsets count downwards where `start` is the larger one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First byte of the block, counted from the acknowledgement number.
     pub start: u32,
     /// First byte after the block, counted from the acknowledgement number.
     pub end: u32,
+}
+
+impl SackBlock {
+    /// That of the bytes from `start` up to `end`, all of which are above the acknowledgement `ack`, or all below. None if
+    /// offsets cannot say it.
+    pub fn new(ack: u64, start: u64, end: u64) -> Option<Self> {
+        debug_assert!(start < end && (end <= ack || ack <= start));
+        let offset = |at: u64| u32::try_from(at.abs_diff(ack)).ok();
+        Some(Self { start: offset(start)?, end: offset(end)? })
+    }
+
+    fn range(self, ack: u64) -> (u64, u64) {
+        let (start, end) = (u64::from(self.start), u64::from(self.end));
+        if start > end {
+            (ack.saturating_sub(start), ack.saturating_sub(end))
+        } else {
+            (ack + start, ack + end)
+        }
+    }
 }
 
 /// A TCP segment of one direction of a connection.
@@ -268,9 +288,16 @@ impl Segment {
     /// The SACK blocks as absolute sequence ranges.
     pub fn sack_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let ack = self.ack;
-        self.sack[..usize::from(self.sack_count)]
-            .iter()
-            .map(move |block| (ack + u64::from(block.start), ack + u64::from(block.end)))
+        self.sack[..usize::from(self.sack_count)].iter().map(move |block| block.range(ack))
+    }
+
+    /// The data that an acknowledgement reports to have come again: its first SACK block, if that is below the acknowledgement
+    /// number or within the second (RFC 2883 §4).
+    pub fn duplicate(&self) -> Option<(u64, u64)> {
+        let mut blocks = self.sack_ranges();
+        let (start, end) = blocks.next()?;
+        let is_within = |(from, to): (u64, u64)| from <= start && end <= to;
+        (start < end && (end <= self.ack || blocks.next().is_some_and(is_within))).then_some((start, end))
     }
 
     /// This data with TSecr, the value of the newest acknowledgement that its sender has. Most connections carry data one way,

@@ -85,6 +85,11 @@ impl PyExperiment {
         guard(|| describe_needs(&footprint(&self.0)))
     }
 
+    /// How many flows each workload that sends some will have sent by the end of the run, on average; of queries none are told.
+    fn expected_flows(&self) -> Vec<f64> {
+        self.0.arrivals().iter().map(|each| each.flows).collect()
+    }
+
     /// The scenario with every default spelled out, as JSON.
     fn resolved(&self) -> PyResult<String> {
         guard(|| format!("{:#}", self.0.resolved()))

@@ -11,6 +11,7 @@ use shallows_transport::{Config, Method, SmallQueue, header_bytes};
 use crate::check::Checker;
 use crate::groups::Group;
 use crate::offloads::Offloads;
+use crate::own_tcp::{self, OwnTcps};
 use crate::spec::{Spec, Tcp};
 use crate::tcp;
 
@@ -52,7 +53,14 @@ struct Side<'a> {
 }
 
 /// How hosts of each group talk to those of each, the sender's group counting first; what is wrong with some pair is noted.
-pub(crate) fn agreements(spec: &Spec, groups: &[Group], checker: &mut Checker<'_>) -> Vec<Agreement> {
+///
+/// First those of connections as hosts have them, then those of each workload that has a `tcp` of its own.
+pub(crate) fn agreements(
+    spec: &Spec,
+    groups: &[Group],
+    own: &OwnTcps,
+    checker: &mut Checker<'_>,
+) -> Vec<Agreement> {
     let framing = spec.topology.common().framing;
     let sides: Vec<Side<'_>> = groups
         .iter()
@@ -62,10 +70,7 @@ pub(crate) fn agreements(spec: &Spec, groups: &[Group], checker: &mut Checker<'_
             Side { tcp: own.unwrap_or(&spec.tcp), group }
         })
         .collect();
-    let mut agreements = Vec::with_capacity(sides.len() * sides.len());
-    for (&from, &to) in sides.iter().flat_map(|from| sides.iter().map(move |to| (from, to))) {
-        agreements.push(agree(from, to, framing));
-    }
+    let mut agreements = between(&sides, framing);
     for (number, agreement) in agreements.iter().enumerate().filter(|_| sides.len() > 1) {
         let (from, to) = (number / sides.len(), number % sides.len());
         within(from, checker, |checker| tcp::check(sides[from].tcp, &agreement.sender, checker));
@@ -78,7 +83,35 @@ pub(crate) fn agreements(spec: &Spec, groups: &[Group], checker: &mut Checker<'_
             });
         });
     }
+    if !own.are_few(groups.len(), checker) {
+        return agreements;
+    }
+    for own in &own.all {
+        let key = format!("workload[{}].tcp", own.workload);
+        let of_workload: Vec<Side<'_>> =
+            own.of_groups.iter().zip(groups).map(|(tcp, group)| Side { tcp, group }).collect();
+        checker.instead("tcp", &key, |checker| {
+            let mut alike = true;
+            for (own, of_host) in of_workload.iter().zip(&sides) {
+                alike &= own_tcp::check(own.tcp, of_host.tcp, own.group, checker);
+            }
+            if !alike {
+                return;
+            }
+            let found = between(&of_workload, framing);
+            for (number, agreement) in found.iter().enumerate() {
+                tcp::check(of_workload[number / sides.len()].tcp, &agreement.sender, checker);
+            }
+            agreements.extend(found);
+        });
+    }
     agreements
+}
+
+/// What each agrees on with each.
+fn between(sides: &[Side<'_>], framing: Bytes) -> Vec<Agreement> {
+    let pairs = sides.iter().flat_map(|&from| sides.iter().map(move |&to| (from, to)));
+    pairs.map(|(from, to)| agree(from, to, framing)).collect()
 }
 
 /// Check what the scenario says of the connections of a group, under the names that `[tcp]` has for it.
@@ -105,7 +138,7 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
         // RFC 2018 §2: selective acknowledgements only where both permit them. RFC 6582 is for those without.
         for side in [&mut sender, &mut receiver].into_iter().filter(|side| side.recovery.uses_sack()) {
             side.recovery = Method::NewReno;
-            side.frto = false; // RFC 5682 §3: its rules here are those with SACK
+            (side.frto, side.dsack) = (false, false); // RFC 5682 §3: its rules here are those with SACK
         }
     }
     // RFC 3168 §6.1.1: ECN only where both ask for it. A sender that shakes hands hears of it; and does ask.

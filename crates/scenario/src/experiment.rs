@@ -64,14 +64,27 @@ pub struct Experiment {
 pub struct Hosts {
     /// By group, the hosts in no other first.
     pub groups: Vec<Group>,
-    /// By groups of the sender and the receiver.
+    /// By groups of the sender and the receiver; of connections as hosts have them, then of each other kind.
     pub(crate) agreements: Vec<Agreement>,
+    /// By workload that sends flows: which kind its connections are of, 0 being as hosts have them.
+    pub(crate) kinds: Vec<u16>,
 }
 
 impl Hosts {
-    /// How connections behave from hosts of one group to those of another.
+    /// How connections behave from hosts of one group to those of another, unless their workload says otherwise. What packets look
+    /// like it may not: their sizes, timestamps, selective acknowledgements and the receive window are these.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
         &self.agreements[from * self.groups.len() + to]
+    }
+
+    /// How those of each kind behave, by groups of the sender and the receiver.
+    pub fn agreements(&self) -> &[Agreement] {
+        &self.agreements
+    }
+
+    /// Of which kind the connections of each workload are that sends flows.
+    pub fn kinds(&self) -> &[u16] {
+        &self.kinds
     }
 }
 
@@ -81,21 +94,21 @@ impl Experiment {
         &self.hosts.groups[self.network.groups.of(host)]
     }
 
-    /// How connections behave from one host to another.
+    /// How connections behave from one host to another, unless their workload says otherwise.
     pub fn agreement(&self, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement(groups.of(from), groups.of(to))
     }
 
-    /// How connections behave between hosts that there are, each way once.
+    /// How connections of each kind that there is behave between hosts that there are, each way once.
     pub(crate) fn agreements(&self) -> impl Iterator<Item = &Agreement> {
-        let groups = &self.network.groups;
-        let count = self.hosts.groups.len();
-        let there = |group| groups.has_members(group);
-        let pairs = (0..count).flat_map(move |from| (0..count).map(move |to| (from, to)));
-        pairs
-            .filter(move |&(from, to)| there(from) && there(to))
-            .map(|(from, to)| self.hosts.agreement(from, to))
+        let Hosts { groups, agreements, kinds } = &self.hosts;
+        let count = groups.len();
+        let there = move |group| self.network.groups.has_members(group);
+        let is_used = move |kind: usize| kinds.contains(&(kind as u16)) || kinds.is_empty();
+        let kinds = agreements.chunks(count * count).enumerate().filter(move |&(kind, _)| is_used(kind));
+        let pairs = kinds.flat_map(|(_, pairs)| pairs.iter().enumerate());
+        pairs.filter(move |(pair, _)| there(pair / count) && there(pair % count)).map(|(_, found)| found)
     }
 
     /// The workloads that send flows, fresh from the seed, in the order of the scenario.

@@ -101,18 +101,29 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
 
 /// Let every group say in full what its hosts are: what it leaves out is what `tables`, those of the scenario's text, say of all.
 pub(crate) fn inherit(spec: &mut Spec, tables: &Table) -> Result<(), (Path, String)> {
-    let host = tables.get("host").and_then(Value::as_table);
-    let groups = host.and_then(|host| host.get("group"));
+    let nic = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
     for (index, group) in spec.host.group.iter_mut().enumerate() {
-        let own = |key| groups.and_then(|groups| groups.get(index)?.get(key));
-        // A preset says everything: nothing is inherited beside it.
-        let base = tables.get("tcp").filter(|_| own("tcp").and_then(|tcp| tcp.get("preset")).is_none());
-        let tcp: TcpTable = inherited(base, own("tcp")).map_err(|error| at(index, "tcp", error))?;
-        group.tcp = Some(tcp.into());
-        let all = host.and_then(|host| host.get("nic"));
-        group.nic = Some(inherited(all, own("nic")).map_err(|error| at(index, "nic", error))?);
+        let tcp: Result<TcpTable, _> = tagged::read(Value::Table(tcp_table(tables, index + 1)));
+        group.tcp = Some(tcp.map_err(|error| at(&place(index, "tcp"), error))?.into());
+        let own = own(tables, index, "nic").unwrap_or_default();
+        let nic = over(nic.cloned().unwrap_or_default(), &own);
+        group.nic = Some(nic.map_err(|error| at(&place(index, "nic"), error))?);
     }
     Ok(())
+}
+
+/// What the scenario says of the connections of a group, the hosts in no other being the first: with what it inherits.
+pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
+    let all = tables.get("tcp").and_then(Value::as_table).cloned().unwrap_or_default();
+    match group.checked_sub(1).and_then(|index| own(tables, index, "tcp")) {
+        Some(own) => merged(all, &own),
+        None => all,
+    }
+}
+
+/// What a group says itself.
+fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
+    tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
 /// What presets of groups have set, in words.
@@ -124,17 +135,27 @@ pub(crate) fn take_preset_notes(groups: &mut [spec::Group]) -> Vec<String> {
     groups.iter_mut().filter_map(note).collect()
 }
 
-/// What a table of a group says with what it inherits.
-fn inherited<T: DeserializeOwned>(base: Option<&Value>, own: Option<&Value>) -> Result<T, (Path, String)> {
-    let none = Value::Table(Table::new());
-    tagged::read(merge(base.unwrap_or(&none), own.unwrap_or(&none)))
+/// What a table says with what it inherits.
+pub(crate) fn over<T: DeserializeOwned>(base: Table, own: &Table) -> Result<T, (Path, String)> {
+    tagged::read(Value::Table(merged(base, own)))
 }
 
-/// What is wrong below a key of a group, with its whole path.
-fn at(index: usize, key: &str, (below, message): (Path, String)) -> (Path, String) {
+/// A preset says everything: nothing is inherited beside it.
+fn merged(base: Table, own: &Table) -> Table {
+    match merge(&Value::Table(base), &Value::Table(own.clone())) {
+        Value::Table(merged) if !own.contains_key("preset") => merged,
+        _ => own.clone(),
+    }
+}
+
+fn place(index: usize, key: &str) -> [Step; 4] {
     let step = |name: &str| Step::Key(name.to_owned());
-    let above = [step("host"), step("group"), Step::Index(index), step(key)];
-    (above.into_iter().chain(below).collect(), message)
+    [step("host"), step("group"), Step::Index(index), step(key)]
+}
+
+/// What is wrong below a place, with its whole path.
+pub(crate) fn at(place: &[Step], (below, message): (Path, String)) -> (Path, String) {
+    (place.iter().cloned().chain(below).collect(), message)
 }
 
 /// What `own` says, and what `base` says where it says nothing. A model, which has a kind, is taken as a whole.

@@ -20,6 +20,7 @@ mod marking;
 mod membership;
 mod memory;
 mod offloads;
+mod own_tcp;
 mod parse;
 mod pattern;
 mod ports;

@@ -9,6 +9,7 @@ use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::experiment::{Experiment, FctEnd, Hosts, Stop};
+use crate::own_tcp::OwnTcps;
 use crate::spec::{self, Spec};
 use crate::workload::Generator;
 use crate::{agreement, captures, flow_traces, groups, ports, tagged, tcp, timing, topology, workload};
@@ -46,9 +47,11 @@ pub fn parse(
             .file_stem()
             .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
     });
+    let own = OwnTcps::read(&spec, &document.table)
+        .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     let mut checker = Checker::new(&document, reader);
     check_name(spec.name.as_deref().unwrap_or_default(), &mut checker);
-    let experiment = check(spec, &mut checker);
+    let experiment = check(spec, own, &mut checker);
     match experiment {
         Some(experiment) if checker.problems.is_empty() => Ok(experiment),
         _ => Err(ScenarioError { problems: checker.problems }),
@@ -61,13 +64,13 @@ pub fn schema() -> serde_json::Value {
 }
 
 /// The experiment, or none if problems were noted; some problems leave one all the same.
-fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
+fn check(mut spec: Spec, mut own: OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
     spec.topology.resolve();
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);
     let groups = groups::build(&mut spec, checker);
     let tcp = tcp::build(&mut spec, checker).filter(|_| groups::check_mtu(&spec, checker));
-    let agreements = tcp.as_ref().map(|_| agreement::agreements(&spec, &groups, checker));
+    let agreements = tcp.as_ref().map(|_| agreement::agreements(&spec, &groups, &own, checker));
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
         "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"".to_owned()
@@ -77,7 +80,8 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     });
     let network = topology::build::build(&spec, spec.seed, checker);
     let (tcp, mut network) = tcp.zip(network).filter(|_| some && few)?;
-    let hosts = Hosts { groups, agreements: agreements.unwrap_or_default() };
+    let kinds = std::mem::take(&mut own.of_workloads);
+    let hosts = Hosts { groups, agreements: agreements.unwrap_or_default(), kinds };
     let seed = spec.seed;
     let traffic = workload::build::build(&mut spec, &network, &hosts, seed, checker);
     let port_traces = ports::traces(&spec.measure.traces, &network, checker);
@@ -85,15 +89,10 @@ fn check(mut spec: Spec, checker: &mut Checker<'_>) -> Option<Experiment> {
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
     let flow_traces = flow_traces::build(&spec, flows, checker);
     let captures = captures::build(&spec.measure.captures, &network, checker);
-    let shares = traffic.generators.iter().any(Generator::shares);
-    checker.require(captures.is_empty() || !shares, "measure.captures", || {
-        "what they would show of connections that carry data both ways is not what hosts send: leave them out, or \
-         answers = \"same-connection\""
-            .to_owned()
-    });
     let mut notes = std::mem::take(&mut network.notes);
     notes.extend(spec.tcp.preset_note.take());
     notes.extend(groups::take_preset_notes(&mut spec.host.group));
+    notes.extend(own.take_preset_notes());
     Some(Experiment {
         name: spec.name.clone().unwrap_or_default(),
         seed,

@@ -87,11 +87,6 @@ fn largest_window(config: &Config) -> Bytes {
 pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
     let prescribed = Config::new(mss, congestion(&tcp.congestion, mss));
     let window = |stated: Option<Window>, default: Bytes| stated.map_or(default, |stated| bytes(stated, mss));
-    let ect = tcp.ect.unwrap_or(match (&tcp.congestion, prescribed.ect) {
-        // The papers' ns-2 sets ECT on every packet.
-        (Congestion::EcnStar(_), _) | (_, EctPolicy::All) => spec::Ect::All,
-        (_, EctPolicy::Rfc3168) => spec::Ect::Rfc3168,
-    });
     let largest = window(tcp.receive_window, prescribed.receive_window);
     let receive_control = receive_control(&tcp.receiver, largest, mss);
     Config {
@@ -126,6 +121,7 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         recovery: recovery(tcp),
         rack: rack(tcp),
         frto: tcp.frto,
+        dsack: tcp.dsack,
         app_limited: match tcp.app_limited {
             spec::AppLimited::Grows => AppLimited::Grows,
             spec::AppLimited::Linux => AppLimited::Linux,
@@ -150,11 +146,18 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         fin: tcp.fin,
         timestamps: tcp.timestamps,
         delayed_ack: delayed_ack(&tcp.delayed_ack),
-        ect: match ect {
-            spec::Ect::All => EctPolicy::All,
-            spec::Ect::Rfc3168 => EctPolicy::Rfc3168,
-        },
+        ect: ect(tcp, prescribed.ect),
         ..prescribed
+    }
+}
+
+fn ect(tcp: &Tcp, prescribed: EctPolicy) -> EctPolicy {
+    match (tcp.ect, &tcp.congestion) {
+        (Some(spec::Ect::All), _) => EctPolicy::All,
+        (Some(spec::Ect::Rfc3168), _) => EctPolicy::Rfc3168,
+        // The papers' ns-2 sets ECT on every packet.
+        (None, Congestion::EcnStar(_)) => EctPolicy::All,
+        (None, _) => prescribed,
     }
 }
 
@@ -348,10 +351,12 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     checker.require(sack || rack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
         "it is a part of recovery by \"sack\" or \"rack\": set tcp.prr = \"off\", or tcp.recovery = \"sack\"".to_owned()
     });
-    checker.require(sack || rack || !tcp.frto, "tcp.frto", || {
-        "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\""
-            .to_owned()
-    });
+    for (key, set) in [("tcp.frto", tcp.frto), ("tcp.dsack", tcp.dsack)] {
+        checker.require(sack || rack || !set, key, || {
+            "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\""
+                .to_owned()
+        });
+    }
     let early = matches!(&tcp.congestion, Congestion::Cubic(cubic) if cubic.hystart != spec::HyStart::Off);
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
         "it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or tcp.recovery = \"rack\""

@@ -466,6 +466,10 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
             "tcp.frto: it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\"",
         ),
         (
+            &[("tcp.recovery", "newreno"), ("tcp.dsack", "true")],
+            "tcp.dsack: it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\"",
+        ),
+        (
             &[("tcp.congestion", "{ kind = 'cubic', hystart = 'linux' }"), ("tcp.timestamps", "false")],
             "tcp.congestion.hystart: it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or \
              tcp.recovery = \"rack\"",

@@ -315,7 +315,7 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     );
     let congestion::Config::Cubic(cubic) = linux.tcp.congestion else { panic!("{:?}", linux.tcp.congestion) };
     assert_eq!((cubic.ecn, cubic.hystart), (false, congestion::hystart::Config::Linux));
-    assert_eq!((linux.tcp.frto, linux.tcp.delayed_ack.quick), (true, 16));
+    assert_eq!((linux.tcp.frto, linux.tcp.dsack, linux.tcp.delayed_ack.quick), (true, true, 16));
     assert_eq!(linux.tcp.app_limited, shallows_transport::AppLimited::Linux);
     let note = linux.notes.iter().find(|note| note.starts_with("tcp.preset")).expect("it is told");
     assert!(note.contains("rto.max = \"120s\"") && !note.contains("rto.min"), "{note}");
@@ -324,8 +324,14 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     let congestion::Config::Dctcp(config) = dctcp.congestion else { panic!("{:?}", dctcp.congestion) };
     assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Fixed));
     assert_eq!(dctcp.ece_reaction, shallows_transport::EceReaction::Prr);
+    // A name alone says as much; and what waits for nothing needs no quick acknowledgements.
+    let named = [("tcp.preset", "linux-6"), ("tcp.congestion", "dctcp"), ("tcp.delayed_ack.segments", "1")];
+    let named = set(&named).tcp;
+    let congestion::Config::Dctcp(config) = named.congestion else { panic!("{:?}", named.congestion) };
+    assert_eq!(config.arithmetic, congestion::dctcp::Arithmetic::Fixed);
+    assert_eq!((named.delayed_ack.segments, named.delayed_ack.quick), (1, 0));
     let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp;
-    assert_eq!(newreno.recovery, Method::NewReno);
+    assert_eq!((newreno.recovery, newreno.dsack), (Method::NewReno, false));
     // Nothing is set twice: what is resolved means the same.
     assert_eq!(set(&[("tcp.preset", "rfc")]).tcp, set(&[]).tcp);
     for preset in ["linux-6", "windows-2022", "rfc", "ns-2"] {

@@ -46,10 +46,6 @@ fn each_impossible_query_is_refused_with_what_is_allowed() {
             "workload[0].answers: nobody asks, so that there is no connection to answer on: leave it out, or set request = \"1.6KB\"",
         ),
         (
-            "answers = 'same-connection'\n[[measure.captures]]\nname = 'all'\nports = ['nic']",
-            "measure.captures: what they would show of connections that carry data both ways is not what hosts send: leave them out, or answers = \"same-connection\"",
-        ),
-        (
             "aggregators = { count = 0, size = '1KB' }",
             "workload[0].aggregators.count: 0 aggregators; at least 1, or none of this table",
         ),

@@ -43,7 +43,9 @@ pub(crate) struct Transport {
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// By groups of the sender and the receiver: that of each.
+    /// Of which kind the connections of each workload are.
+    kinds: Vec<u16>,
+    /// By kind, and by groups of the sender and the receiver: that of each.
     of_sides: Vec<[u16; 2]>,
     /// Likewise of the direction that did not open the connection, where there are such.
     of_answers: Vec<[u16; 2]>,
@@ -52,7 +54,6 @@ pub(crate) struct Transports {
 impl Transports {
     /// Those of connections between the hosts of `experiment`.
     pub(crate) fn new(experiment: &Experiment) -> Self {
-        let count = experiment.hosts.groups.len();
         let mut all: Vec<Transport> = Vec::new();
         let mut number = |config: &Config, agreement: &Agreement| {
             let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
@@ -68,26 +69,27 @@ impl Transports {
         let mut sides = |agreement: &Agreement| {
             [number(&agreement.sender, agreement), number(&agreement.receiver, agreement)]
         };
-        let agreements =
-            (0..count * count).map(|pair| experiment.hosts.agreement(pair / count, pair % count));
+        let agreements = experiment.hosts.agreements().iter();
         let of_sides = agreements.clone().map(&mut sides).collect();
         let answers = agreements.filter(|_| experiment.shares().contains(&true));
         let of_answers = answers.map(|agreement| sides(&agreement.answering())).collect();
-        Self { groups: experiment.network.groups.clone(), all, of_sides, of_answers }
+        let kinds = experiment.hosts.kinds().to_vec();
+        Self { groups: experiment.network.groups.clone(), all, kinds, of_sides, of_answers }
     }
 
-    /// The numbers of those of the sender and of the receiver.
-    fn between(&self, source: HostId, destination: HostId) -> [u16; 2] {
-        self.of_sides[self.pair(source, destination)]
+    /// The numbers of those of the sender and of the receiver, for a connection of this workload.
+    fn between(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
+        self.of_sides[self.place(workload, source, destination)]
     }
 
     /// Likewise of an answer that goes on the connection of its request.
-    fn answering(&self, source: HostId, destination: HostId) -> [u16; 2] {
-        self.of_answers[self.pair(source, destination)]
+    fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
+        self.of_answers[self.place(workload, source, destination)]
     }
 
-    fn pair(&self, source: HostId, destination: HostId) -> usize {
-        self.groups.of(source) * self.groups.names().len() + self.groups.of(destination)
+    fn place(&self, workload: u16, source: HostId, destination: HostId) -> usize {
+        let (kind, groups) = (usize::from(self.kinds[usize::from(workload)]), self.groups.names().len());
+        (kind * groups + self.groups.of(source)) * groups + self.groups.of(destination)
     }
 
     #[inline]
@@ -120,6 +122,15 @@ pub(crate) enum Hearing {
     Open,
     /// The flow is complete.
     Complete(u32),
+}
+
+/// What follows when the timer of a sender fires.
+pub(crate) enum Waking {
+    /// More may be sent.
+    Sends,
+    /// It is to fire again then.
+    Later(Instant),
+    Nothing,
 }
 
 /// What a connection does after its flow.
@@ -186,7 +197,7 @@ impl Hosts {
         let shares = flows.is_request(number);
         let Policy::Persistent { per_pair, when_busy, .. } = flows.policy(flow.workload) else {
             let port = flow.port.unwrap_or(SERVICE_PORT);
-            let place = self.open(flow.source, flow.destination, port, flow.class, false);
+            let place = self.open(flow.workload, flow.source, flow.destination, port, flow.class, false);
             if shares {
                 self.share(place);
             }
@@ -220,14 +231,16 @@ impl Hosts {
         destination: HostId,
         class: u8,
     ) -> Place {
-        let place = self.open(source, destination, SERVICE_PORT, class, true);
-        let pool = self.host(source).pools.entry((workload, destination)).or_default();
-        pool.connections.push(place.slot);
+        let place = self.open(workload, source, destination, SERVICE_PORT, class, true);
+        let host = self.host(source);
+        host.senders[place.slot as usize].flow_start = u64::from(workload); // until it has a flow
+        host.pools.entry((workload, destination)).or_default().connections.push(place.slot);
         place
     }
 
     fn open(
         &mut self,
+        workload: u16,
         source: HostId,
         destination: HostId,
         destination_port: u16,
@@ -235,7 +248,7 @@ impl Hosts {
         persistent: bool,
     ) -> Place {
         let host = &mut self.hosts[self.places.at(source.0)];
-        let [transport, _] = self.transports.between(source, destination);
+        let [transport, _] = self.transports.between(workload, source, destination);
         let config = &self.transports.at(transport).config;
         let source_port = host.take_port(destination);
         let address = Address { source, destination, source_port, destination_port, class };
@@ -327,28 +340,25 @@ impl Hosts {
         (arm(deadline, &mut side.timer_at), side.traced)
     }
 
-    /// The timer of a sender fires. Returns whether it has done something, so that more may be sent.
-    pub(crate) fn on_sender_timer(&mut self, place: Place, now: Instant) -> bool {
+    /// The timer of a sender fires.
+    pub(crate) fn on_sender_timer(&mut self, place: Place, now: Instant) -> Waking {
         let (side, transport) = self.sender_mut(place);
         if side.timer_at != now {
-            return false; // overtaken by an earlier one
+            return Waking::Nothing; // overtaken by an earlier one
         }
         side.timer_at = Instant::MAX;
         if side.is_closed {
-            return false;
+            return Waking::Nothing;
         }
-        let is_due = side.sender.deadline().is_some_and(|deadline| deadline <= now);
+        let deadline = side.sender.deadline();
+        let is_due = deadline.is_some_and(|deadline| deadline <= now);
         if is_due {
             side.sender.on_timer(&transport.config, now);
         }
-        is_due || transport.handover.paces()
-    }
-
-    /// When the timer of a sender is to fire, if nothing will before.
-    pub(crate) fn arm_sender(&mut self, place: Place) -> Option<Instant> {
-        let (side, _) = self.sender_mut(place);
-        let deadline = side.sender.deadline().filter(|_| !side.is_closed);
-        arm(deadline, &mut side.timer_at)
+        if is_due || transport.handover.paces() {
+            return Waking::Sends;
+        }
+        arm(deadline, &mut side.timer_at).map_or(Waking::Nothing, Waking::Later)
     }
 
     /// An acknowledgement arrives at a host.
@@ -420,9 +430,10 @@ impl Hosts {
             Found::Nothing => {
                 let twin = host.duplex.sender(header);
                 let (source, destination) = (header.source, header.destination);
+                let workload = framing.workload(flows);
                 let [_, transport] = match twin {
-                    Some(_) => self.transports.answering(source, destination),
-                    None => self.transports.between(source, destination),
+                    Some(_) => self.transports.answering(workload, source, destination),
+                    None => self.transports.between(workload, source, destination),
                 };
                 let config = &self.transports.at(transport).config;
                 if let Some(end) = end_of_forgotten(&framing, flows) {
@@ -479,11 +490,13 @@ impl Hosts {
     pub(crate) fn acknowledge_again(
         &self,
         header: &Header,
-        name: Name,
+        data: &Packet,
         segment: Segment,
+        flows: &Flows,
     ) -> (Header, Packet) {
-        let [_, transport] = self.transports.between(header.source, header.destination);
-        acknowledgement(Address::of_data(header), name, self.transports.at(transport), segment)
+        let workload = data.framing().workload(flows);
+        let [_, transport] = self.transports.between(workload, header.source, header.destination);
+        acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
 
     /// A receiver has sent what it must. Returns when its timer is to fire, if nothing will before; one that is done and
@@ -535,6 +548,18 @@ impl Hosts {
                     longest_gap: Some(side.gap.until(end)),
                 });
             }
+        }
+    }
+}
+
+impl Framing {
+    /// The workload whose connection it is.
+    #[cold]
+    fn workload(&self, flows: &Flows) -> u16 {
+        match flows.get(self.flow) {
+            Some(record) => record.workload,
+            // A connection that has had no flow is one of a pool: `Hosts::open_persistent` has told it.
+            None => self.start as u16,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
-use shallows_core::{Duration, Instant};
+use shallows_core::{Duration, Instant, prefetch};
 use shallows_switch::Port;
 use shallows_switch::port::Departure;
 
@@ -78,49 +78,55 @@ impl Watch {
 }
 
 /// All packets in flight.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct InFlight {
     slots: Vec<Flying>,
-    /// The slot that was freed last.
-    free: Option<u32>,
-    count: usize,
+    /// The slot that was freed last, or `NONE`.
+    free: u32,
 }
 
+/// Half a cache line.
 #[derive(Clone, Copy, Debug)]
-struct Flying {
-    arrival: Instant,
-    header: Header,
-    packet: PacketRef,
+#[repr(align(32))]
+pub(crate) struct Flying {
+    pub(crate) arrival: Instant,
+    pub(crate) header: Header,
+    pub(crate) packet: PacketRef,
     /// The next on the same link, or the next free slot, or `NONE`.
     next: u32,
 }
 
 pub(crate) const NONE: u32 = u32::MAX;
 
+impl Default for InFlight {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: NONE }
+    }
+}
+
 impl InFlight {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.count
+        let after = |&slot: &u32| self.slots.get(slot as usize).map(|place| place.next);
+        let free = std::iter::successors(Some(self.free), after).count() - 1;
+        self.slots.len() - free
     }
 
     #[inline]
     fn insert(&mut self, flying: Flying) -> u32 {
-        self.count += 1;
-        let Some(slot) = self.free else {
+        let Some(place) = self.slots.get_mut(self.free as usize) else {
             self.slots.push(flying);
             return u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight");
         };
-        let next = std::mem::replace(&mut self.slots[slot as usize], flying).next;
-        self.free = (next != NONE).then_some(next);
-        slot
+        let next = std::mem::replace(place, flying).next;
+        std::mem::replace(&mut self.free, next)
     }
 
     #[inline]
     fn remove(&mut self, slot: u32) -> Flying {
-        self.count -= 1;
-        let flying = self.slots[slot as usize];
-        self.slots[slot as usize].next = self.free.unwrap_or(NONE);
-        self.free = Some(slot);
+        let place = &mut self.slots[slot as usize];
+        let flying = *place;
+        place.next = std::mem::replace(&mut self.free, slot);
         flying
     }
 }
@@ -205,17 +211,22 @@ impl Wire {
         false
     }
 
-    /// Take the packet that arrives now; also returns the arrival of the next in flight, to be scheduled.
+    /// Take the packet that arrives now; also returns the next in flight, whose arrival is to be scheduled.
     #[inline]
-    pub(crate) fn land(&mut self, in_flight: &mut InFlight) -> (Header, PacketRef, Option<Instant>) {
+    pub(crate) fn land<'flying>(
+        &mut self,
+        in_flight: &'flying mut InFlight,
+    ) -> (Flying, Option<&'flying Flying>) {
         debug_assert!(self.first != NONE, "a delivery is scheduled only while something flies");
         let landed = in_flight.remove(self.first);
         self.first = landed.next;
-        if landed.next == NONE {
-            self.last = NONE;
-            return (landed.header, landed.packet, None);
+        let next = in_flight.slots.get(landed.next as usize);
+        match next {
+            None => self.last = NONE,
+            // By the time that the next one lands, the one after it is in the cache.
+            Some(next) => _ = in_flight.slots.get(next.next as usize).map(prefetch),
         }
-        (landed.header, landed.packet, Some(in_flight.slots[landed.next as usize].arrival))
+        (landed, next)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Packets on their way: the part that no switch reads, kept in one place while headers travel.
 
-use shallows_core::Instant;
 use shallows_core::packet::{SackBlock, Segment};
+use shallows_core::{Instant, prefetch};
 
 use crate::connection::Name;
 
@@ -14,8 +14,9 @@ impl PacketRef {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// What the far end reads: a segment, and the connection it belongs to.
+/// What the far end reads: a segment, and the connection it belongs to. It is one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Packet {
     pub(crate) segment: Segment,
     pub(crate) name: Name,
@@ -26,7 +27,7 @@ pub(crate) struct Packet {
 pub(crate) struct Framing {
     /// Number of the flow; `NO_FLOW` of bytes that belong to none.
     pub(crate) flow: u32,
-    /// Sequence number of its first byte.
+    /// Sequence number of its first byte; where the connection has had none, the number of its workload.
     pub(crate) start: u64,
     /// When it was handed to its connection.
     pub(crate) started: Instant,
@@ -84,6 +85,7 @@ impl Packets {
     }
 
     /// The body of a packet that is under way; none of one without.
+    #[inline]
     pub(crate) fn get(&self, packet: PacketRef) -> Option<&Packet> {
         self.slots.get(packet.0 as usize)
     }
@@ -97,6 +99,12 @@ impl Packets {
     pub(crate) fn remove(&mut self, packet: PacketRef) -> Packet {
         self.free.push(packet.0);
         self.slots[packet.0 as usize]
+    }
+
+    /// This packet will be taken soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, packet: PacketRef) {
+        self.get(packet).map(prefetch);
     }
 
     /// Forget a packet that was dropped. Says whether it carried data of a connection.

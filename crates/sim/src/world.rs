@@ -18,9 +18,9 @@ use crate::crossing::{Crossing, Exits};
 use crate::event::{Class, Event, Ranks};
 use crate::flow::Flows;
 use crate::generators::{Arrivals, Generators};
-use crate::hosts::{Hearing, Hosts, Next, Reception};
+use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::link::{InFlight, Link, NONE, Target, Way, Wire};
+use crate::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
 use crate::places::Places;
@@ -63,20 +63,20 @@ impl shallows_core::event::World for World {
 
     #[inline]
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
-        let index = event.index(self.ranks);
+        let index = || event.index(self.ranks);
         match event.class() {
             Class::Transmit => self.transmit(event.link(), queue),
             Class::Deliver => self.deliver(event.link(), queue),
-            Class::Interrupt => self.interrupt(InboxAt::from_index(index), queue),
-            Class::SenderTimer => self.sender_timer(Place::from_index(index), queue),
-            Class::ReceiverTimer => self.receiver_timer(Place::from_index(index), queue),
+            Class::Interrupt => self.interrupt(InboxAt::from_index(index()), queue),
+            Class::SenderTimer => self.sender_timer(Place::from_index(index()), queue),
+            Class::ReceiverTimer => self.receiver_timer(Place::from_index(index()), queue),
             Class::WarmUp => self.warm_up(queue),
-            Class::Arrival => self.flow_arrival(index as usize, queue),
-            Class::Datagram => self.send_datagram(index as u32, queue),
-            Class::Probe => self.send_probe(index as u32, queue),
+            Class::Arrival => self.flow_arrival(index() as usize, queue),
+            Class::Datagram => self.send_datagram(index() as u32, queue),
+            Class::Probe => self.send_probe(index() as u32, queue),
             Class::Sample => self.sample_queues(queue),
-            Class::PortTrace => self.trace_ports(index as u32, queue),
-            Class::FlowTrace => self.trace_flows(index as u32, queue),
+            Class::PortTrace => self.trace_ports(index() as u32, queue),
+            Class::FlowTrace => self.trace_flows(index() as u32, queue),
         }
     }
 
@@ -159,9 +159,12 @@ impl World {
     #[inline]
     fn deliver(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let wire = &mut self.wires[place as usize];
-        let (header, packet, next) = wire.land(&mut self.in_flight);
+        let (Flying { header, packet, .. }, next) = wire.land(&mut self.in_flight);
         if let Some(next) = next {
-            queue.schedule(next, Event::of_link(Class::Deliver, wire.rank, place));
+            queue.schedule(next.arrival, Event::of_link(Class::Deliver, wire.rank, place));
+            if matches!(wire.target, Target::Host) {
+                self.packets.prefetch(next.packet);
+            }
         }
         match wire.target {
             Target::Switch(switch) => self.forward(switch, header, packet, queue),
@@ -320,7 +323,7 @@ impl World {
             Reception::Stale => self.tally.packets_stale += u64::from(packets),
             Reception::Again(acks) => {
                 for ack in acks {
-                    let (header, packet) = self.hosts.acknowledge_again(&header, packet.name, ack);
+                    let (header, packet) = self.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
                     self.send(header, packet, queue);
                 }
             }
@@ -409,11 +412,10 @@ impl World {
 
     #[inline(never)]
     fn sender_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
-        if self.hosts.on_sender_timer(place, queue.now()) {
-            return self.pump(place, queue);
-        }
-        if let Some(deadline) = self.hosts.arm_sender(place) {
-            self.schedule(deadline, Class::SenderTimer, place.index(), queue);
+        match self.hosts.on_sender_timer(place, queue.now()) {
+            Waking::Sends => self.pump(place, queue),
+            Waking::Later(at) => self.schedule(at, Class::SenderTimer, place.index(), queue),
+            Waking::Nothing => {}
         }
     }
 

@@ -182,6 +182,8 @@ fn tcp() -> impl Strategy<Value = String> {
             "recovery = 'sack'\nfrto = true\napp_limited = 'linux'",
             "recovery = 'rack'",
             "recovery = 'rack'\nprr = 'safe-ack'\nfrto = true",
+            "recovery = 'rack'\nfrto = true\ndsack = true",
+            "recovery = 'sack'\ndsack = true",
             "recovery = 'fulltcp'",
             "recovery = 'sack1'",
             "recovery = 'newreno'",
@@ -311,9 +313,6 @@ fn scenario() -> impl Strategy<Value = Text> {
     (any::<u16>(), topology(), switch(), host, tcp(), measure(), workloads).prop_map(
         |(seed, topology, switch, host, tcp, measure, (workloads, ping))| {
             let workloads = workloads.concat();
-            // Captures do not show connections that carry data both ways.
-            let measure =
-                if workloads.contains("same-connection") { measure.replace(EVERYTHING, "") } else { measure };
             // Probes have no end of their own.
             let stop = if ping.is_empty() { "" } else { "stop.at = '2s'\n" };
             Text(format!("seed = {seed}\n{stop}{topology}{switch}{host}{tcp}{measure}{workloads}{ping}"))

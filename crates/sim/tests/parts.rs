@@ -52,6 +52,7 @@ start = "1ms"
 repeats = 3
 period = "700us"
 connections = { kind = "persistent", per_pair = 2, warm_up = { bytes = "3KB", from = "0us", to = "500us" } }
+tcp = { congestion = "cubic", initial_window = 4 }
 "#;
 
 /// What makes it end at a time.

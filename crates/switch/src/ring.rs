@@ -1,5 +1,7 @@
 //! A first-in first-out ring that never allocates once it has grown to its working size.
 
+use shallows_core::prefetch;
+
 /// A growable ring buffer of copyable items.
 ///
 /// Like `VecDeque`, less what a packet queue does not need, so that pushing and popping stay a few instructions.
@@ -51,6 +53,8 @@ impl<T: Copy + Default> Ring<T> {
         }
         let mask = self.slots.len() - 1;
         let item = self.slots[self.head & mask];
+        // The next one mostly lies on the same cache line, or was fetched with the one before this.
+        prefetch(&self.slots[(self.head + 2) & mask]);
         self.len -= 1;
         // An empty ring begins anew: a queue that empties often stays on the same few cache lines.
         self.head = if self.len == 0 { 0 } else { (self.head + 1) & mask };

@@ -200,6 +200,11 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
     let unsupported = [
         (experiment.network.groups.any(), "host.group", "all hosts are set up alike here"),
         (
+            experiment.hosts.kinds().iter().any(|&kind| kind > 0),
+            "workload.tcp",
+            "all connections are set up alike here: leave it out, and set [tcp]",
+        ),
+        (
             experiment.shares().contains(&true),
             "workload.answers",
             "each connection carries data one way here: leave it out",

@@ -43,6 +43,9 @@ pub struct Config {
     pub rack: RackConfig,
     /// Whether a timeout that turns out to be spurious is undone (F-RTO, RFC 5682); of no meaning but with SACK and RACK.
     pub frto: bool,
+    /// Whether a receiver reports what comes again (RFC 2883), and a sender heeds such reports; of no meaning but with SACK and
+    /// RACK.
+    pub dsack: bool,
     /// Whether a window grows that the application does not use.
     pub app_limited: AppLimited,
     /// What becomes of cwnd when NewReno has repaired everything; of no meaning with other methods.
@@ -194,6 +197,7 @@ impl Config {
             recovery: Method::Sack(None),
             rack: RackConfig { max_ack_delay: Duration::from_millis(40), timer_slack: Duration::ZERO },
             frto: false,
+            dsack: false,
             app_limited: AppLimited::default(),
             full_ack: FullAck::default(),
             duplicate_threshold: 3,

@@ -10,12 +10,28 @@ use crate::scoreboard::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     blocks: Vec<Range>,
+    /// What of the last arrival was there before, and was not reported yet.
+    duplicate: Option<Range>,
 }
 
 impl Reassembly {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
+    }
+
+    /// Whether an acknowledgement has something to report beside its number.
+    #[inline]
+    pub(crate) fn reports(&self) -> bool {
+        !self.blocks.is_empty() || self.duplicate.is_some()
+    }
+
+    /// Note what of an arriving `range` is there, as is everything below `next`: the first contiguous piece, for an
+    /// acknowledgement reports one (RFC 2883 §4).
+    pub(crate) fn note_duplicate(&mut self, range: Range, next: u64) {
+        let received = [Range { start: 0, end: next }];
+        let common = |held: &Range| held.common(range);
+        self.duplicate = received.iter().chain(&self.blocks).filter_map(common).min_by_key(|part| part.start);
     }
 
     /// Keep `range`, which lies above a gap.
@@ -44,13 +60,18 @@ impl Reassembly {
         reached
     }
 
-    /// The blocks to report beside the acknowledgement `ack`, and how many.
-    pub(crate) fn sack(&self, ack: u64) -> ([SackBlock; MAX_SACK_BLOCKS], u8) {
+    /// The blocks to report beside the acknowledgement `ack`, and how many: what came again is the first, once, and what holds
+    /// it, if that is above `ack`, the second (RFC 2883 §4).
+    pub(crate) fn sack(&mut self, ack: u64) -> ([SackBlock; MAX_SACK_BLOCKS], u8) {
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
-        let offset = |at: u64| u32::try_from(at - ack).expect("what is held lies within the window");
-        for (slot, block) in sack.iter_mut().zip(&self.blocks) {
-            *slot = SackBlock { start: offset(block.start), end: offset(block.end) };
+        let mut count = 0;
+        let blocks = self.duplicate.take().into_iter().chain(self.blocks.iter().copied());
+        // What is held lies within the window, but what came again may be of long ago.
+        let blocks = blocks.filter_map(|block| SackBlock::new(ack, block.start, block.end));
+        for (slot, block) in sack.iter_mut().zip(blocks) {
+            *slot = block;
+            count += 1;
         }
-        (sack, self.blocks.len().min(MAX_SACK_BLOCKS) as u8)
+        (sack, count)
     }
 }

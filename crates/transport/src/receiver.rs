@@ -107,7 +107,7 @@ impl Receiver {
         if seen != self.echo && self.changes_echo(segment, seen) {
             return self.on_change(config, now, segment, seen);
         }
-        let in_order = self.accept(segment);
+        let in_order = self.accept(config, segment);
         // RFC 9293 §3.10.7.4: a FIN is acknowledged when it comes.
         let hurries = fin != 0 || (config.delayed_ack.cwr_at_once && segment.flags.contains(Flags::CWR));
         let waits = in_order && !hurries && self.has_few(config);
@@ -176,7 +176,7 @@ impl Receiver {
     fn on_change(&mut self, config: &Config, now: Instant, segment: &Segment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
-        let in_order = self.accept(segment);
+        let in_order = self.accept(config, segment);
         // ns-2: the segment that changes is like any other.
         let by_bytes = config.delayed_ack.counts == AckCounts::Bytes && !segment.flags.contains(Flags::FIN);
         let waits = in_order && by_bytes && self.has_few(config);
@@ -244,7 +244,7 @@ impl Receiver {
     /// Take in a segment. Says whether it may wait for a delayed acknowledgement: it came in order and there is no gap
     /// (RFC 5681 §4.2).
     #[inline]
-    fn accept(&mut self, segment: &Segment) -> bool {
+    fn accept(&mut self, config: &Config, segment: &Segment) -> bool {
         if segment.seq <= self.last_ack_sent {
             // RFC 7323 §4.3: of a batch the first is echoed, so that the sample holds the delay.
             self.recent_timestamp = segment.timestamp;
@@ -256,15 +256,19 @@ impl Receiver {
             self.pending += 1;
             return true;
         }
-        self.accept_out_of_order(Range { start: segment.seq, end });
+        self.accept_out_of_order(config, Range { start: segment.seq, end });
         false
     }
 
     #[cold]
-    fn accept_out_of_order(&mut self, range: Range) {
+    fn accept_out_of_order(&mut self, config: &Config, range: Range) {
+        let is_expected = range.start <= self.next || self.window.allows(range.end);
+        if config.dsack && is_expected {
+            self.reassembly.note_duplicate(range, self.next);
+        }
         if range.start <= self.next {
             self.next = self.reassembly.advance(self.next.max(range.end));
-        } else if self.window.allows(range.end) {
+        } else if is_expected {
             self.reassembly.insert(range);
         }
     }
@@ -281,7 +285,7 @@ impl Receiver {
             flags: Flags(Flags::ACK.0 | self.echo),
             ..Segment::default()
         };
-        if !self.reassembly.is_empty() && config.recovery.uses_sack() {
+        if self.reassembly.reports() && config.recovery.uses_sack() {
             (ack.sack, ack.sack_count) = self.reassembly.sack(self.next);
         }
         ack.with_value(now)

@@ -19,6 +19,12 @@ impl Range {
         self.start <= other.end && other.start <= self.end
     }
 
+    /// What is in this range and in `other`.
+    pub(crate) fn common(self, other: Self) -> Option<Self> {
+        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
+        (start < end).then_some(Self { start, end })
+    }
+
     /// The smallest range that holds this one and `other`.
     pub(crate) fn join(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }

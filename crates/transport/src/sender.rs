@@ -19,7 +19,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use crate::config::{AppLimited, Config, EceReaction, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
-use crate::recovery::{Allowance, Arrival, Method, Outstanding, Prior, Recovery};
+use crate::recovery::{Allowance, Arrival, Method, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
 
 const _: () = assert!(size_of::<Sender>() <= 256, "four cache lines");
@@ -177,7 +177,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
         if self.state == State::Open {
             self.take_ack(config, now, segment, Growth::Allowed);
@@ -194,7 +194,13 @@ impl Sender {
         }
     }
 
-    #[inline]
+    /// As [`Self::take_ack`], for where it is rare.
+    #[inline(never)]
+    fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
+        self.take_ack(config, now, segment, allowed);
+    }
+
+    #[inline(always)]
     fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
@@ -279,10 +285,7 @@ impl Sender {
         let repeated = recovery.on_timeout(config, data, now);
         self.disordered = true;
         self.timed_end = 0;
-        let prior = Prior { cwnd: self.cwnd().0, ssthresh: self.window.ssthresh().0 };
-        if let Some(recovery) = self.recovery.as_mut().filter(|_| config.frto) {
-            recovery.remember(prior);
-        }
+        self.remember_window();
         let congestion = if repeated { Congestion::RepeatedTimeout } else { Congestion::Timeout };
         self.reduce(congestion, flight_size);
         // RFC 6298 §5.5 and §5.6.
@@ -477,7 +480,7 @@ impl Sender {
         // Another ECE may hold it back anew; otherwise the timer goes on.
         let deadline = self.deadline;
         self.state = State::Open;
-        self.take_ack(config, now, segment, Growth::Allowed);
+        self.take_ack_rarely(config, now, segment, Growth::Allowed);
         if self.state == State::Open {
             self.state = State::Held;
             self.deadline = deadline;
@@ -586,8 +589,11 @@ impl Sender {
             // RFC 6582 §3.2 step 3: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS); cwnd is ssthresh before.
             self.window.set_cwnd(self.window.cwnd().0.min(limit));
         }
+        if segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off {
+            self.forbid_undo();
+        }
         if outcome.spurious {
-            self.undo_timeout();
+            self.undo_reduction();
         }
         if acked > 0 && config.recovery.is_ns2() {
             return (outcome.begins, self.end_back_off(config, now));
@@ -595,6 +601,7 @@ impl Sender {
         self.adopt_deadline();
         if outcome.repaired && !outcome.begins {
             *growth = 0;
+            self.forbid_undo();
             self.respond_to_loss(config);
         }
         (outcome.begins, outcome.keeps_timer)
@@ -617,6 +624,8 @@ impl Sender {
             self.deadline = now + self.rtt.rto();
             self.timed_end = 0;
         }
+        self.end_reduction();
+        self.remember_window();
         self.respond_to_loss(config);
     }
 
@@ -644,6 +653,7 @@ impl Sender {
             self.state = State::Held;
             self.deadline = now + self.rtt.rto();
         }
+        self.forbid_undo();
         let prior = self.cwnd().0;
         self.reduce(Congestion::Ecn, Bytes(self.next - self.una));
         if config.ece_reaction == EceReaction::Prr {

@@ -244,12 +244,12 @@ def _curves(found: Answer, chosen: Candidate) -> Chart:
         if curve:
             named.append((each.name, curve))
     lines = [
-        Line(name, look, [(x / unit.size, 100 * y) for x, y in tables.curve_points(curve, end) if x <= end])
+        Line(name, look, [(x / unit.size, 100 * y) for x, y in tables.curve_points(curve, end)])
         for look, (name, curve) in enumerate(named[:MOST_CURVES])
     ]
     lines += [
-        Line(f"limit, {count} busy", GREY, [(limit / unit.size, 0.0), (limit / unit.size, 100.0)])
-        for count, limit in limits
+        Line(f"limit, {count} busy", look, [(limit / unit.size, 0.0), (limit / unit.size, 100.0)])
+        for look, (count, limit) in enumerate(limits[: GREY + 1 - len(lines)], len(lines))
     ]
     x, y = Axis(f"backlog of a queue ({unit.name})", unit.name), Axis("marked (%)", "%")
     note = "A curve that begins to the right of a limit never marks while so many ports are busy."

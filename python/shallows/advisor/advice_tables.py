@@ -129,7 +129,7 @@ def decisions(found: Answer) -> Table:
         "with "
         "95 %. Left: not beaten in the race."
     )
-    return Table("All settings", columns, rows, names=2, note=note)
+    return Table("All settings", columns, rows, names=1, note=note)
 
 
 def _rank(each: Standing) -> tuple[bool, bool]:
@@ -217,7 +217,20 @@ def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
 
 
 def curve_points(curve: Curve, end: float) -> list[tuple[float, float]]:
-    """Where the line of a marking curve bends, up to a backlog."""
-    if curve.kmin == curve.kmax:
-        return [(0.0, 0.0), (curve.kmin, 0.0), (curve.kmin, 1.0), (end, 1.0)]
-    return [(0.0, 0.0), (curve.kmin, 0.0), (curve.kmax, curve.pmax), (curve.kmax, 1.0), (end, 1.0)]
+    """Where the line of a marking curve bends, up to a backlog at which it is cut off.
+
+    >>> curve_points(Curve(100, 300, 0.5), 200.0)
+    [(0.0, 0.0), (100, 0.0), (200.0, 0.25)]
+    >>> curve_points(Curve(300, 300), 200.0)
+    [(0.0, 0.0), (200.0, 0.0)]
+    >>> curve_points(Curve(100, 100), 200.0)
+    [(0.0, 0.0), (100, 0.0), (100, 1.0), (200.0, 1.0)]
+    """
+    low, high = curve.kmin, curve.kmax
+    ramp = [] if low == high else [(high, curve.pmax)]
+    points = [(0.0, 0.0), (low, 0.0), *ramp, (high, 1.0), (max(end, high), 1.0)]
+    inside = [point for point in points if point[0] <= end]
+    if len(inside) == len(points):
+        return inside
+    (x, y), (beyond, above) = inside[-1], points[len(inside)]
+    return [*inside, (end, y + (above - y) * (end - x) / (beyond - x))]

@@ -25,7 +25,7 @@ from shallows.advisor.race import (
 from shallows.advisor.recommendation import Recommendation, Standing, recommend
 from shallows.advisor.robustness import Effect, WhatIf
 from shallows.advisor.rules import Advice
-from shallows.advisor.simulated import assumptions, refuse_mixed, sweep_text
+from shallows.advisor.simulated import assumptions, sweep_text
 from shallows.comparison import samples
 from shallows.comparison.verdicts import Judgement, Metric, judge
 from shallows.errors import ShallowsError
@@ -183,7 +183,6 @@ def answer(
     ShallowsError
         If something cannot be simulated or written.
     """
-    refuse_mixed(found.fabric)
     check_writable(folder)
     start = clock()
     race = Race(found.fabric, candidates(found.fabric, found.today), folder, engine)

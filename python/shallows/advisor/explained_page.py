@@ -50,10 +50,7 @@ def _charts(resolved: Resolved) -> list[Block]:
         Line(_name(classes), look, [(x / 1000, y) for x, y in _points(classes[0], end)])
         for look, classes in enumerate(shown)
     ]
-    held = [
-        replace(line, look=(len(shown) + number) % len(looks()))
-        for number, line in enumerate(line for classes in shown for line in _limits(classes, end))
-    ]
+    held = [replace(line, look=len(shown) + number) for number, line in enumerate(_held(shown, end))]
     notes = [
         "A vertical line is what a queue may hold, or where its senders are paused, with so many busy."
         if held
@@ -75,8 +72,18 @@ def _charts(resolved: Resolved) -> list[Block]:
     ]
 
 
-def _limits(classes: Sequence[Class], end: float) -> list[Line]:
-    """Vertical lines, as far as the axis goes."""
+def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
+    """Vertical lines, as many as can be told apart: those with most busy queues are the last to go."""
+    room = len(looks()) - len(shown)
+    for fewest in (1, 4, 16):
+        lines = [line for classes in shown for line in _limits(classes, end, fewest)]
+        if len(lines) <= room:
+            return lines
+    return lines[: max(room, 0)]
+
+
+def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
+    """Vertical lines, as far as the axis goes, with at least so many busy."""
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]
     return [
@@ -88,7 +95,7 @@ def _limits(classes: Sequence[Class], end: float) -> list[Line]:
         for words, limit in told
         if limit and limit.dynamic
         for count, held in limit.at
-        if held <= end
+        if held <= end and count >= fewest
     ]
 
 

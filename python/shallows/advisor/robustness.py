@@ -62,10 +62,12 @@ def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
     for factor in (1.5, 2.0):
         links = replace(fabric.links, rtt=fabric.links.rtt * factor)
         found.append(WhatIf("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
-    if all(each.transport != "cubic" for each in fabric.classes):
-        half = replace(fabric, every_second="cubic")
+    if any(each.transport != "cubic" for each in fabric.classes):
         classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
-        found.append(WhatIf("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
+        # What a class says of its transport holds at all hosts.
+        if len({each.transport for each in fabric.classes}) == 1:
+            half = replace(fabric, every_second="cubic")
+            found.append(WhatIf("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
         found.append(
             WhatIf("hosts", "all run CUBIC with ECN", "cubic", replace(fabric, classes=classes), load)
         )

@@ -8,7 +8,6 @@ than share a pool, memory shrinks with them.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -37,7 +36,6 @@ TRIAL_S = 1
 
 def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any]:
     """What is simulated of a candidate at a load: a scenario, as a dictionary."""
-    refuse_mixed(fabric)
     return {
         "name": fabric.name,
         "topology": _topology(fabric),
@@ -47,17 +45,6 @@ def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any
         "measure": {"bins": list(BINS)},
         "workload": _workloads(fabric, load),
     }
-
-
-def refuse_mixed(fabric: Fabric) -> None:
-    """One run has one transport."""
-    transports = sorted({each.transport for each in fabric.classes})
-    if len(transports) > 1:
-        raise ShallowsError(
-            f"classes run {' and '.join(transports)}, and a simulation has one transport for all hosts",
-            "--rules-only says what rules ask for each class; or name one transport, and see what the "
-            "other changes",
-        )
 
 
 def receivers(fabric: Fabric) -> int:
@@ -202,12 +189,19 @@ def _groups(fabric: Fabric) -> dict[str, Any]:
     return {"host": {"group": [{"name": name, "members": f"0..{host_count(fabric)} step 2", "tcp": tcp}]}}
 
 
+def _own_tcp(fabric: Fabric, place: int) -> dict[str, Any]:
+    """What connections of a class have that is not all hosts': its transport."""
+    name = fabric.classes[place].transport
+    return {} if name == fabric.classes[0].transport else {"tcp": {"congestion": _congestion(name)}}
+
+
 def _workloads(fabric: Fabric, load: float) -> list[dict[str, Any]]:
     rates = arrivals(fabric)
     total = sum(rates)
     found = [
         {
             **_poisson(fabric, place),
+            **_own_tcp(fabric, place),
             "load": load * each.share,
             "flows": max(1, round(fabric.flows * rates[place] / total)),
         }
@@ -236,6 +230,7 @@ def _incast(fabric: Fabric, incast: Incast, rounds: int) -> dict[str, Any]:
         "repeats": rounds,
         "period": _time(incast.every),
         "class": incast.place,
+        **_own_tcp(fabric, incast.place),
     }
 
 
@@ -264,16 +259,13 @@ def _trial(fabric: Fabric, place: int) -> str:
 @cache
 def _arrivals(trial: str) -> float:
     try:
-        footprint = _core.parse(trial, "fabric.toml", str(Path()), [], None).footprint()
+        (flows,) = _core.parse(trial, "fabric.toml", str(Path()), [], None).expected_flows()
     except ScenarioError as error:
         message = str(error).splitlines()[0]
         raise ShallowsError(
             f"the engine refuses the fabric: {message}", "docs/advisor.md has the keys"
         ) from None
-    found = re.search(r"([0-9][0-9,]*) flows", footprint)
-    if found is None:
-        raise AssertionError(f"the engine names no flows: {footprint}")
-    return float(found[1].replace(",", "")) / (0.5 * TRIAL_S)
+    return flows / (0.5 * TRIAL_S)
 
 
 def sweep_text(

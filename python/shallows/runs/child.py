@@ -1,4 +1,4 @@
-"""A process of our own that does one thing and reports through a pipe.
+"""A process of our own that does one thing after another and reports through a pipe.
 
 Not `multiprocessing`'s: its children run the caller's main script once more, which a script without
 `if __name__ == "__main__"` does not survive, nor a notebook.
@@ -15,21 +15,15 @@ from typing import IO, Any
 
 
 class Child:
-    """A function that runs in a process of its own, with `send` before its other arguments.
+    """A process of its own that runs the functions it is given, until one raises or it is ended.
 
     Parameters
     ----------
-    function
-        A function at the top of a module. What it hands to `send` is received here.
-    arguments
-        What it gets, pickled.
     output
         A file for what it prints; where ours goes if not given.
     """
 
-    def __init__(
-        self, function: Callable[..., None], *arguments: object, output: IO[bytes] | None = None
-    ) -> None:
+    def __init__(self, output: IO[bytes] | None = None) -> None:
         self.pipe, theirs = Pipe()
         code = f"from shallows.runs.child import serve; serve({theirs.fileno()})"
         # It imports what we can import, also where a path was added by hand.
@@ -43,6 +37,18 @@ class Child:
             env=environment,
         )
         theirs.close()
+
+    @property
+    def lives(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def give(self, function: Callable[..., None], *arguments: object) -> None:
+        """Have it run a function, once those before have returned.
+
+        That is one at the top of a module; it gets `send` and then the arguments, pickled. What it hands to
+        `send` is received here.
+        """
         with contextlib.suppress(BrokenPipeError):  # it is gone already: `receive` will say so
             self.pipe.send((function, arguments))
 
@@ -78,10 +84,11 @@ def serve(pipe_number: int) -> None:
     signal.signal(signal.SIGTERM, _leave)
     pipe = Connection(pipe_number)
     try:
-        function, arguments = pipe.recv()
-        function(pipe.send, *arguments)
+        while True:
+            function, arguments = pipe.recv()
+            function(pipe.send, *arguments)
     except (BrokenPipeError, ConnectionResetError, EOFError):
-        pass  # the parent is gone, and with it whoever wanted this
+        pass  # the parent wants nothing more, or is gone
     finally:
         # Nothing is left to tidy up: whoever ends us now must not interrupt the interpreter's own ending.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

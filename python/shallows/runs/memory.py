@@ -101,8 +101,14 @@ def _numbers(path: Path) -> dict[str, int]:
     return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
 
 
+def forget_peak() -> None:
+    """Let the peak be that from now on, where the system can: a process may run one thing after another."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # proc(5): resets VmHWM
+
+
 def peak_memory_mb() -> float:
-    """The most memory that this process has used."""
+    """The most memory that this process has used since it began, or since `forget_peak`."""
     try:
         # Linux's getrusage counts what was there before exec: the memory of the process that started us.
         status = Path("/proc/self/status").read_text(encoding="ascii")

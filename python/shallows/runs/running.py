@@ -18,7 +18,7 @@ from shallows.errors import ClaimLostError, DefectError, ShallowsError
 from shallows.runs.claims import Claim
 from shallows.runs.folder import RunFolder, failure, run_name
 from shallows.runs.manifest import FORMAT, holds, is_run_of, write_manifest
-from shallows.runs.memory import peak_memory_mb, refuse_growth, refuse_too_large
+from shallows.runs.memory import forget_peak, peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.runs.results import Run
 from shallows.runs.threads import threads_of
 
@@ -253,6 +253,7 @@ def store(
 def _simulate(
     experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None, threads: int
 ) -> dict[str, Any]:
+    forget_peak()
     start = time.perf_counter()
     try:
         simulation = experiment.simulate(folder, threads)

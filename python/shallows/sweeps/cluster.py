@@ -70,7 +70,8 @@ def run_on_ray(
     # Ray prints much, and to where results go.
     log = tempfile.NamedTemporaryFile(prefix="shallows-ray-", suffix=".log", delete=False)  # noqa: SIM115
     with log:
-        driver = Child(drive, dict(points), jobs, address, output=log)
+        driver = Child(log)
+    driver.give(drive, dict(points), jobs, address)
     running: dict[int, dict[str, Any]] = {}
     left, keep_log = set(points), False
     try:

@@ -143,7 +143,8 @@ def _try(source: Source) -> Cost | None:
     """
     refuse_too_large(source.parse())
     start = time.perf_counter()
-    child = Child(run_briefly, source)
+    child = Child()
+    child.give(run_briefly, source)
     try:
         wait([child.pipe])
         seen = next(iter(child.receive()), None)

@@ -1,9 +1,10 @@
-"""The engine of a sweep that uses this machine: a process for each point, one per core at a time.
+"""The engine of a sweep that uses this machine: processes, one per core, that run one point after another.
 
 Where fewer run than there are cores, they share the cores as threads. A point that dies takes nothing with
 it.
 """
 
+import time
 from collections.abc import Callable, Generator, Mapping
 from multiprocessing.connection import wait
 from typing import Any
@@ -19,6 +20,10 @@ from shallows.sweeps.sharing import LOOK_S, Ended, Share
 ATTEMPTS = 3
 """How often a point with real TCP is measured, at most, until it can be believed."""
 
+FRESH_S = 10.0
+"""So long a process takes further points: to start one takes as long as a small run does, and is nothing
+beside a long one. A new process has none of the memory that the old one has come to hold."""
+
 
 def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
     """Run points, at most `jobs` at a time; says again and again what runs and what has ended since.
@@ -33,19 +38,25 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
     share = Share(points)
     threads = threads_of_each(len(points), jobs)
     running: dict[int, _Worker] = {}
+    idle: list[_Worker] = []
     try:
         while not share.is_over:
             while len(running) < (jobs or cores()) and (index := share.begin()) is not None:
-                running[index] = _Worker(points[index].source, share.claims[index], threads)
+                worker = running[index] = idle.pop() if idle else _Worker()
+                worker.begin(points[index].source, share.claims[index], threads)
             wait([worker.child.pipe for worker in running.values()], timeout=LOOK_S)
             for index, worker in [*running.items()]:
                 if ended := worker.ended():
                     del running[index]
                     share.end(index, ended)
+                    if worker.may_go_on(ended):
+                        idle.append(worker)
+                    else:
+                        worker.child.end()
             yield {index: worker.progress for index, worker in running.items()}, share.news()
         share.check_space()
     finally:
-        for worker in running.values():
+        for worker in [*running.values(), *idle]:
             worker.child.stop()
         share.close()
 
@@ -65,11 +76,18 @@ State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
 
 
 class _Worker:
-    """A process that runs one point."""
+    """A process that runs one point after another."""
 
-    def __init__(self, source: Source, claim: Claim, threads: int) -> None:
+    def __init__(self) -> None:
+        self.child, self.since = Child(), time.monotonic()
+
+    def begin(self, source: Source, claim: Claim, threads: int) -> None:
+        """Run a point."""
+        if not self.child.lives:  # killed while it had nothing to do
+            self.child = Child()
         self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
-        self.child = Child(run_point, source, claim, threads)
+        self.is_simulation = source.dilation is None
+        self.child.give(run_point, source, claim, threads)
 
     def ended(self) -> Ended | None:
         """Take in what the process has said since; what became of its point, if that was all."""
@@ -78,12 +96,15 @@ class _Worker:
                 if kind == "progress":
                     self.progress = content
                 else:
-                    self.child.end()
                     ended: Ended = content
                     return ended
         except EOFError:
             return Ended(f"its process ended with code {self.child.end()} (out of memory, or killed)")
         return None
+
+    def may_go_on(self, ended: Ended) -> bool:
+        """Whether it may run a further point: not after a failure, nor when it has measured real TCP."""
+        return not ended.error and self.is_simulation and time.monotonic() - self.since < FRESH_S
 
 
 def run_point(

@@ -103,6 +103,19 @@ tagged! {
 }
 
 impl Workload {
+    /// What it says of its own connections.
+    pub(crate) fn tcp(&self) -> Option<&toml::Table> {
+        match self {
+            Self::Poisson(w) => w.tcp.as_ref(),
+            Self::LongLived(w) => w.tcp.as_ref(),
+            Self::Incast(w) => w.tcp.as_ref(),
+            Self::PartitionAggregate(w) => w.tcp.as_ref(),
+            Self::BlockTransfer(w) => w.tcp.as_ref(),
+            Self::FlowList(w) => w.tcp.as_ref(),
+            Self::Udp(_) | Self::Ping(_) => None,
+        }
+    }
+
     /// Whether flows are numbered, counted and traced that it sends: datagrams and echo requests are none.
     pub(crate) fn sends_flows(&self) -> bool {
         !matches!(self, Self::Udp(_) | Self::Ping(_))

@@ -69,6 +69,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     if !matches!(recovery, Some("rack" | "sack") | None) {
         set.remove("prr");
         set.remove("frto");
+        set.remove("dsack");
     }
     let segments = given.get("delayed_ack").and_then(|delayed| delayed.get("segments")?.as_integer());
     if segments == Some(1)
@@ -81,7 +82,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
 }
 
 fn kind(congestion: &Value) -> Option<String> {
-    congestion.as_str().or(congestion.get("kind")?.as_str()).map(str::to_owned)
+    congestion.as_str().or_else(|| congestion.get("kind")?.as_str()).map(str::to_owned)
 }
 
 fn named(kind: &str) -> (String, Value) {

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
+use toml::Table;
 
+use super::Tcp;
 use super::omitted::is_default;
 use super::workload::{Class, Connections, Sizes};
 use crate::hosts::HostSet;
@@ -68,6 +70,11 @@ pub(crate) struct PartitionAggregate {
     /// Class of service of its flows: a number (DSCP), or a rule; all flows of a query draw one. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
+    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
+    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Tcp>")]
+    pub(crate) tcp: Option<Table>,
 }
 
 /// Who of the clients asks.
@@ -185,6 +192,11 @@ pub(crate) struct BlockTransfer {
     /// Class of service of its flows: a number (DSCP), or a rule; all flows of a block draw one. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
+    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
+    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Tcp>")]
+    pub(crate) tcp: Option<Table>,
 }
 
 fn request() -> Size {

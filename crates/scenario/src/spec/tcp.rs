@@ -63,6 +63,10 @@ pub(crate) struct Tcp {
     /// `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) frto: bool,
+    /// Whether a receiver reports data that comes again (DSACK, RFC 2883), and a sender takes back what it did to its window if
+    /// all that it sent again was reported. Needs `recovery = "sack"` or `"rack"`. Default false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) dsack: bool,
     /// Whether a window grows that the application does not use. Default `"grows"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) app_limited: AppLimited,
@@ -239,6 +243,7 @@ impl Default for Tcp {
             rto: Rto::default(),
             recovery: Recovery::default(),
             frto: false,
+            dsack: false,
             app_limited: AppLimited::default(),
             full_ack: FullAck::default(),
             rack: None,

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
+use toml::Table;
 
+use super::Tcp;
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Speed, Time};
 use crate::tagged::tagged;
@@ -46,6 +48,11 @@ pub(crate) struct Poisson {
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
+    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
+    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Tcp>")]
+    pub(crate) tcp: Option<Table>,
 }
 
 /// How the times, pairs and sizes of flows are drawn.
@@ -237,6 +244,11 @@ pub(crate) struct LongLived {
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
+    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
+    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Tcp>")]
+    pub(crate) tcp: Option<Table>,
 }
 
 /// Several senders answer a receiver at once.
@@ -276,6 +288,11 @@ pub(crate) struct Incast {
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
+    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
+    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Tcp>")]
+    pub(crate) tcp: Option<Table>,
 }
 
 /// The flows that a file lists.
@@ -291,6 +308,11 @@ pub(crate) struct FlowList {
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0; not with a column of that name.
     #[serde(default)]
     pub(crate) class: Class,
+    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
+    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Tcp>")]
+    pub(crate) tcp: Option<Table>,
 }
 
 /// Datagrams that react to nothing, from every sender to every receiver.

@@ -44,22 +44,35 @@ impl Routing {
     /// The link by which a switch, by its number among switches, passes a packet with this header on.
     #[inline]
     pub fn next_hop(&self, switch: u32, header: &Header) -> u32 {
-        match self.next_hops(switch, header.destination) {
-            [only] => *only,
-            several => self.ecmp.select(switch, header, several),
+        let (home, route) = self.route(switch, header.destination);
+        match route.count {
+            0 => home.link,
+            1 => route.first,
+            _ => self.ecmp.select(switch, header, self.among(route)),
         }
     }
 
     /// Numbers of the links over which a switch reaches `destination`, all at equal cost.
     #[inline]
     pub fn next_hops(&self, switch: u32, destination: HostId) -> &[u32] {
-        let home = &self.homes[destination.0 as usize];
-        let route = &self.routes[switch as usize * self.edges as usize + home.edge as usize];
+        let (home, route) = self.route(switch, destination);
         match route.count {
             0 => std::slice::from_ref(&home.link),
             1 => std::slice::from_ref(&route.first),
-            count => &self.links[route.first as usize..][..count as usize],
+            _ => self.among(route),
         }
+    }
+
+    #[inline]
+    fn route(&self, switch: u32, destination: HostId) -> (&Home, &Route) {
+        let home = &self.homes[destination.0 as usize];
+        (home, &self.routes[switch as usize * self.edges as usize + home.edge as usize])
+    }
+
+    /// The links of a route that has several.
+    #[inline]
+    fn among(&self, route: &Route) -> &[u32] {
+        &self.links[route.first as usize..][..route.count as usize]
     }
 
     /// How many routes all switches have together.

@@ -12,6 +12,8 @@ use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Flags, Header, HostId, PacketKind, Segment};
 use shallows_scenario::Experiment;
 
+use super::numbers::Numbers;
+
 /// What all packets from hosts of one group to those of another have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire {
@@ -22,7 +24,7 @@ pub(super) struct Wire {
     sack: bool,
     timestamps: bool,
     window_scale: u8,
-    /// Bytes that a sender would take; nothing is sent to it.
+    /// Bytes that a sender would take.
     own_window: u32,
 }
 
@@ -85,13 +87,19 @@ impl Wire {
         self.window_scale
     }
 
-    /// Write a packet with this header, and this segment if it has one, into `frame`.
-    pub(super) fn write(&self, header: &Header, segment: Option<&Segment>, frame: &mut Frame) {
+    /// Write a packet with this header, and this segment if it has one, into `frame`; `numbers` are what its host has said.
+    pub(super) fn write(
+        &self,
+        header: &Header,
+        segment: Option<&Segment>,
+        numbers: Numbers,
+        frame: &mut Frame,
+    ) {
         frame.bytes.clear();
         let ip_len = header.size().0 as u16 - self.framing;
         match (header.kind(), segment) {
             (PacketKind::Data | PacketKind::PureAck, Some(segment)) => {
-                let tcp = self.tcp(header, segment);
+                let tcp = self.tcp(header, segment, numbers);
                 let total = Ipv4Header::MIN_LEN + tcp.header_len() + usize::from(segment.len);
                 // The options of a SYN are not counted in the simulation.
                 debug_assert!(segment.flags.contains(Flags::SYN) || total == usize::from(ip_len));
@@ -116,23 +124,23 @@ impl Wire {
         frame.bytes.resize(frame.len.min(frame.kept), 0);
     }
 
-    fn tcp(&self, header: &Header, segment: &Segment) -> TcpHeader {
+    fn tcp(&self, header: &Header, segment: &Segment, numbers: Numbers) -> TcpHeader {
         let (source, destination) = header.ports();
         let flags = segment.flags;
         let syn = flags.contains(Flags::SYN);
         let answers = header.kind() == PacketKind::PureAck;
-        // Both sides begin at 0 with the SYN; bytes are counted from 1 on (RFC 9293 §3.4). Nothing is sent to a sender.
+        // Both sides begin at 0 with the SYN; bytes are counted from 1 on (RFC 9293 §3.4).
         let seq = match (syn, answers) {
             (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => 1 + segment.seq,
+            (false, true) => numbers.next,
+            (false, false) => (1 + segment.seq) as u32,
         };
-        let mut tcp = TcpHeader::new(source, destination, seq as u32, self.window(syn, answers, segment));
+        let mut tcp = TcpHeader::new(source, destination, seq, self.window(syn, answers, segment));
         tcp.ack = flags.contains(Flags::ACK);
         tcp.acknowledgment_number = match (tcp.ack, answers) {
             (false, _) => 0,
             (true, true) => (1 + segment.ack) as u32,
-            (true, false) => 1,
+            (true, false) => numbers.expected,
         };
         (tcp.syn, tcp.fin, tcp.psh) = (syn, flags.contains(Flags::FIN), flags.contains(Flags::PSH));
         (tcp.ece, tcp.cwr) = (flags.contains(Flags::ECE), flags.contains(Flags::CWR));
@@ -283,6 +291,7 @@ fn icmp(header: &Header, segment: &Segment) -> Icmpv4Header {
 mod tests {
     use shallows_core::packet::SackBlock;
 
+    use super::super::numbers::FIRST;
     use super::*;
 
     /// 1500-byte packets, two bytes of framing, every option.
@@ -292,7 +301,7 @@ mod tests {
 
     fn written(wire: &Wire, header: &Header, segment: Option<&Segment>, kept: u32) -> Frame {
         let mut frame = Frame::new(kept);
-        wire.write(header, segment, &mut frame);
+        wire.write(header, segment, FIRST, &mut frame);
         frame
     }
 

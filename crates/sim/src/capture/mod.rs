@@ -6,6 +6,7 @@
 //! files are written in between.
 
 mod frame;
+mod numbers;
 mod pcapng;
 mod tap;
 
@@ -16,6 +17,7 @@ use shallows_core::packet::{Header, Segment};
 use shallows_scenario::{Experiment, Groups};
 
 use frame::{Frame, Wire};
+use numbers::{FIRST, Said};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
 use tap::Caught;
@@ -30,6 +32,8 @@ pub struct Captures {
     /// By link: the captures that want its packets, and which of their interfaces it is.
     places: Vec<Vec<Place>>,
     frame: Frame,
+    /// Where connections carry data both ways, what their numbers are.
+    said: Option<Said>,
     /// What is being written; kept to spare an allocation.
     caught: Vec<Caught>,
     /// The first thing that went wrong, until it is asked for.
@@ -70,7 +74,9 @@ impl Captures {
         }
         let kept = experiment.captures.iter().map(|capture| capture.snap).max().unwrap_or_default();
         let (groups, wires) = (experiment.network.groups.clone(), wires(experiment));
-        Ok(Self { groups, wires, files, places, frame: Frame::new(kept), caught: Vec::new(), failure: None })
+        let frame = Frame::new(kept);
+        let said = experiment.shares().contains(&true).then(Said::default);
+        Ok(Self { groups, wires, files, places, frame, said, caught: Vec::new(), failure: None })
     }
 
     /// Likewise, of a simulation.
@@ -108,7 +114,9 @@ impl Captures {
     pub fn record(&mut self, at: Instant, link: u32, header: &Header, segment: Option<&Segment>) {
         let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
         let mut frame = std::mem::take(&mut self.frame);
-        self.wires[from * self.groups.names().len() + to].write(header, segment, &mut frame);
+        let said = self.said.as_mut().zip(segment);
+        let numbers = said.map_or(FIRST, |(said, segment)| said.take(link, header, segment));
+        self.wires[from * self.groups.names().len() + to].write(header, segment, numbers, &mut frame);
         self.write(at, link, frame.kept(), frame.len());
         self.frame = frame;
     }

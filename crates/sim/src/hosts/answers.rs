@@ -28,7 +28,7 @@ impl Hosts {
         let receiver = host.duplex.answer(flow.workload, leg);
         let side = &host.receivers[receiver as usize];
         if side.twin == NO_TWIN {
-            let [transport, _] = self.transports.answering(flow.source, flow.destination);
+            let [transport, _] = self.transports.answering(flow.workload, flow.source, flow.destination);
             let address = side.address.reversed();
             let slot = host.open(&self.transports.at(transport).config, transport, address, persistent);
             host.duplex.open(&address, slot);

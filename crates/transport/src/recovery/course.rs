@@ -1,8 +1,13 @@
 //! The course of a recovery, however losses are found: when it begins and ends, its first retransmission, and how much may go
 //! meanwhile.
 
+use shallows_core::packet::Segment;
+
 use super::interface::{Outstanding, Phase};
 use super::prr::{Bound, Delivery, Prr};
+use super::undo::Undo;
+use crate::config::Config;
+use crate::scoreboard::Range;
 
 /// Where a connection is with the repair of losses.
 #[derive(Debug, Default)]
@@ -17,6 +22,7 @@ pub(super) struct Course {
     prr: Option<Prr>,
     /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
     delivered: Option<Delivery>,
+    pub(super) undo: Undo,
 }
 
 impl Course {
@@ -26,6 +32,7 @@ impl Course {
 
     /// A loss is found: fast recovery (RFC 6675 §5 step 4).
     pub(super) fn begin(&mut self, data: Outstanding) {
+        self.undo.begin(data.una);
         self.phase = Phase::Recovery;
         self.point = data.next;
         self.first_due = true;
@@ -35,16 +42,32 @@ impl Course {
 
     /// The retransmission timer fired.
     pub(super) fn time_out(&mut self, data: Outstanding) {
+        if self.phase == Phase::Open {
+            self.undo.begin(data.una);
+        }
         self.phase = Phase::Timeout;
         self.point = data.next;
     }
 
+    /// What an acknowledgement reports to have come again (RFC 2883), and whether everything is reported now that was sent again.
+    pub(super) fn hear(&mut self, config: &Config, next: u64, segment: &Segment) -> (Option<Range>, bool) {
+        if !config.dsack {
+            return (None, false);
+        }
+        let reported = segment.duplicate().map(|(start, end)| Range { start, end });
+        let reported = reported.filter(|range| range.end <= next);
+        (reported, reported.is_some_and(|range| self.undo.on_report(range)))
+    }
+
     /// It ends where all is acknowledged that was outstanding when it began (RFC 6675 §5 step A), or where it was for nothing.
-    pub(super) fn end(&mut self, una: u64, spurious: bool) {
-        if self.phase != Phase::Open && (una >= self.point || spurious) {
+    /// Says whether it does.
+    pub(super) fn end(&mut self, una: u64, spurious: bool) -> bool {
+        let ends = self.phase != Phase::Open && (una >= self.point || spurious);
+        if ends {
             self.phase = Phase::Open;
             self.first_due = false;
         }
+        ends
     }
 
     /// An acknowledgement has delivered so many bytes (RFC 6937 §2 DeliveredData), and is `safe` or tells of further losses
@@ -71,10 +94,13 @@ impl Course {
         }
     }
 
-    /// So many bytes go.
-    pub(super) fn on_send(&mut self, bytes: u64) {
+    /// These bytes go, and SND.NXT is `next`.
+    pub(super) fn on_send(&mut self, config: &Config, range: Range, next: u64) {
+        if config.dsack && range.start < next {
+            self.undo.on_send_again(range);
+        }
         if let Some(prr) = &mut self.prr {
-            prr.on_send(bytes);
+            prr.on_send(range.len());
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) struct Outcome {
     pub(crate) begins: bool,
     /// A probe has repaired a loss (RFC 8985 §7.4).
     pub(crate) repaired: bool,
-    /// The last timeout was spurious (RFC 5682).
+    /// What was found lost was not (RFC 5682, RFC 3708).
     pub(crate) spurious: bool,
     /// It ends, and nothing beyond this may be sent at once.
     pub(crate) burst_limit: Option<u64>,
@@ -116,7 +116,7 @@ pub(crate) struct Clock {
     pub(crate) rto: Duration,
 }
 
-/// The window before a timeout, in bytes.
+/// The window before a reduction, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prior {
     pub(crate) cwnd: u64,

@@ -12,6 +12,7 @@ mod prr;
 pub mod rack;
 mod sack;
 mod sack1;
+mod undo;
 
 use fulltcp::FullTcp;
 pub use interface::Method;
@@ -23,6 +24,7 @@ pub(crate) use prr::{Delivery, Prr};
 use rack::Rack;
 use sack::Sack;
 use sack1::Sack1;
+use undo::Undo;
 
 use crate::config::Config;
 use crate::scoreboard::Range;
@@ -181,19 +183,29 @@ impl Recovery {
         }
     }
 
-    /// The window before a timeout that may be spurious.
+    /// The window before the reduction with which a recovery begins, which may turn out to be for nothing.
     pub(crate) fn remember(&mut self, prior: Prior) {
-        match self {
-            Self::Sack(sack) => sack.prior = Some(prior),
-            Self::Rack(rack) => rack.prior = Some(prior),
-            _ => {}
+        if let Some(undo) = self.undo() {
+            undo.remember(prior);
         }
     }
 
-    pub(crate) fn prior(&self) -> Option<Prior> {
+    /// The window is reduced for another reason, or shall be.
+    pub(crate) fn forbid_undo(&mut self) {
+        if let Some(undo) = self.undo() {
+            undo.forbid();
+        }
+    }
+
+    /// The window to which a recovery that was for nothing leads back, unless another reduction forbids it; once.
+    pub(crate) fn take_prior(&mut self) -> Option<Prior> {
+        self.undo().and_then(Undo::take_prior)
+    }
+
+    fn undo(&mut self) -> Option<&mut Undo> {
         match self {
-            Self::Sack(sack) => sack.prior,
-            Self::Rack(rack) => rack.prior,
+            Self::Sack(sack) => Some(&mut sack.course.undo),
+            Self::Rack(rack) => Some(&mut rack.course.undo),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use shallows_core::packet::Segment;
 
 use super::course::Course;
 use super::frto::{Evidence, Frto};
-use super::interface::{Allowance, Outcome, Outstanding, Phase, Prior, non_empty};
+use super::interface::{Allowance, Outcome, Outstanding, Phase, non_empty};
 use super::prr::Bound;
 use crate::config::{Config, SackAfterTimeout};
 use crate::scoreboard::{Range, Scoreboard};
@@ -13,7 +13,7 @@ use crate::scoreboard::{Range, Scoreboard};
 #[derive(Debug, Default)]
 pub(crate) struct Sack {
     scoreboard: Scoreboard,
-    course: Course,
+    pub(super) course: Course,
     dup_acks: u32,
     high_rxt: u64,
     rescue_rxt: u64,
@@ -25,8 +25,6 @@ pub(crate) struct Sack {
     /// Where the retransmission timer last fired.
     timed_out_at: Option<u64>,
     frto: Frto,
-    /// The window before the last timeout, where it may be undone.
-    pub(super) prior: Option<Prior>,
 }
 
 impl Sack {
@@ -74,7 +72,12 @@ impl Sack {
             self.dup_acks = 0;
             self.limited = 0;
         }
-        let spurious = self.frto != Frto::Off && self.is_spurious(data, acked, below);
+        let (_, needless) = self.course.hear(config, data.next, segment);
+        let spurious = needless || (self.frto != Frto::Off && self.is_spurious(data, acked, below));
+        if needless {
+            self.frto = Frto::Off;
+            self.high_rxt = data.una;
+        }
         // RFC 6675 §5 step A and §5.1: until then no other recovery begins.
         self.course.end(data.una, spurious);
         let duplicate = news && self.phase() == Phase::Open;
@@ -131,7 +134,7 @@ impl Sack {
     ) -> Option<Range> {
         self.course.take_in(self.pipe, allowance.cwnd, config.mss.0);
         let range = self.choose(config, data, allowance)?;
-        self.course.on_send(range.len());
+        self.course.on_send(config, range, data.next);
         Some(range)
     }
 

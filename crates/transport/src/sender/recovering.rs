@@ -1,11 +1,11 @@
-//! What recovery decides of its sender: when the timer fires and for what, and what a timeout has changed for nothing.
+//! What recovery decides of its sender: when the timer fires and for what, and what a reduction has changed for nothing.
 
 use shallows_core::{Duration, Instant};
 
 use super::Sender;
 use super::interface::State;
 use crate::config::Config;
-use crate::recovery::{Clock, Expiry};
+use crate::recovery::{Clock, Expiry, Prior};
 
 impl Sender {
     /// The timer fires while recovery is in charge. Says whether that was for another purpose than a retransmission timeout.
@@ -42,11 +42,29 @@ impl Sender {
         self.recovery.as_ref().map_or(Duration::MAX, |recovery| recovery.measured())
     }
 
-    /// The last timeout was spurious: Linux, `tcp_undo_cwnd_reduction` and `tcp_reno_undo_cwnd`, takes back what it did to the
-    /// window, where that is not larger already.
-    pub(super) fn undo_timeout(&mut self) {
-        if let Some(prior) = self.recovery.as_ref().and_then(|recovery| recovery.prior()) {
+    /// The window is about to be reduced for what recovery has found.
+    pub(super) fn remember_window(&mut self) {
+        let prior = Prior { cwnd: self.cwnd().0, ssthresh: self.window.ssthresh().0 };
+        if let Some(recovery) = &mut self.recovery {
+            recovery.remember(prior);
+        }
+    }
+
+    /// Linux, `tcp_fastretrans_alert`: an ECE prohibits undoing, the reduction is required.
+    #[cold]
+    pub(super) fn forbid_undo(&mut self) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.forbid_undo();
+        }
+    }
+
+    /// What recovery has found was not so: Linux, `tcp_undo_cwnd_reduction` and `tcp_reno_undo_cwnd`, takes back what that did to
+    /// the window, where it is not larger already, and tells the receiver of no reduction (`tcp_ecn_withdraw_cwr`).
+    pub(super) fn undo_reduction(&mut self) {
+        if let Some(prior) = self.recovery.as_mut().and_then(|recovery| recovery.take_prior()) {
             self.window.undo(prior.cwnd, prior.ssthresh);
+            self.cwr_due = false;
+            self.reduce_from = self.una;
         }
     }
 }

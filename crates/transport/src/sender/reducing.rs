@@ -40,11 +40,11 @@ impl Sender {
         // cwnd, or begin the next.
         if (self.reduce_from..=self.next).contains(&segment.ack) {
             self.end_reduction();
-            return self.take_ack(config, now, segment, Growth::Allowed);
+            return self.take_ack_rarely(config, now, segment, Growth::Allowed);
         }
         let una = self.una;
         self.state = State::Open;
-        self.take_ack(config, now, segment, Growth::Frozen);
+        self.take_ack_rarely(config, now, segment, Growth::Frozen);
         if self.congestion.is_braking() {
             // It holds cwnd where it wants it.
             self.reduction = None;

@@ -337,3 +337,122 @@ fn recovery_sends_in_proportion_under_prr() {
     let sent: Vec<_> = (5..=8).map(|above| ack(&mut script, 0, &[(1, above)])).collect();
     assert_eq!(sent, [vec![], vec![], vec![10], vec![11]]);
 }
+
+/// The same with reports of what comes again (RFC 2883).
+fn heeding() -> Config {
+    Config { dsack: true, ..config() }
+}
+
+/// How long 1 of two segments that were sent together is waited for once the second of them has come.
+fn patience(script: &mut Scripted) -> Duration {
+    let una = script.sender.acked() / MSS;
+    ack(script, una, &[(una + 1, una + 2)]);
+    until_deadline(script)
+}
+
+/// Everything that was sent is acknowledged, and what is sent then gets its round trip.
+fn next_round(script: &mut Scripted) {
+    ack(script, script.sender.sent() / MSS, &[]);
+    script.wait(RTT);
+}
+
+#[test]
+fn each_round_with_something_received_again_widens_the_window_by_a_quarter_of_the_round_trip() {
+    // §6.2 step 4: reo_wnd_mult grows once until SND.NXT of that time is acknowledged; SRTT is the limit.
+    let mut script = sent(heeding(), 100_000, 1);
+    for quarters in 2..=6 {
+        let una = script.sender.acked() / MSS;
+        ack(&mut script, una, &[(0, 1)]);
+        ack(&mut script, una, &[(0, 1)]);
+        assert_eq!(patience(&mut script), (RTT / 4 * quarters).min(RTT));
+        ack(&mut script, una + 2, &[]);
+        script.wait(RTT);
+        next_round(&mut script);
+    }
+
+    let mut script = sent(config(), 1_000, 1);
+    ack(&mut script, 1, &[(0, 1)]);
+    assert_eq!(patience(&mut script), RTT / 4, "without the key");
+}
+
+#[test]
+fn sixteen_recoveries_later_the_window_is_the_first_one_again() {
+    let mut script = sent(heeding(), 100_000, 1);
+    ack(&mut script, 1, &[(0, 1)]);
+    for recoveries in 0..16 {
+        assert_eq!(patience(&mut script), RTT / 2, "after {recoveries}");
+        expire(&mut script);
+        assert_eq!(script.sender.phase(), Phase::Recovery);
+        script.wait(RTT);
+        next_round(&mut script);
+        assert_eq!(script.sender.stats().fast_recoveries, recoveries + 1);
+    }
+    assert_eq!(patience(&mut script), RTT / 4);
+}
+
+#[test]
+fn another_report_keeps_the_window_for_sixteen_recoveries_more() {
+    let mut script = sent(heeding(), 100_000, 1);
+    ack(&mut script, 1, &[(0, 1)]);
+    for recoveries in 0..26 {
+        if recoveries == 10 {
+            let una = script.sender.acked() / MSS;
+            ack(&mut script, una, &[(0, 1)]);
+        }
+        assert_eq!(
+            patience(&mut script),
+            RTT / 4 * if recoveries < 10 { 2 } else { 3 },
+            "after {recoveries}"
+        );
+        expire(&mut script);
+        script.wait(RTT);
+        next_round(&mut script);
+    }
+    assert_eq!(patience(&mut script), RTT / 4);
+}
+
+#[test]
+fn a_probe_that_is_reported_to_have_come_again_reduces_nothing() {
+    // §7.4.2, case 1; in one acknowledgement where a delayed one of the original meets the probe.
+    for (key, at_once, expected) in
+        [(true, false, 13 * MSS), (true, true, 13 * MSS), (false, false, 2_500), (false, true, 2_500)]
+    {
+        let mut script = sent(Config { dsack: key, ..config() }, 10, 9);
+        assert_eq!(expire(&mut script), [9]);
+        script.wait(RTT);
+        let before = if at_once { vec![] } else { ack(&mut script, 10, &[]) };
+        assert_eq!(before, []);
+        ack(&mut script, 10, &[(9, 10)]);
+        script.write(6 * MSS);
+        script.wait(RTT);
+        ack(&mut script, 11, &[]);
+        assert_eq!(script.cwnd(), expected, "{key}, {at_once}");
+    }
+}
+
+#[test]
+fn a_report_of_something_else_leaves_the_probe_to_be_answered() {
+    let mut script = sent(heeding(), 10, 9);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(RTT);
+    ack(&mut script, 10, &[(8, 9)]);
+    script.write(6 * MSS);
+    script.wait(RTT);
+    ack(&mut script, 11, &[]);
+    assert_eq!(script.cwnd(), 2_500);
+}
+
+#[test]
+fn a_probe_and_what_follows_it_are_undone_together_or_not_at_all() {
+    // 9 is sent again as a probe, and arrives twice; then 8, which was lost: its copy is not reported.
+    let mut script = sent(heeding(), 10, 8);
+    assert_eq!(expire(&mut script), [9]);
+    script.wait(RTT);
+    assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
+    let reduced = script.cwnd();
+    ack(&mut script, 8, &[(9, 10), (9, 10)]);
+    assert_eq!((script.sender.phase(), script.cwnd()), (Phase::Recovery, reduced));
+    // Had it been late: now all is reported.
+    ack(&mut script, 10, &[(8, 9)]);
+    assert!(script.cwnd() > reduced);
+}

@@ -64,7 +64,8 @@ fn with(congestion: congestion::Config) -> Config {
 pub(crate) fn ack(ack: u64, sacked: &[(u64, u64)]) -> Segment {
     let mut segment = Segment { ack, flags: Flags::ACK, window: 1 << 30, ..Segment::default() };
     for (slot, &(start, end)) in segment.sack.iter_mut().zip(sacked) {
-        *slot = SackBlock { start: (start - ack) as u32, end: (end - ack) as u32 };
+        let raw = SackBlock { start: start.wrapping_sub(ack) as u32, end: end.wrapping_sub(ack) as u32 };
+        *slot = if end <= ack { SackBlock::new(ack, start, end).expect("it is near") } else { raw };
     }
     segment.sack_count = sacked.len() as u8;
     segment

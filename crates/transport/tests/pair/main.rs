@@ -123,7 +123,7 @@ prop_compose! {
         (avoidance, counts, full_ack, limited_transmit_repairs, reaction) in
             (avoidance(), ack_counts(), full_ack(), any::<bool>(), ece_reaction()),
         switches in prop::array::uniform8(any::<bool>()),
-        (frto, linux, quick) in (any::<bool>(), any::<bool>(), 0u32..20),
+        (frto, dsack, linux, quick) in (any::<bool>(), any::<bool>(), any::<bool>(), 0u32..20),
         (minimum, extra) in (1u64..2_000, 0u64..5_000),
     ) -> Config {
         let [limited_transmit, reset, handshake, timestamps, forgotten, of_cwnd, fin, all] = switches;
@@ -148,6 +148,7 @@ prop_compose! {
             loss_base: if of_cwnd { LossBase::Cwnd } else { LossBase::FlightSize },
             sack_after_timeout: if forgotten { SackAfterTimeout::Forgotten } else { SackAfterTimeout::Kept },
             frto,
+            dsack: dsack && matches!(recovery, Method::Sack(_) | Method::Rack(_)),
             app_limited: if linux { AppLimited::Linux } else { AppLimited::Grows },
             delayed_ack: DelayedAck {
                 quick,
@@ -182,6 +183,7 @@ fn agreed(near: Config, far: Config) -> (Config, Config) {
             timestamps,
             recovery: if plain { Method::NewReno } else { side.recovery },
             frto: side.frto && !plain,
+            dsack: side.dsack && !plain,
             ..side
         }
     };
@@ -344,8 +346,13 @@ proptest! {
             for ack in receiver.on_data(&config, now, &segment, Marks { ce, incast: seq % 3 == 0 }) {
                 prop_assert!(received <= ack.ack && ack.ack <= receiver.received());
                 received = ack.ack;
-                for (start, end) in ack.sack_ranges() {
-                    prop_assert!(ack.ack < start && start < end);
+                let above = |&(start, end): &(u64, u64)| ack.ack < start && start < end;
+                let reported = usize::from(config.dsack && ack.duplicate().is_some());
+                prop_assert!(ack.sack_ranges().skip(reported).all(|block| above(&block)));
+                // RFC 2883 §4: what has come again is what the segment has brought.
+                if reported > 0 {
+                    let (start, end) = ack.duplicate().expect("it is reported");
+                    prop_assert!(seq <= start && start < end && end <= segment.end() + 1);
                 }
             }
         }
@@ -357,7 +364,7 @@ prop_compose! {
     fn any_ack()(
         ack in prop_oneof![Just(0), 0u64..3_000, 0u64..100_000],
         blocks in prop::collection::vec((0u32..30_000, 0u32..5_000), 0..=MAX_SACK_BLOCKS),
-        aligned: bool,
+        (aligned, below) in any::<(bool, bool)>(),
         window in prop_oneof![Just(0), 0u32..5_000, Just(1 << 20)],
         flags: u8,
         elapsed in 0u64..500,
@@ -366,6 +373,9 @@ prop_compose! {
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
         for (slot, &(start, len)) in sack.iter_mut().zip(&blocks) {
             *slot = SackBlock { start: round(start), end: round(start + len) };
+        }
+        if below {
+            sack[0] = SackBlock { start: sack[0].end, end: sack[0].start };
         }
         let sack_count = blocks.len() as u8;
         (Segment { ack, sack, sack_count, window, flags: Flags(flags), ..Segment::default() }, elapsed)

@@ -30,6 +30,7 @@ from shallows.advisor.configuration import (
     Threshold,
 )
 from shallows.advisor.readers.sonic_tables import (
+    LEAST_CIR,
     MAPS,
     MOST_NUMBERS,
     REMEDY,
@@ -202,6 +203,8 @@ class _Reader:
             self.defaults.append(Default(f"type of scheduler {row.key}", "WRR", "sonic-scheduler.yang"))
         row.choice("meter_type", "bytes")
         shape, guaranteed = row.number("pir"), row.number("cir")
+        if shape is not None and guaranteed == LEAST_CIR:
+            guaranteed = None
         return Scheduler(
             {"DWRR": "dwrr", "STRICT": "strict"}.get(kind or "WRR", "wrr"),  # type: ignore[arg-type]
             weight=row.number("weight", 1, 100),

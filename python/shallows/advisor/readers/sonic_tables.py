@@ -12,6 +12,10 @@ from shallows.advisor.configuration import Note, Source
 from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
+LEAST_CIR = 1
+"""Bytes per second: what stands for no guaranteed rate beside a peak rate, which `sonic-scheduler.yang`
+refuses alone."""
+
 REMEDY = (
     "give /etc/sonic/config_db.json, or what `sonic-cfggen -d --print-data` prints; "
     "a template (.j2) has to be rendered first"

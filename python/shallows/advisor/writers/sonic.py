@@ -23,7 +23,7 @@ from shallows.advisor.configuration import (
     Switch,
     Threshold,
 )
-from shallows.advisor.readers.sonic_tables import MAPS, SETTINGS
+from shallows.advisor.readers.sonic_tables import LEAST_CIR, MAPS, SETTINGS
 from shallows.advisor.writers.lines import NO_REASONS, Reasons, Text, Told, in_bytes, whole_percent
 
 Row = dict[str, str]
@@ -101,6 +101,9 @@ class _Tables:
             row["size"] = str(pool.size)
         elif pool.percent is not None:
             row["percentage"] = str(int(pool.percent))
+            self.told.cannot(
+                f"pool {name}: percentage is for buffer_model = dynamic (sonic-buffer-pool.yang)"
+            )
         if pool.headroom is not None:
             row["xoff"] = str(pool.headroom)
 
@@ -167,7 +170,10 @@ class _Tables:
             if weight > 100:
                 self.told.cannot(f"weight {weight} of scheduler {name}: 100 is the most")
             row["weight"] = str(min(weight, 100))
-        for field, rate in (("pir", scheduler.shape), ("cir", scheduler.guaranteed)):
+        guaranteed = scheduler.guaranteed
+        if guaranteed is None and scheduler.shape is not None:
+            guaranteed = 8 * LEAST_CIR
+        for field, rate in (("pir", scheduler.shape), ("cir", guaranteed)):
             if rate is not None:
                 row[field] = str(rate // 8)
         return name
@@ -180,6 +186,10 @@ class _Tables:
         row = self.row("BUFFER_PROFILE", name)
         if allotment.pool:
             row["pool"] = _plain(allotment.pool)
+        needed = {"pool": allotment.pool, "size": allotment.reserved}
+        missing = " and ".join(field for field, value in needed.items() if value is None)
+        if missing and self.switch.format != "sonic":
+            self.told.cannot(f"{wanted}: sonic-buffer-profile.yang wants {missing}, which nobody has said")
         exponent = _exponent(allotment.alpha)
         if allotment.unlimited:
             exponent = 7

@@ -1,20 +1,21 @@
 //! Loss detection by time, with tail loss probes (RACK-TLP, RFC 8985).
 //!
-//! A segment is lost if one that was sent sufficiently later has been delivered. Receivers here send no DSACK, so that the
-//! reordering window does not grow beyond a quarter of the least round-trip time (§6.2 step 4 without *RACK.reo_wnd_mult*).
+//! A segment is lost if one that was sent sufficiently later has been delivered.
 
 pub(crate) mod interface;
+mod reordering;
 mod segments;
 mod tlp;
 
 pub use interface::Config;
+use reordering::Reordering;
 use segments::{Delivered, Segments, Transmission};
 use shallows_core::{Duration, Instant};
 use tlp::Tlp;
 
 use super::course::Course;
 use super::frto::{Evidence, Frto};
-use super::interface::{Allowance, Arrival, Clock, Expiry, Outcome, Outstanding, Phase, Prior, non_empty};
+use super::interface::{Allowance, Arrival, Clock, Expiry, Outcome, Outstanding, Phase, non_empty};
 use super::prr::Bound;
 use crate::config;
 use crate::scoreboard::Range;
@@ -41,9 +42,10 @@ pub(crate) struct Rack {
     segments: Segments,
     latest: Latest,
     tlp: Tlp,
+    reordering: Reordering,
     /// *RACK.reo_wnd*.
     window: Duration,
-    course: Course,
+    pub(super) course: Course,
     /// New data sent beyond cwnd by limited transmit.
     limited: u64,
     /// Where the retransmission timer last fired.
@@ -53,8 +55,6 @@ pub(crate) struct Rack {
     reorder_at: Instant,
     rto_at: Instant,
     frto: Frto,
-    /// The window before the last timeout, where it may be undone.
-    pub(super) prior: Option<Prior>,
 }
 
 impl Rack {
@@ -70,6 +70,7 @@ impl Rack {
                 measured: Duration::MAX,
             },
             tlp: Tlp::new(),
+            reordering: Reordering::new(),
             window: Duration::ZERO,
             course: Course::new(bound),
             limited: 0,
@@ -77,7 +78,6 @@ impl Rack {
             reorder_at: Instant::MAX,
             rto_at: Instant::MAX,
             frto: Frto::Off,
-            prior: None,
         }
     }
 
@@ -130,13 +130,16 @@ impl Rack {
         }
         let evidence =
             Evidence { una: data.una, advances: arrival.acked > 0, recover: self.course.point, original };
-        let spurious = self.frto.on_ack(evidence);
+        let (reported, needless) = self.course.hear(config, data.next, arrival.segment);
+        let spurious = self.frto.on_ack(evidence) || needless;
         if spurious {
+            self.frto = Frto::Off;
             self.segments.restore();
         }
-        self.course.end(data.una, spurious);
+        let ended = self.course.end(data.una, spurious);
+        self.reordering.on_ack((data.una, data.next), reported.is_some(), ended);
         let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
-        let repaired = self.tlp.on_ack(data.una, bare);
+        let repaired = self.tlp.on_ack(data.una, bare, reported);
         let (found, begins) = self.detect(config, data, clock);
         // What was SACKed before counted then.
         let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
@@ -197,14 +200,14 @@ impl Rack {
         (found, begins)
     }
 
-    /// RFC 8985 §6.2 step 4, without DSACK.
+    /// RFC 8985 §6.2 step 4.
     fn reordering_window(&self, config: &config::Config, srtt: Duration) -> Duration {
         let in_order = !self.latest.reordering_seen;
         let enough = self.segments.sacked_segments() >= config.duplicate_threshold;
         if in_order && (self.phase() != Phase::Open || enough) || self.latest.min_rtt == Duration::MAX {
             return Duration::ZERO;
         }
-        (self.latest.min_rtt / 4).min(srtt)
+        self.reordering.window(self.latest.min_rtt, srtt)
     }
 
     /// The sender's timer fires.
@@ -272,7 +275,7 @@ impl Rack {
             let lost = if has_room || first { self.segments.resend_lost(clock.now) } else { None };
             lost.or_else(|| self.send(unsent.filter(|_| has_room), clock.now))?
         };
-        self.course.on_send(range.len());
+        self.course.on_send(config, range, data.next);
         if self.rto_at == Instant::MAX || (range.start == data.una && data.next > data.una) {
             // RFC 6298 §5.1; and as in Linux (`tcp_xmit_retransmit_queue`) once more with the first segment.
             self.rto_at = clock.now + clock.rto;
@@ -286,6 +289,9 @@ impl Rack {
         let is_retransmission = fresh.is_none();
         let range = fresh.or_else(|| self.segments.resend_last(now))?;
         self.tlp.on_probe(data.next.max(range.end), is_retransmission);
+        if is_retransmission {
+            self.course.undo.begin(data.una);
+        }
         Some(range)
     }
 

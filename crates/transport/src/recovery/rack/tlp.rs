@@ -4,6 +4,7 @@ use shallows_core::{Duration, Instant};
 
 use super::super::interface::Clock;
 use super::interface::Config;
+use crate::scoreboard::Range;
 
 /// The variables of RFC 8985 §5.4 and the probe timer.
 #[derive(Debug)]
@@ -52,14 +53,16 @@ impl Tlp {
         self.measured = false;
     }
 
-    /// §7.4.2, without DSACK: an acknowledgement of everything below `number`. Says whether the probe has repaired a loss, to
-    /// which the window shall react.
-    pub(super) fn on_ack(&mut self, number: u64, bare_duplicate: bool) -> bool {
+    /// §7.4.2: an acknowledgement of everything below `number`, which may have `reported` something to have come again. Says
+    /// whether the probe has repaired a loss, to which the window shall react.
+    pub(super) fn on_ack(&mut self, number: u64, bare_duplicate: bool, reported: Option<Range>) -> bool {
         if self.end == 0 || number < self.end {
             return false;
         }
-        let repaired = self.is_retransmission && number > self.end;
-        if repaired || !self.is_retransmission || bare_duplicate {
+        // Cases 1 and 2: the original has arrived, too.
+        let needless = bare_duplicate || reported.is_some_and(|range| range.end == self.end);
+        let repaired = self.is_retransmission && !needless && number > self.end;
+        if repaired || needless || !self.is_retransmission {
             self.end = 0;
         }
         repaired

@@ -1,0 +1,17 @@
+//! Bringing what will be read soon into the cache, where the program knows long before what that is.
+
+/// Have the processor load the cache line in which `wanted` begins. Nothing waits for it.
+///
+/// Does nothing but on x86-64.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn prefetch<T>(wanted: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch is a hint. It changes nothing that a program sees, and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(wanted).cast()) }
+    }
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
+    let _ = wanted;
+}
