@@ -345,6 +345,10 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
             "tcp.slow_start_limit: Linux grows by what is acknowledged, without a limit",
         ),
         (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
+        (
+            tcp.max_window.0 < 1 << 28,
+            "tcp.max_window: Linux lets cwnd grow beyond it while it keeps no metrics of earlier connections",
+        ),
         (rounded, "tcp.rto.min: a kernel rounds it up to its ticks, usually of 4 ms"),
         (
             dilation.real(tcp.rto.initial) != Duration::from_secs(1),
