@@ -5,8 +5,7 @@
 //! windows, flows that arrive in the next are drawn, and it is seen whether the run is over. So nothing depends on how many
 //! parts there are, or on which thread runs them.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use shallows_core::event::{EventQueue, World, run};
@@ -16,6 +15,7 @@ use shallows_scenario::Experiment;
 use crate::critical_path::CriticalPath;
 use crate::division::{Division, cell_end};
 use crate::event::{Event, Ranks};
+use crate::gate::{Alarm, Gate};
 use crate::part::{Mail, Part};
 use crate::traffic::{Newcomer, Traffic};
 
@@ -329,76 +329,6 @@ impl Team {
     }
 }
 
-/// Where threads wait for each other: none passes before all are there, and what each did before is seen by all after.
-#[derive(Debug)]
-struct Gate {
-    threads: usize,
-    waiting: AtomicUsize,
-    /// How often it has opened.
-    turn: AtomicUsize,
-    /// A thread will never come again.
-    broken: AtomicBool,
-    asleep: Mutex<()>,
-    opened: Condvar,
-}
-
-/// How often a thread looks whether all are there before it sleeps: some microseconds, about what waking takes.
-const LOOKS: u32 = 2_000;
-
-impl Gate {
-    fn new(threads: usize) -> Self {
-        Self {
-            threads,
-            waiting: AtomicUsize::new(0),
-            turn: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
-            asleep: Mutex::default(),
-            opened: Condvar::new(),
-        }
-    }
-
-    /// Wait for all threads. Says whether they came.
-    fn pass(&self) -> bool {
-        let turn = self.turn.load(Ordering::Acquire);
-        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.waiting.store(0, Ordering::Relaxed);
-            self.wake(|| self.turn.store(turn.wrapping_add(1), Ordering::Release));
-            return true;
-        }
-        let is_shut = || self.turn.load(Ordering::Acquire) == turn && !self.broken.load(Ordering::Acquire);
-        for _ in 0..LOOKS {
-            if !is_shut() {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        if is_shut() {
-            let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-            drop(self.opened.wait_while(asleep, |()| is_shut()));
-        }
-        self.turn.load(Ordering::Acquire) != turn
-    }
-
-    /// Change what sleepers wait for, and wake them.
-    fn wake(&self, change: impl FnOnce()) {
-        let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        change();
-        drop(asleep);
-        self.opened.notify_all();
-    }
-}
-
-/// Tells the others if a thread panics.
-struct Alarm<'gate>(&'gate Gate);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.wake(|| self.0.broken.store(true, Ordering::Release));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -412,7 +342,7 @@ mod tests {
     fn nobody_passes_a_gate_before_all_are_there() {
         for threads in [1, 2, 7] {
             let (gate, steps) = (Gate::new(threads), 2_000);
-            let there: Vec<AtomicUsize> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+            let there: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
             let walk = |mine: usize| {
                 for step in 1..=steps {
                     there[mine].store(step, Ordering::Relaxed);

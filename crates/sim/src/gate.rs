@@ -1,0 +1,83 @@
+//! Where threads wait for each other, and how they hear that one of them will never come.
+//!
+//! Everything of it that two threads touch is from `crate::sync`, so that a test can give it a memory that shows every order
+//! in which they may come (`tests/gate.rs`).
+
+use std::sync::PoisonError;
+
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, LOOKS, Mutex, Ordering, panicking, spin_loop};
+
+/// Where threads wait for each other: none passes before all are there, and what each did before is seen by all after.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    threads: usize,
+    waiting: AtomicUsize,
+    /// How often it has opened.
+    turn: AtomicUsize,
+    /// A thread will never come again.
+    broken: AtomicBool,
+    asleep: Mutex<()>,
+    opened: Condvar,
+}
+
+impl Gate {
+    /// Where so many threads meet.
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            waiting: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            asleep: Mutex::new(()),
+            opened: Condvar::new(),
+        }
+    }
+
+    /// Wait for all threads. Says whether they came.
+    pub(crate) fn pass(&self) -> bool {
+        let turn = self.turn.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.waiting.store(0, Ordering::Relaxed);
+            self.wake(|| self.turn.store(turn.wrapping_add(1), Ordering::Release));
+            return true;
+        }
+        let is_shut = || self.turn.load(Ordering::Acquire) == turn && !self.broken.load(Ordering::Acquire);
+        for _ in 0..LOOKS {
+            if !is_shut() {
+                break;
+            }
+            spin_loop();
+        }
+        if is_shut() {
+            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            while is_shut() {
+                asleep = self.opened.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        self.turn.load(Ordering::Acquire) != turn
+    }
+
+    /// One of the threads will never come again: no other waits for it.
+    pub(crate) fn give_up(&self) {
+        self.wake(|| self.broken.store(true, Ordering::Release));
+    }
+
+    /// Change what sleepers wait for, and wake them.
+    fn wake(&self, change: impl FnOnce()) {
+        let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        change();
+        drop(asleep);
+        self.opened.notify_all();
+    }
+}
+
+/// Tells the others if a thread panics.
+pub(crate) struct Alarm<'gate>(pub(crate) &'gate Gate);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if panicking() {
+            self.0.give_up();
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The gate where the threads of a run meet, under every order in which they can come, and with every value that a relaxed
+//! read may find: `loom` goes through all of them.
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+
+use gate::Gate;
+
+#[path = "../src/gate.rs"]
+#[allow(dead_code)] // nothing panics here
+mod gate;
+
+/// As `sync.rs` of the engine, but of loom.
+mod sync {
+    pub(crate) use std::thread::panicking;
+
+    pub(crate) use loom::hint::spin_loop;
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    pub(crate) use loom::sync::{Condvar, Mutex};
+
+    pub(crate) const LOOKS: u32 = 1;
+}
+
+/// What each of so many threads does beside the others, in each order that takes at most `preemptions`.
+fn in_every_order(
+    threads: usize,
+    preemptions: Option<usize>,
+    walk: impl Fn(usize, &Gate, &[AtomicU64]) + Copy + Send + Sync + 'static,
+) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = preemptions;
+    model.check(move || {
+        let gate = Arc::new(Gate::new(threads));
+        let board: Arc<Vec<AtomicU64>> = Arc::new((0..threads).map(|_| AtomicU64::new(0)).collect());
+        let others: Vec<_> = (1..threads)
+            .map(|mine| {
+                let (gate, board) = (Arc::clone(&gate), Arc::clone(&board));
+                thread::spawn(move || walk(mine, &gate, &board))
+            })
+            .collect();
+        walk(0, &gate, &board);
+        others.into_iter().for_each(|other| other.join().expect("it does not panic"));
+    });
+}
+
+/// As in a run: each writes up what it has done, all pass, each reads what all have written, all pass.
+fn write_and_read(steps: u64, mine: usize, gate: &Gate, board: &[AtomicU64]) {
+    for step in 1..=steps {
+        board[mine].store(step, Ordering::Relaxed);
+        assert!(gate.pass());
+        assert!(
+            board.iter().all(|entry| entry.load(Ordering::Relaxed) == step),
+            "written before, and not yet anew"
+        );
+        assert!(gate.pass());
+    }
+}
+
+#[test]
+fn what_two_threads_wrote_before_the_gate_both_read_behind_it() {
+    in_every_order(2, None, |mine, gate, board| write_and_read(1, mine, gate, board));
+    in_every_order(2, Some(2), |mine, gate, board| write_and_read(3, mine, gate, board));
+}
+
+#[test]
+fn so_do_three() {
+    in_every_order(3, Some(2), |mine, gate, board| write_and_read(1, mine, gate, board));
+}
+
+#[test]
+fn who_waits_for_a_thread_that_has_given_up_is_told() {
+    in_every_order(2, None, |mine, gate, _| {
+        assert!(gate.pass());
+        if mine == 0 {
+            gate.give_up();
+        } else {
+            assert!(!gate.pass(), "it came once, and not again");
+        }
+    });
+}
