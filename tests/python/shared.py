@@ -171,12 +171,12 @@ def seal(folder: Path) -> None:
     manifest.write_manifest(folder, known)
 
 
-def wait_until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
-    """Wait for something to become true."""
+def wait_until(condition: Callable[[], bool], timeout: float = 30.0, pause: float = 0.02) -> None:
+    """Wait for something to become true, which is looked for after each `pause`, in seconds."""
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 def gallery_points(

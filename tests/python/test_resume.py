@@ -26,6 +26,8 @@ sys.exit(main(sys.argv[1:]))
 def test_a_sweep_that_is_killed_ten_times_leaves_the_same_as_one_that_is_not(
     shell: Shell, many: Path, tmp_path: Path
 ) -> None:
+    # Long enough that ten kills come before its end.
+    many.write_text(many.read_text().replace("flows = 20", "flows = 20000"))
     draw = random.Random(20)  # noqa: S311
     out = tmp_path / "killed"
     command = [sys.executable, "-c", AS_COMMITTED, "sweep", str(many), "--jobs", "2", "--out", str(out)]
@@ -37,7 +39,7 @@ def test_a_sweep_that_is_killed_ten_times_leaves_the_same_as_one_that_is_not(
         )
         if number % 2:
             # In the middle of a write: some files of a run are there, and not the last.
-            wait_until(lambda: bool(list(out.glob(".tiny-*.partial/counters.parquet"))))
+            wait_until(lambda: bool(list(out.glob(".tiny-*.partial/counters.parquet"))), pause=0.001)
         else:
             before = len(made)
             wait_until(lambda before=before: len(list(out.glob("tiny-*"))) > before)  # type: ignore[misc]

@@ -322,7 +322,7 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     // What a kind of congestion control is in it, and what goes with what it replaces.
     let dctcp = set(&[("tcp.preset", "linux-6"), ("tcp.congestion", "{ kind = 'dctcp', g = 0.125 }")]).tcp;
     let congestion::Config::Dctcp(config) = dctcp.congestion else { panic!("{:?}", dctcp.congestion) };
-    assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Fixed));
+    assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Segments));
     assert_eq!(dctcp.ece_reaction, shallows_transport::EceReaction::Prr);
     // A name alone says as much; and what waits for nothing needs no quick acknowledgements.
     let named = [("tcp.preset", "linux-6"), ("tcp.congestion", "dctcp"), ("tcp.delayed_ack.segments", "1")];

@@ -44,8 +44,10 @@ impl Hosts {
     ) -> Result<Self, Failure> {
         let switch = create()?;
         let hosts = (0..experiment.network.hosts).map(HostId);
+        // Under our programs in the kernel, windows of steered hosts leap now and then; why is not known (docs/testbed.md).
+        let steers = own.is_none();
         let networks = hosts.clone().map(|host| {
-            let network = raise(host, &switch, experiment, plan)?;
+            let network = raise(host, &switch, experiment, plan, steers)?;
             if let Some(own) = &mut own {
                 namespace::interface("eth0")
                     .and_then(|interface| own.attach(interface))
@@ -93,6 +95,7 @@ fn raise(
     switch: &Namespace,
     experiment: &Experiment,
     plan: &Plan,
+    steers: bool,
 ) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
@@ -122,7 +125,7 @@ fn raise(
         ),
     )?;
     namespace::no_offloads("eth0").map_err(|error| told("eth0", &error))?;
-    if let Some((_, hosts)) = machine::switch_and_hosts() {
+    if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| steers) {
         // Where that is not allowed, the switch's processor does it all.
         let _ = namespace::steer("eth0", hosts);
     }
