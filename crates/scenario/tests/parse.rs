@@ -328,7 +328,7 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     let named = [("tcp.preset", "linux-6"), ("tcp.congestion", "dctcp"), ("tcp.delayed_ack.segments", "1")];
     let named = set(&named).tcp;
     let congestion::Config::Dctcp(config) = named.congestion else { panic!("{:?}", named.congestion) };
-    assert_eq!(config.arithmetic, congestion::dctcp::Arithmetic::Fixed);
+    assert_eq!(config.arithmetic, congestion::dctcp::Arithmetic::Segments);
     assert_eq!((named.delayed_ack.segments, named.delayed_ack.quick), (1, 0));
     let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp;
     assert_eq!((newreno.recovery, newreno.dsack), (Method::NewReno, false));
