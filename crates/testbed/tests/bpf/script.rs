@@ -18,19 +18,19 @@ use shallows_testbed::sys::poll;
 use shallows_testbed::sys::tcp::{Info, Socket};
 
 /// Segments of 1,000 bytes, so that sequence numbers read as segments.
-pub const MSS: u32 = 1_000;
+pub(crate) const MSS: u32 = 1_000;
 
-pub const SYN: u16 = 0x002;
-pub const ACK: u16 = 0x010;
-pub const ECE: u16 = 0x040;
-pub const CWR: u16 = 0x080;
+pub(crate) const SYN: u16 = 0x002;
+pub(crate) const ACK: u16 = 0x010;
+pub(crate) const ECE: u16 = 0x040;
+pub(crate) const CWR: u16 = 0x080;
 /// The echo of an incast notification.
-pub const INCAST: u16 = 0x200;
+pub(crate) const INCAST: u16 = 0x200;
 
 /// What IP says of congestion.
-pub const NOT_ECT: u8 = 0;
-pub const ECT: u8 = 2;
-pub const CE: u8 = 3;
+pub(crate) const NOT_ECT: u8 = 0;
+pub(crate) const ECT: u8 = 2;
+pub(crate) const CE: u8 = 3;
 
 /// The kernel answers within that, or not at all until a timer of its own fires.
 const QUIET: Duration = Duration::from_millis(8);
@@ -38,7 +38,7 @@ const PORT: u16 = 5_001;
 const SCRIPTS_PORT: u16 = 40_000;
 
 /// A host of this kernel, with one of our congestion controls, and the wire to it.
-pub struct Kernel {
+pub(crate) struct Kernel {
     hosts: Hosts,
     plan: Plan,
     packets: Packets,
@@ -51,7 +51,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 impl Kernel {
     /// One whose `[tcp]` has `tcp` beside the congestion control. `None` without the right to have it.
-    pub fn with(congestion: &str, tcp: &str) -> Option<Self> {
+    pub(crate) fn with(congestion: &str, tcp: &str) -> Option<Self> {
         if !machine::is_root() {
             eprintln!("not run: needs root");
             return None;
@@ -167,7 +167,7 @@ fn checksum(bytes: &[u8]) -> u16 {
 
 /// A segment of the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub seq: u32,
     pub ack: u32,
     pub flags: u16,
@@ -184,7 +184,7 @@ impl Seen {
         Some(Self { seq: word(4), ack: word(8), flags, len: u32::from(parsed.data), ecn: ip[1] & 3 })
     }
 
-    pub fn has(&self, flag: u16) -> bool {
+    pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 }
@@ -195,7 +195,7 @@ const OPENING: [u8; 8] = [2, 4, (MSS >> 8) as u8, MSS as u8, 4, 2, 1, 1];
 const BEGIN: u32 = 1_000_000;
 
 /// A connection on which the kernel sends, and the script answers.
-pub struct Sending {
+pub(crate) struct Sending {
     pub kernel: Kernel,
     socket: Socket,
     begin: u32,
@@ -203,7 +203,7 @@ pub struct Sending {
 
 impl Sending {
     /// One that has nothing sent. What opened it, from the kernel: SYN and ACK.
-    pub fn open(mut kernel: Kernel, ecn: bool) -> (Self, [Seen; 2]) {
+    pub(crate) fn open(mut kernel: Kernel, ecn: bool) -> (Self, [Seen; 2]) {
         let socket = kernel.socket();
         socket.connect((frame::address(HostId(1)), SCRIPTS_PORT)).expect("it begins to connect");
         let syn = kernel.seen(QUIET)[0];
@@ -215,14 +215,14 @@ impl Sending {
     }
 
     /// The same, after so many segments were written.
-    pub fn started(kernel: Kernel, segments: u32) -> Self {
+    pub(crate) fn started(kernel: Kernel, segments: u32) -> Self {
         let mut sending = Self::open(kernel, true).0;
         sending.write(segments);
         sending
     }
 
     /// Write, and see what is sent.
-    pub fn write(&mut self, segments: u32) -> Vec<Seen> {
+    pub(crate) fn write(&mut self, segments: u32) -> Vec<Seen> {
         let mut left = u64::from(segments * MSS);
         while left > 0 {
             left -= self.socket.write(left).expect("there is room");
@@ -231,7 +231,7 @@ impl Sending {
     }
 
     /// Acknowledge everything before segment `number`, and `sacked` beyond it; see what is sent.
-    pub fn ack(&mut self, number: u32, flags: u16, sacked: &[(u32, u32)]) -> Vec<Seen> {
+    pub(crate) fn ack(&mut self, number: u32, flags: u16, sacked: &[(u32, u32)]) -> Vec<Seen> {
         let place = |number: u32| (self.begin.wrapping_add(number * MSS)).to_be_bytes();
         let mut options = Vec::new();
         if !sacked.is_empty() {
@@ -245,28 +245,28 @@ impl Sending {
     }
 
     /// What is sent until it is quiet for `quiet`, in segments since the first.
-    pub fn sent(&mut self, quiet: Duration) -> Vec<Seen> {
+    pub(crate) fn sent(&mut self, quiet: Duration) -> Vec<Seen> {
         let relative = |seen: Seen| Seen { seq: seen.seq.wrapping_sub(self.begin) / MSS, ..seen };
         self.kernel.seen(quiet).into_iter().map(relative).collect()
     }
 
-    pub fn info(&self) -> Info {
+    pub(crate) fn info(&self) -> Info {
         self.socket.info()
     }
 
     /// The window, and where slow start ends.
-    pub fn windows(&self) -> (u32, Option<u32>) {
+    pub(crate) fn windows(&self) -> (u32, Option<u32>) {
         (self.info().cwnd, self.info().ssthresh)
     }
 
     /// Alpha, in 1,024ths.
-    pub fn alpha(&self) -> u32 {
+    pub(crate) fn alpha(&self) -> u32 {
         self.kernel.own.alpha(self.socket.as_fd()).expect("a window has ended")
     }
 }
 
 /// A connection on which the script sends, and the kernel acknowledges.
-pub struct Receiving {
+pub(crate) struct Receiving {
     kernel: Kernel,
     socket: Socket,
     /// The kernel's number.
@@ -276,7 +276,7 @@ pub struct Receiving {
 
 impl Receiving {
     /// One that is past its first acknowledgements, which are not delayed, with the kernel's SYN-ACK.
-    pub fn open(mut kernel: Kernel) -> (Self, Seen) {
+    pub(crate) fn open(mut kernel: Kernel) -> (Self, Seen) {
         let listener = kernel.socket();
         listener.listen().expect("it has an address");
         let flags = SYN | ECE | CWR;
@@ -290,7 +290,7 @@ impl Receiving {
     }
 
     /// The same, past `segments` and with nothing left to acknowledge; numbers begin anew.
-    pub fn warm(kernel: Kernel, segments: u32) -> Self {
+    pub(crate) fn warm(kernel: Kernel, segments: u32) -> Self {
         let mut receiving = Self::open(kernel).0;
         for _ in 0..segments {
             receiving.data(ECT, 0, false);
@@ -300,12 +300,12 @@ impl Receiving {
     }
 
     /// Hand over the next segment; returns what is acknowledged, in segments since the first, and whether with ECE.
-    pub fn data(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<(u32, bool)> {
+    pub(crate) fn data(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<(u32, bool)> {
         self.segment(ecn, flags, incast).iter().map(|ack| (ack.ack, ack.has(ECE))).collect()
     }
 
     /// The same, as it was seen; acknowledgements count segments.
-    pub fn segment(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<Seen> {
+    pub(crate) fn segment(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<Seen> {
         let seq = BEGIN + 1 + self.next * MSS;
         self.next += 1;
         let flags = ACK | flags;
@@ -318,13 +318,13 @@ impl Receiving {
     }
 
     /// What is acknowledged when the timer of delayed acknowledgements fires.
-    pub fn late(&mut self) -> Vec<(u32, bool)> {
+    pub(crate) fn late(&mut self) -> Vec<(u32, bool)> {
         let seen = self.kernel.seen(Duration::from_millis(250));
         seen.iter().map(|ack| ((ack.ack - BEGIN - 1) / MSS, ack.has(ECE))).collect()
     }
 
     /// So many segments were sent.
-    pub fn next(&self) -> u32 {
+    pub(crate) fn next(&self) -> u32 {
         self.next
     }
 }
