@@ -240,12 +240,10 @@ def test_a_prompt_completes_what_is_public() -> None:
 def test_help_starts_fast() -> None:
 
     def cost(*command: str) -> float:
-        def once() -> float:
-            start = time.perf_counter()
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-            return time.perf_counter() - start
+        start = time.perf_counter()
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - start
 
-        return statistics.median(once() for _ in range(11))
-
-    bare = cost(sys.executable, "-c", "pass")
-    assert cost(SHALLOWS, "--help") < 5 * bare
+    # In turns: what else the machine does meanwhile slows both.
+    ratios = [cost(SHALLOWS, "--help") / cost(sys.executable, "-c", "pass") for _ in range(21)]
+    assert statistics.median(ratios) < 5

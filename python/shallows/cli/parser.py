@@ -2,10 +2,12 @@
 
 Each command has a module, whose `run` gets the options and returns the exit code. It is imported when
 the command runs, and with it the engine and the libraries for tables and figures: `--help` waits for none.
+Nor does a command wait until the options of the others are known.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from shallows.figure_names import FIGURES
 
@@ -19,19 +21,33 @@ def command_line() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_run(commands)
-    _add_sweeps(commands)
-    _add_report(commands)
-    _add_serve(commands)
-    _add_plot(commands)
-    _add_compare(commands)
-    _add_reproduce(commands)
-    _add_advise(commands)
-    _add_foreign(commands)
-    _add_testbed(commands)
-    _add_advisor(commands)
-    _add_small(commands)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=_Command
+    )
+    _add(commands, "run", "run a scenario and write its results into a folder", _run)
+    _add(commands, "sweep", "run every point of a scenario's [sweep] table, each once", _sweep)
+    _add(
+        commands,
+        "plan",
+        "print what a run, or each point of a [sweep] table, needs in time and memory",
+        _plan,
+    )
+    _add(commands, "merge", "gather the points that shards of a sweep have run", _merge)
+    _add(commands, "report", "print finished results, and write them as a page: report.html", _report)
+    _add(commands, "serve", "show a folder in the browser, live while a sweep runs there", _serve)
+    _add(commands, "plot", "draw a figure of finished runs, as PDF and PNG", _plot)
+    better = "say which scheme or value is better, as far as the seeds of its runs can tell"
+    _add(commands, "compare", better, _compare)
+    _add(commands, "reproduce", "run a paper's experiments and check what it claims", _reproduce)
+    _add(commands, "advise", "say what to set on a fabric's switches, and what it buys", _advise)
+    _add(commands, "import", "make a scenario from another simulator's files", _import)
+    _add(commands, "export", "write files of other simulators and vendors", _export)
+    _add(commands, "testbed", "run a scenario with the real TCP of Linux", _testbed)
+    _add(commands, "explain", "say what a switch's configuration does to queues", _explain)
+    _add(commands, "chips", "list switching chips and what they can express", _chips)
+    _add(commands, "demo", "answer a small question within ten seconds", _demo)
+    _add(commands, "doctor", "say what this machine can do and what is missing")
+    _add(commands, "schema", "print the JSON Schema of a scenario file")
     return parser
 
 
@@ -62,17 +78,32 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Command(argparse.ArgumentParser):
+    """Is built when something of it is used: those of all commands take longer than most answers."""
+
+    def __init__(self, options: Callable[[argparse.ArgumentParser], None], module: str, **of: Any) -> None:
+        self._late = (options, module, of)
+
+    def __getattr__(self, name: str) -> Any:
+        # Python calls this for what is not there yet.
+        options, module, of = self.__dict__.pop("_late")
+        super().__init__(**of, allow_abbrev=False)
+        self.set_defaults(command=module)
+        options(self)
+        return getattr(self, name)
+
+
 def _add(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    commands: "argparse._SubParsersAction[_Command]",
     name: str,
-    module: str,
     text: str,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
-    )
-    parser.set_defaults(command=module)
-    return parser
+    options: Callable[[argparse.ArgumentParser], None] = lambda _: None,
+    within: str = "",
+) -> None:
+    """Add a command, which `shallows.cli` has a module for; `within` is the name of the command around it."""
+    description = f"{text[0].upper()}{text[1:]}."
+    module = f"shallows.cli.{within}{name}"
+    commands.add_parser(name, help=text, description=description, options=options, module=module)
 
 
 def _add_scenario(parser: argparse.ArgumentParser) -> None:
@@ -157,8 +188,7 @@ def _add_by(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(commands, "run", "shallows.cli.run", "run a scenario and write its results into a folder")
+def _run(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     parser.add_argument(
         "--seed", type=_seed, metavar="N", help="root of all random streams; default: the file's"
@@ -176,10 +206,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     _add_json(parser)
 
 
-def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands, "sweep", "shallows.cli.sweep", "run every point of a scenario's [sweep] table, each once"
-    )
+def _sweep(parser: argparse.ArgumentParser) -> None:
     _add_points(parser)
     parser.add_argument("--engine", choices=["local", "ray"], default="local", help="where points run")
     parser.add_argument(
@@ -189,17 +216,14 @@ def _add_sweeps(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     _add_verify(parser)
     _add_json(parser)
-    parser = _add(
-        commands,
-        "plan",
-        "shallows.cli.plan",
-        "print what a run, or each point of a [sweep] table, needs in time and memory",
-    )
+
+
+def _plan(parser: argparse.ArgumentParser) -> None:
     _add_points(parser)
     _add_json(parser)
-    parser = _add(
-        commands, "merge", "shallows.cli.merge", "gather the points that shards of a sweep have run"
-    )
+
+
+def _merge(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of a shard")
     parser.add_argument("--out", metavar="DIR", help="folder for all points' folders; default: runs/NAME")
@@ -215,13 +239,7 @@ def _add_points(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", metavar="I/N", help="only every N-th point, beginning with the I-th")
 
 
-def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands,
-        "report",
-        "shallows.cli.report",
-        "print finished results, and write them as a page: report.html",
-    )
+def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", metavar="DIR", help="of a run, a sweep, or a paper that was reproduced"
     )
@@ -229,10 +247,7 @@ def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     _add_verify(parser)
 
 
-def _add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands, "serve", "shallows.cli.serve", "show a folder in the browser, live while a sweep runs there"
-    )
+def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="of a sweep, of several, or of a run")
     parser.add_argument(
         "--port", type=_port, default=8000, metavar="N", help="on 127.0.0.1; 0 for a free one; default: 8000"
@@ -245,8 +260,7 @@ def _port(text: str) -> int:
     return number
 
 
-def _add_plot(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(commands, "plot", "shallows.cli.plot", "draw a figure of finished runs, as PDF and PNG")
+def _plot(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     lines = [f"  {name:14}{text}" for name, text in FIGURES.items()]
     parser.epilog = "\n".join(["figures:", *lines, "", "docs/figures.md shows each of them."])
@@ -285,13 +299,7 @@ def _add_plot(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
 
 
-def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands,
-        "compare",
-        "shallows.cli.compare",
-        "say which scheme or value is better, as far as the seeds of its runs can tell",
-    )
+def _compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", metavar="DIR", help="a folder of runs for each scheme, or that of one sweep"
     )
@@ -328,10 +336,7 @@ def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_json(parser)
 
 
-def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands, "reproduce", "shallows.cli.reproduce", "run a paper's experiments and check what it claims"
-    )
+def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help="its folder in experiments/, such as bcc")
     parser.add_argument("figure", nargs="?", metavar="FIGURE", help="one figure or table; default: all")
     parser.add_argument("--quick", action="store_true", help="a reduced run, which checks the orderings")
@@ -345,10 +350,7 @@ def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_json(parser)
 
 
-def _add_advise(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands, "advise", "shallows.cli.advise", "say what to set on a fabric's switches, and what it buys"
-    )
+def _advise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("fabric", metavar="FABRIC.toml", help="the fabric; docs/advisor.md has its keys")
     parser.add_argument(
         "--rules-only", action="store_true", help="stop after what rules say, and simulate nothing"
@@ -387,89 +389,103 @@ def _budget(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{quoted(text)} is no time, such as 90s, 20min or 2h")
 
 
-def _add_foreign(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = _add_formats(commands, "import", "make a scenario from another simulator's files")
-    hpcc = _add(
-        kinds,
-        "hpcc",
-        "shallows.cli.import_hpcc",
-        "make a scenario from HPCC's config.txt, topology.txt and flow.txt",
-    )
-    hpcc.add_argument("source", metavar="CONFIG", help="the configuration, or the folder that holds it")
-    hpcc.add_argument(
+def _import(parser: argparse.ArgumentParser) -> None:
+    kinds = _kinds(parser, "FORMAT")
+    text = "make a scenario from HPCC's config.txt, topology.txt and flow.txt"
+    _add(kinds, "hpcc", text, _import_hpcc, "import_")
+    _add(kinds, "htsim", "make a scenario from htsim's connection matrix", _import_htsim, "import_")
+
+
+def _import_hpcc(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="CONFIG", help="the configuration, or the folder that holds it")
+    parser.add_argument(
         "--root",
         metavar="DIR",
         help="where the simulator is run, from which the paths in CONFIG are; "
         "default: the folder of CONFIG or the one above",
     )
-    htsim = _add(
-        kinds, "htsim", "shallows.cli.import_htsim", "make a scenario from htsim's connection matrix"
-    )
-    htsim.add_argument("source", metavar="FILE.cm", help="the connection matrix")
-    htsim.add_argument(
+    _add_imported(parser)
+
+
+def _import_htsim(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="FILE.cm", help="the connection matrix")
+    parser.add_argument(
         "--topo", dest="topology", metavar="FILE.topo", help="the fat tree; default: one switch"
     )
-    htsim.add_argument(
+    parser.add_argument(
         "--start-unit",
         choices=["ps", "us"],
         help="of the starts: us for htsim_uec, ps for htsim's other programs; "
         "default: us where only htsim_uec can be meant",
     )
-    for parser in (hpcc, htsim):
-        parser.add_argument("-o", dest="out", required=True, metavar="SCENARIO.toml", help="what to write")
-        parser.add_argument(
-            "--ignore",
-            dest="ignored",
-            action="append",
-            default=[],
-            metavar="KEY",
-            help="do without what this key does; may be repeated",
-        )
-        parser.add_argument(
-            "--ignore-unmodelled",
-            dest="unmodelled",
-            action="store_true",
-            help="do without all that has no counterpart in a scenario; what that is, is listed",
-        )
-    kinds = _add_formats(commands, "export", "write files of other simulators and vendors")
-    export = _add(kinds, "hpcc", "shallows.cli.export_hpcc", "write HPCC's fct.txt, flow.txt or topology.txt")
-    export.add_argument("source", metavar="SOURCE", help="a run's folder, or a scenario file")
-    export.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
-    export.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
-    export.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
-    switch = _add(
-        kinds,
-        "switch",
-        "shallows.cli.export_switch",
-        "write a switch's queues and buffers for another vendor",
+    _add_imported(parser)
+
+
+def _add_imported(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", dest="out", required=True, metavar="SCENARIO.toml", help="what to write")
+    parser.add_argument(
+        "--ignore",
+        dest="ignored",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="do without what this key does; may be repeated",
     )
-    switch.add_argument("sources", nargs="+", metavar="CONFIG", help="the configuration of one switch")
-    switch.add_argument(
+    parser.add_argument(
+        "--ignore-unmodelled",
+        dest="unmodelled",
+        action="store_true",
+        help="do without all that has no counterpart in a scenario; what that is, is listed",
+    )
+    _add_force(parser)
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    kinds = _kinds(parser, "FORMAT")
+    _add(kinds, "hpcc", "write HPCC's fct.txt, flow.txt or topology.txt", _export_hpcc, "export_")
+    _add(kinds, "switch", "write a switch's queues and buffers for another vendor", _export_switch, "export_")
+
+
+def _export_hpcc(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="a run's folder, or a scenario file")
+    parser.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
+    parser.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
+    parser.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
+    _add_force(parser)
+
+
+def _export_switch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sources", nargs="+", metavar="CONFIG", help="the configuration of one switch")
+    parser.add_argument(
         "--to",
         required=True,
         choices=["sonic", "eos", "avd", "nvue", "nxos", "junos", "tc"],
         help="the format; what it cannot express is listed",
     )
-    switch.add_argument("--out", metavar="FILE", help="what to write; default: standard output")
-    for parser in (hpcc, htsim, export, switch):
-        parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--out", metavar="FILE", help="what to write; default: standard output")
+    _add_force(parser)
 
 
-def _add_formats(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    text: str,
-    kind: str = "FORMAT",
-) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
-    parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-    return parser.add_subparsers(title=f"{kind.lower()}s", metavar=kind, required=True)
+def _testbed(parser: argparse.ArgumentParser) -> None:
+    kinds = _kinds(parser, "ACTION")
+    _add(kinds, "run", "run a scenario between network namespaces of this machine", _testbed_run, "testbed_")
+    text = "run a scenario several times simulated and with real TCP, and say how far they are apart"
+    _add(kinds, "compare", text, _testbed_compare, "testbed_")
+    text = "let the network of a scenario stand while a command runs, whose programs run on its hosts"
+    _add(kinds, "shell", text, _testbed_shell, "testbed_")
+    _add(kinds, "doctor", "say what this machine can carry and what is missing", within="testbed_")
 
 
-def _add_testbed(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = _add_formats(commands, "testbed", "run a scenario with the real TCP of Linux", "ACTION")
-    parser = _add(
-        kinds, "run", "shallows.cli.testbed_run", "run a scenario between network namespaces of this machine"
-    )
+def _kinds(parser: argparse.ArgumentParser, kind: str) -> "argparse._SubParsersAction[_Command]":
+    """The commands within a command."""
+    return parser.add_subparsers(title=f"{kind.lower()}s", metavar=kind, required=True, parser_class=_Command)
+
+
+def _testbed_run(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     parser.add_argument(
         "--seed", type=_seed, metavar="N", help="root of all random streams; default: the file's"
@@ -481,17 +497,9 @@ def _add_testbed(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_dilate(parser)
     _add_pcap(parser)
     _add_json(parser)
-    _add_testbed_compare(kinds)
-    _add_testbed_shell(kinds)
-    _add(
-        kinds, "doctor", "shallows.cli.testbed_doctor", "say what this machine can carry and what is missing"
-    )
 
 
-def _add_advisor(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        commands, "explain", "shallows.cli.explain", "say what a switch's configuration does to queues"
-    )
+def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="+",
@@ -510,18 +518,14 @@ def _add_advisor(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--html", metavar="FILE", help="write a page as well")
     _add_json(parser)
-    parser = _add(commands, "chips", "shallows.cli.chips", "list switching chips and what they can express")
+
+
+def _chips(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="one of them, with the source of each number")
     _add_json(parser)
 
 
-def _add_testbed_compare(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        kinds,
-        "compare",
-        "shallows.cli.testbed_compare",
-        "run a scenario several times simulated and with real TCP, and say how far they are apart",
-    )
+def _testbed_compare(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     parser.add_argument(
         "--repeats",
@@ -542,13 +546,7 @@ def _add_testbed_compare(kinds: "argparse._SubParsersAction[argparse.ArgumentPar
     _add_json(parser)
 
 
-def _add_testbed_shell(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(
-        kinds,
-        "shell",
-        "shallows.cli.testbed_shell",
-        "let the network of a scenario stand while a command runs, whose programs run on its hosts",
-    )
+def _testbed_shell(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     _add_dilate(parser)
     _add_pcap(parser)
@@ -580,8 +578,7 @@ def _add_pcap(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = _add(commands, "demo", "shallows.cli.demo", "answer a small question within ten seconds")
+def _demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
@@ -590,5 +587,3 @@ def _add_small(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--out", default="runs/demo", metavar="DIR", help="folder of the results; default: runs/demo"
     )
-    _add(commands, "doctor", "shallows.cli.doctor", "say what this machine can do and what is missing")
-    _add(commands, "schema", "shallows.cli.schema", "print the JSON Schema of a scenario file")
