@@ -7,7 +7,8 @@ use std::sync::PoisonError;
 
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, LOOKS, Mutex, Ordering, panicking, spin_loop};
 
-/// Where threads wait for each other: none passes before all are there, and what each did before is seen by all after.
+/// Where threads wait for each other: none passes before all are there and the last has decided for all; what each did before
+/// is seen by all after.
 #[derive(Debug)]
 pub(crate) struct Gate {
     threads: usize,
@@ -16,7 +17,8 @@ pub(crate) struct Gate {
     turn: AtomicUsize,
     /// A thread will never come again.
     broken: AtomicBool,
-    asleep: Mutex<()>,
+    /// How many sleep: as long as it is none, opening wakes nobody, which would take longer than all else here.
+    asleep: Mutex<usize>,
     opened: Condvar,
 }
 
@@ -28,20 +30,21 @@ impl Gate {
             waiting: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            asleep: Mutex::new(()),
+            asleep: Mutex::new(0),
             opened: Condvar::new(),
         }
     }
 
-    /// Wait for all threads. Says whether they came.
-    pub(crate) fn pass(&self) -> bool {
-        let turn = self.turn.load(Ordering::Acquire);
+    /// Wait for all threads, of which the last to come runs `decide`. Says whether they came.
+    pub(crate) fn pass(&self, decide: impl FnOnce()) -> bool {
+        let turn = self.turn.load(Ordering::Relaxed);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            decide();
             self.waiting.store(0, Ordering::Relaxed);
             self.wake(|| self.turn.store(turn.wrapping_add(1), Ordering::Release));
             return true;
         }
-        let is_shut = || self.turn.load(Ordering::Acquire) == turn && !self.broken.load(Ordering::Acquire);
+        let is_shut = || self.turn.load(Ordering::Relaxed) == turn && !self.broken.load(Ordering::Acquire);
         for _ in 0..LOOKS {
             if !is_shut() {
                 break;
@@ -50,9 +53,11 @@ impl Gate {
         }
         if is_shut() {
             let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            *asleep += 1;
             while is_shut() {
                 asleep = self.opened.wait(asleep).unwrap_or_else(PoisonError::into_inner);
             }
+            *asleep -= 1;
         }
         self.turn.load(Ordering::Acquire) != turn
     }
@@ -66,8 +71,9 @@ impl Gate {
     fn wake(&self, change: impl FnOnce()) {
         let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         change();
-        drop(asleep);
-        self.opened.notify_all();
+        if *asleep > 0 {
+            self.opened.notify_all();
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! parts there are, or on which thread runs them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use shallows_core::event::{EventQueue, World, run};
@@ -124,31 +125,30 @@ impl Windows {
     /// Several threads beside each other, each with its parts.
     fn run_together(&mut self, parts: &mut [Part], team: &Team) -> bool {
         let mut shares = shares(parts, self.division.shares());
-        let leader = shares.remove(0).1;
+        let mine = shares.remove(0).1;
+        let windows = &Mutex::new(self);
         thread::scope(|scope| {
-            let follow = |(first, parts)| scope.spawn(move || team.follow(parts, first));
-            let threads: Vec<_> = shares.into_iter().map(follow).collect();
-            let ended = team.lead(leader, self);
-            for thread in threads {
+            let work = |(first, parts)| scope.spawn(move || team.work(parts, first, windows));
+            let others: Vec<_> = shares.into_iter().map(work).collect();
+            team.work(mine, 0, windows);
+            for thread in others {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
-            ended
-        })
+        });
+        !team.has_enough()
     }
 
     /// One part after another.
     fn run_in_turn(&mut self, parts: &mut [Part], team: &Team) -> bool {
         let mut read = 0;
         loop {
-            let Some(until) = team.open(self, read) else { return true };
-            team.live(parts, 0, until.0, read);
+            team.open(self, read);
+            let Some(until) = team.until() else { return !team.has_enough() };
+            team.live(parts, 0, until, read);
             if let Some(path) = &mut self.critical_path {
                 path.on_window(parts);
             }
             read = 1 - read;
-            if team.has_enough() {
-                return false;
-            }
         }
     }
 
@@ -195,7 +195,7 @@ struct Team {
     board: Vec<Entry>,
     /// The one is read in a window and the other written; in the next it is the other way round.
     mail: [Mail; 2],
-    /// The last moment of the window; `OVER` if there is none.
+    /// The last moment of the window; `NONE` if it is enough or the run is over.
     until: AtomicU64,
     windows: AtomicU64,
     /// How many events are enough.
@@ -212,7 +212,7 @@ struct Entry {
     flows_completed: AtomicU64,
 }
 
-const OVER: u64 = u64::MAX;
+const NONE: u64 = u64::MAX;
 
 impl Entry {
     fn of(part: &Part) -> Self {
@@ -234,7 +234,7 @@ impl Team {
         Self {
             board: parts.iter().map(Entry::of).collect(),
             mail,
-            until: AtomicU64::new(OVER),
+            until: AtomicU64::new(NONE),
             windows: AtomicU64::new(0),
             enough,
             gate: Gate::new(threads),
@@ -254,13 +254,23 @@ impl Team {
         self.sum(|entry| &entry.events) >= self.enough
     }
 
-    /// The last moment of the next window, in which `read` is read; none if the run is over.
-    fn open(&self, windows: &mut Windows, read: usize) -> Option<Instant> {
-        let next = (0..self.board.len()).map(|part| self.next(part, read)).min();
+    /// Decide when the next window ends, in which `read` is read.
+    fn open(&self, windows: &mut Windows, read: usize) {
+        let next = if self.has_enough() { None } else { self.next_of(windows, read) };
+        self.until.store(next.map_or(NONE, |until| until.0), Ordering::Relaxed);
+        self.windows.fetch_add(next.is_some().into(), Ordering::Relaxed);
+    }
+
+    fn next_of(&self, windows: &mut Windows, read: usize) -> Option<Instant> {
+        let earliest = (0..self.board.len()).map(|part| self.next(part, read)).min();
         let completed = self.sum(|entry| &entry.flows_completed);
-        let next = windows.next(next.expect("a network has a part"), completed, &self.mail[read])?;
-        self.windows.fetch_add(1, Ordering::Relaxed);
-        Some(next)
+        windows.next(earliest.expect("a network has a part"), completed, &self.mail[read])
+    }
+
+    /// The last moment of the window that is open.
+    fn until(&self) -> Option<Instant> {
+        let until = self.until.load(Ordering::Relaxed);
+        (until != NONE).then_some(Instant(until))
     }
 
     /// Nothing happens in this part before.
@@ -269,53 +279,24 @@ impl Team {
     }
 
     /// Parts live through a window, from the one with number `first` on: each in which something happens or has been heard of.
-    fn live(&self, parts: &mut [Part], first: usize, until: u64, read: usize) {
+    fn live(&self, parts: &mut [Part], first: usize, until: Instant, read: usize) {
         for (number, part) in (first..).zip(parts) {
-            if self.next(number, read).0 <= until || self.mail[read].first(number) < Instant::MAX {
-                part.run(Instant(until), &self.mail[read], &self.mail[1 - read], number);
+            if self.next(number, read) <= until || self.mail[read].first(number) < Instant::MAX {
+                part.run(until, &self.mail[read], &self.mail[1 - read], number);
                 self.board[number].write(part);
             }
         }
     }
 
-    /// Run the first parts, and decide for all. Says whether the run has ended.
-    fn lead(&self, parts: &mut [Part], windows: &mut Windows) -> bool {
+    /// Run these parts, from the one with number `first` on, beside others who run theirs.
+    fn work(&self, parts: &mut [Part], first: usize, windows: &Mutex<&mut Windows>) {
         let _alarm = Alarm(&self.gate);
         let mut read = 0;
-        loop {
-            let next = self.open(windows, read);
-            let until = next.map_or(OVER, |until| until.0);
-            self.until.store(until, Ordering::Relaxed);
-            if !self.gate.pass() || next.is_none() {
-                return true;
-            }
-            self.live(parts, 0, until, read);
-            read = 1 - read;
-            if !self.gate.pass() {
-                return true;
-            }
-            if self.has_enough() {
-                self.until.store(OVER, Ordering::Relaxed);
-                self.gate.pass();
-                return false;
-            }
-        }
-    }
-
-    /// Run parts, from the one with number `first` on, for as long as the leader says.
-    fn follow(&self, parts: &mut [Part], first: usize) {
-        let _alarm = Alarm(&self.gate);
-        let mut read = 0;
-        while self.gate.pass() {
-            let until = self.until.load(Ordering::Relaxed);
-            if until == OVER {
-                return;
-            }
+        let open = |read| self.open(&mut windows.lock().unwrap_or_else(PoisonError::into_inner), read);
+        while self.gate.pass(|| open(read)) {
+            let Some(until) = self.until() else { return };
             self.live(parts, first, until, read);
             read = 1 - read;
-            if !self.gate.pass() {
-                return;
-            }
         }
     }
 
@@ -346,9 +327,9 @@ mod tests {
             let walk = |mine: usize| {
                 for step in 1..=steps {
                     there[mine].store(step, Ordering::Relaxed);
-                    assert!(gate.pass());
+                    assert!(gate.pass(|| ()));
                     assert!(there.iter().all(|other| other.load(Ordering::Relaxed) >= step));
-                    assert!(gate.pass());
+                    assert!(gate.pass(|| ()));
                 }
             };
             thread::scope(|scope| (0..threads).for_each(|mine| drop(scope.spawn(move || walk(mine)))));

@@ -32,7 +32,7 @@ fn in_every_order(
     model.preemption_bound = preemptions;
     model.check(move || {
         let gate = Arc::new(Gate::new(threads));
-        let board: Arc<Vec<AtomicU64>> = Arc::new((0..threads).map(|_| AtomicU64::new(0)).collect());
+        let board: Arc<Vec<AtomicU64>> = Arc::new((0..=threads).map(|_| AtomicU64::new(0)).collect());
         let others: Vec<_> = (1..threads)
             .map(|mine| {
                 let (gate, board) = (Arc::clone(&gate), Arc::clone(&board));
@@ -44,21 +44,23 @@ fn in_every_order(
     });
 }
 
-/// As in a run: each writes up what it has done, all pass, each reads what all have written, all pass.
+/// As in a run: each writes up what it has done, the last to come reads that and decides, and each reads the decision.
 fn write_and_read(steps: u64, mine: usize, gate: &Gate, board: &[AtomicU64]) {
+    let [written @ .., decision] = board else { unreachable!("it has an entry more than threads") };
     for step in 1..=steps {
-        board[mine].store(step, Ordering::Relaxed);
-        assert!(gate.pass());
-        assert!(
-            board.iter().all(|entry| entry.load(Ordering::Relaxed) == step),
-            "written before, and not yet anew"
-        );
-        assert!(gate.pass());
+        written[mine].store(step, Ordering::Relaxed);
+        let decide = || {
+            let all = written.iter().all(|entry| entry.load(Ordering::Relaxed) == step);
+            assert!(all, "written before, and not yet anew");
+            decision.store(step, Ordering::Relaxed);
+        };
+        assert!(gate.pass(decide));
+        assert_eq!(decision.load(Ordering::Relaxed), step, "decided before, and not yet anew");
     }
 }
 
 #[test]
-fn what_two_threads_wrote_before_the_gate_both_read_behind_it() {
+fn what_two_threads_wrote_before_the_gate_the_last_reads_and_both_what_it_decides() {
     in_every_order(2, None, |mine, gate, board| write_and_read(1, mine, gate, board));
     in_every_order(2, Some(2), |mine, gate, board| write_and_read(3, mine, gate, board));
 }
@@ -71,11 +73,11 @@ fn so_do_three() {
 #[test]
 fn who_waits_for_a_thread_that_has_given_up_is_told() {
     in_every_order(2, None, |mine, gate, _| {
-        assert!(gate.pass());
+        assert!(gate.pass(|| ()));
         if mine == 0 {
             gate.give_up();
         } else {
-            assert!(!gate.pass(), "it came once, and not again");
+            assert!(!gate.pass(|| ()), "it came once, and not again");
         }
     });
 }
