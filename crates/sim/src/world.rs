@@ -195,7 +195,7 @@ impl World {
             Arrival::Sent(departure) => {
                 let way = link.way_of(&departure);
                 self.launch(place, way, departure, queue);
-                Some(departure)
+                watched.then_some(departure)
             }
             Arrival::Queued => {
                 if !link.waking {
