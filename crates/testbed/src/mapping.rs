@@ -5,7 +5,9 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
-use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, dctcp, pulser};
+use shallows_transport::congestion::{
+    Config as Congestion, EcnMode, LossBase, cubic, dctcp, hystart, pulser,
+};
 use shallows_transport::receive_window::Control;
 use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
 
@@ -341,7 +343,7 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
             "tcp.ece_reaction: Linux reduces over a round trip",
         ),
         (
-            tcp.slow_start_limit != 2,
+            tcp.slow_start_limit < 2,
             "tcp.slow_start_limit: Linux grows by what is acknowledged, without a limit",
         ),
         (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
@@ -355,12 +357,12 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
             "tcp.rto.initial: Linux has 1 s of the machine's time",
         ),
         (
-            matches!(tcp.congestion, Congestion::Cubic(_)),
-            "tcp.congestion: Linux' CUBIC leaves slow start by HyStart, with its own C and beta",
+            matches!(&tcp.congestion, Congestion::Cubic(cubic) if !is_linux_cubic(cubic)),
+            "tcp.congestion: Linux' CUBIC leaves slow start by HyStart and counts whole segments, with beta = 717/1024",
         ),
         (
-            tcp.congestion.ecn_mode() == EcnMode::Accurate,
-            "tcp.congestion: alpha is in whole 1,024ths, of packets, and a window ends when its end is acknowledged",
+            dctcp_of(&tcp.congestion).is_some_and(|dctcp| !is_linux_dctcp(dctcp)),
+            "tcp.congestion: alpha is in whole 1,024ths and a cut of whole segments, and a window ends when its end is acknowledged",
         ),
         (
             matches!(tcp.congestion, Congestion::Pulser(_)),
@@ -373,7 +375,45 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         (experiment.hosts.groups[0].jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
     ];
     let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
-    told.chain(dilated(experiment, dilation)).collect()
+    told.chain(cubic_growth(experiment, dilation)).chain(dilated(experiment, dilation)).collect()
+}
+
+/// Linux' CUBIC grows by the machine's seconds.
+fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
+    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
+    let linux = 0.4 * f64::from(dilation.factor()).powi(3);
+    // As near as one can be told to write it.
+    let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
+    (!is_linux).then(|| {
+        format!("tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {linux} here")
+    })
+}
+
+/// `tcp_cubic.c`, but for C, which is a matter of dilation.
+fn is_linux_cubic(cubic: &cubic::Config) -> bool {
+    let linux = cubic::Config {
+        ecn: cubic.ecn,
+        c: cubic.c,
+        beta: 717.0 / 1024.0,
+        fast_convergence: true,
+        hystart: hystart::Config::Linux,
+        counting: cubic::Counting::Segments,
+    };
+    *cubic == linux
+}
+
+/// How alpha is computed, where it is.
+fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
+    match congestion {
+        Congestion::Dctcp(config) => Some(config),
+        Congestion::Pulser(config) => Some(&config.dctcp),
+        _ => None,
+    }
+}
+
+/// `tcp_dctcp.c`, as are our own programs.
+fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
+    dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }
 
 /// What of a kernel has times of its own, which do not become longer with those of the network.
@@ -395,13 +435,6 @@ fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
             "host.nic.backpressure: a connection's data waits for about {span} in slow start, where it is 1 ms undilated"
         ));
     }
-    if matches!(experiment.tcp.congestion, Congestion::Cubic(_)) {
-        let factor = f64::from(factor);
-        let c = 0.4 * factor * factor * factor;
-        told.push(format!(
-            "tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {c} here"
-        ));
-    }
     told
 }
 
@@ -417,14 +450,18 @@ mod tests {
     }
 
     fn dilated_plan(tcp: &str, rest: &str, rate: &str, factor: u32) -> Result<Plan, Vec<Refusal>> {
+        let dilation = Dilation::try_from(factor).unwrap();
+        Plan::of(&experiment(tcp, rest, rate), AVAILABLE, dilation, FASTEST)
+    }
+
+    fn experiment(tcp: &str, rest: &str, rate: &str) -> Experiment {
         let text = format!(
             "name = \"star\"\n{rest}\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"{rate}\"\n\
              [switch]\nbuffer = {{kind = \"static-partition\", per_port = \"150KB\"}}\n[[workload]]\nkind = \"long-lived\"\nsenders = \"0..2\"\nreceivers = \"2..3\"\n[stop]\nat = \"1s\"\n[tcp]\n{tcp}\n"
         );
         let experiment =
             shallows_scenario::parse(&text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
-        let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Plan::of(&experiment, AVAILABLE, Dilation::try_from(factor).unwrap(), FASTEST)
+        experiment.unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {
@@ -473,6 +510,24 @@ mod tests {
         for key in ["tcp.rto.min", "tcp.congestion", "tcp.minimum_window", "host.jitter"] {
             assert!(!told.contains(key), "{key} is in\n{told}");
         }
+    }
+
+    #[test]
+    fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
+        for congestion in ["\"reno\"", "{kind = \"cubic\", ecn = true}", "\"dctcp\""] {
+            let tcp = format!("preset = \"linux-6\"\ncongestion = {congestion}");
+            let experiment = experiment(&tcp, "host = {jitter = \"off\"}", "100Mbps");
+            let told = differences(&experiment, Dilation::NONE);
+            assert_eq!(told.len(), 1, "{congestion}: {told:?}");
+            assert!(told[0].starts_with("tcp.delayed_ack:"), "{congestion}: {told:?}");
+        }
+        // At half the speed, CUBIC's third power of time is an eighth.
+        let told = |c: &str| {
+            let tcp = format!("preset = \"linux-6\"\ncongestion = {{kind = \"cubic\", c = {c}}}");
+            dilated_plan(&tcp, "", "100Mbps", 2).unwrap().differences.join("\n")
+        };
+        assert!(told("0.4").contains("C = 3.2 here"), "{}", told("0.4"));
+        assert!(!told("3.2").contains("tcp.congestion.c"), "{}", told("3.2"));
     }
 
     #[test]
