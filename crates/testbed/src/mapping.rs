@@ -381,7 +381,8 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
 /// Linux' CUBIC grows by the machine's seconds.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
-    let linux = 0.4 * f64::from(dilation.factor()).powi(3);
+    let factor = f64::from(dilation.factor());
+    let linux = 0.4 * factor * factor * factor;
     // As near as one can be told to write it.
     let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
     (!is_linux).then(|| {
