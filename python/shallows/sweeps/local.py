@@ -79,12 +79,15 @@ class _Worker:
     """A process that runs one point after another."""
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         self.child, self.since = Child(), time.monotonic()
 
     def begin(self, source: Source, claim: Claim, threads: int) -> None:
         """Run a point."""
         if not self.child.lives:  # killed while it had nothing to do
-            self.child = Child()
+            self._start()
         self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
         self.is_simulation = source.dilation is None
         self.child.give(run_point, source, claim, threads)
