@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shallows.errors import ShallowsError
 from shallows.quantity import digits
-from shallows.runs.measuring import measure, program
+from shallows.runs.measuring import carried, measure, program
 from shallows.runs.running import Source
 
 TRIAL = """
@@ -32,6 +32,9 @@ receivers = "2..3"
 """
 """Two senders share 100 Mb/s for a second."""
 
+UNPACED = (("topology.rate", "10Gbps"), ("workload.0.senders", "0..1"))
+"""The same with one sender, and more than a switch of software carries."""
+
 CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -39,7 +42,7 @@ def run(_options: argparse.Namespace) -> int:
     """Print one line for each thing that matters; returns the exit code."""
     checks = [_program(), *_tools(), _privileges(), _controls()]
     if all(is_fine for is_fine, *_ in checks):
-        checks.append(_trial())
+        checks += [_trial(), _reach()]
     for is_fine, name, finding in checks:
         verdict = "ok" if is_fine else "late" if name == "trial" else "missing"
         print(f"{verdict:<7}  {name:<10}  {finding}")
@@ -91,3 +94,17 @@ def _trial() -> tuple[bool, str, str]:
     factor = math.ceil(late["p99_us"] / health["bound_p99_us"])
     remedy = [f"time dilated {factor} times would leave room (--dilate {factor})"] if factor > 1 else []
     return bool(health["valid"]), "trial", "; ".join([told, *health["complaints"], *remedy])
+
+
+def _reach() -> tuple[bool, str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Source(str(Path(folder) / "trial.toml"), TRIAL, UNPACED)
+        try:
+            goodput = carried(source, Path(folder))["goodput_gbps"]
+        except ShallowsError as error:
+            return False, "reach", error.message
+    return (
+        True,
+        "reach",
+        f"{digits(goodput)} Gb/s from one host through one port at most, in packets of 1500 bytes",
+    )

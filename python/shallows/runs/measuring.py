@@ -125,6 +125,18 @@ def measure(
     return store(source, experiment, environment, destination, produce, claim)
 
 
+def carried(source: Source, folder: Path) -> dict[str, Any]:
+    """The summary of what is carried at links of any rate, however late: no result of anything.
+
+    Raises
+    ------
+    ShallowsError
+        If this machine cannot carry it.
+    """
+    summary: dict[str, Any] = _carry(program(), source, folder, 1, None, trial=True)["summary"]
+    return summary
+
+
 def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
     """Overrides by which what these ports send is captured, and nothing else; none for no ports.
 
@@ -172,8 +184,8 @@ def stand(
     return _done(json.loads(text) if text else {}, source, f"{ended.returncode}: it said nothing")
 
 
-def _asked(source: Source, dilation: int) -> dict[str, Any]:
-    """A scenario, as the program wants it."""
+def _asked(source: Source, dilation: int, trial: bool = False) -> dict[str, Any]:
+    """A scenario, as the program wants it; of a trial, links may be faster than the switch keeps up with."""
     return {
         "text": source.text,
         "file": source.file,
@@ -181,14 +193,20 @@ def _asked(source: Source, dilation: int) -> dict[str, Any]:
         "overrides": source.overrides,
         "seed": source.seed,
         "dilation": dilation,
+        "trial": trial,
     }
 
 
 def _carry(
-    binary: Path, source: Source, folder: Path, dilation: int, on_progress: OnProgress | None
+    binary: Path,
+    source: Source,
+    folder: Path,
+    dilation: int,
+    on_progress: OnProgress | None,
+    trial: bool = False,
 ) -> dict[str, Any]:
     """Have the program run a scenario. It dies with us, and leaves nothing behind."""
-    request = {"scenario": _asked(source, dilation), "folder": str(folder.resolve())}
+    request = {"scenario": _asked(source, dilation, trial), "folder": str(folder.resolve())}
     said: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile() as errors,
