@@ -12,7 +12,7 @@ from shallows.errors import ShallowsError
 from shallows.figures.beside import draw
 from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Claim, Experiment, Paper, read
-from shallows.reproduction.findings import check_selections, points_of
+from shallows.reproduction.findings import check_selections, made_from, points_of
 from shallows.reproduction.judging import (
     CANNOT_TELL,
     DOES_NOT_HOLD,
@@ -489,6 +489,17 @@ def test_every_committed_verdict_is_of_a_claim_and_has_a_cause_if_it_is_not_born
         assert {row[0] for row in judged} <= claims.keys(), path.name
         missed |= {row[0] for row in judged if row[-1] != HOLDS}
     assert [name for name in sorted(missed) if not claims[name].cause] == []
+
+
+@pytest.mark.parametrize("name", [*PAPERS, "testbed"])
+def test_committed_results_are_of_what_is_run_today(name: str) -> None:
+    paper = read(EXPERIMENTS / name)
+    experiment_of = {claim.id: claim.experiment for claim in paper.claims}
+    for path in sorted((EXPERIMENTS / name / "results").glob("*.md")):
+        *rows, last = path.read_text().splitlines(keepends=True)
+        claims = {row.split("|")[1].strip() for row in rows if row.startswith("| ")} - {"claim"}
+        expected = made_from(paper, {experiment_of[claim] for claim in claims})
+        assert last == expected, f"repeat it: shallows reproduce {name} {path.stem}"
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     document |= {"drawings": drawings, "build": build(), "not_run": not_run}
     name = f"claims-{options.figure}" if options.figure else "claims"
     write_whole(parent / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    screen.print(str(write_whole(parent / f"{name}.md", markdown(findings))), soft_wrap=True)
+    screen.print(str(write_whole(parent / f"{name}.md", markdown(findings, paper))), soft_wrap=True)
     screen.print(f"report: {write_reproduction(parent)}", soft_wrap=True)
     if options.json:
         print(json.dumps(document, ensure_ascii=False))

@@ -3,6 +3,8 @@
 docs/claims.md describes the file.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +73,13 @@ class Experiment:
     """Whether anything is simulated; if not, claims are about what its scenarios say before they run."""
     testbed: int | None = None
     """With real TCP, and time dilated so many times; nothing for simulations."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight digits that are others once something else is run: of the scenario's keys and what is set."""
+        keys = parse_toml(read_text(self.scenario, remedy=DESCRIBED))
+        said = json.dumps([keys, self.set, self.only, self.testbed], sort_keys=True, default=str)
+        return hashlib.sha256(said.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

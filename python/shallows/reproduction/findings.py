@@ -1,7 +1,7 @@
 """What became of the claims of a paper, and the points of its experiments."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,21 @@ def number(claim: Claim, check: Check) -> str:
     return signed(check.ours) if by_sign else digits(check.ours)
 
 
-def markdown(findings: Sequence[Finding]) -> str:
-    """Every claim at every place, as a table for documents."""
+def markdown(findings: Sequence[Finding], paper: Paper) -> str:
+    """Every claim at every place, as a table for documents, and what was run for it."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for check in finding.checks:
             cells = [finding.claim.id, finding.claim.source, judging.name(check.place), check.paper]
             cells += [number(finding.claim, check), _span(finding.claim, check)]
             lines.append(f"| {' | '.join(cells)} | {check.verdict} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", made_from(paper, {finding.claim.experiment for finding in findings})])
+
+
+def made_from(paper: Paper, names: Set[str]) -> str:
+    """A line that says which experiments results are of, and is another once they are."""
+    told = [f"{name} {each.fingerprint}" for name, each in paper.experiments.items() if name in names]
+    return f"Made from: {', '.join(told)}\n"
 
 
 def _span(claim: Claim, check: Check) -> str:
