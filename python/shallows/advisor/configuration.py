@@ -157,11 +157,20 @@ class Scheduler:
     percent: Fraction | None = None
     """Of the port's rate, where the vendor counts so."""
 
+    remainder: bool = False
+    """Whether it gets the percent of the rate that the others of its port leave."""
+
     shape: int | None = None
     """At most so many bit/s."""
 
+    shape_percent: Fraction | None = None
+    """At most so much of the port's rate, where the vendor counts so."""
+
     guaranteed: int | None = None
     """At least so many bit/s."""
+
+    guaranteed_percent: Fraction | None = None
+    """At least so much of the port's rate, where the vendor counts so."""
 
     name: str | None = field(default=None, compare=False)
     source: Source = field(default=Source(), compare=False)

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.junos import COLOURS
+from shallows.advisor.readers.junos import BUFFER_SIZE, COLOURS, LOSS, PAUSED_QUEUE
 from shallows.advisor.writers.lines import (
     NO_REASONS,
     Reasons,
@@ -90,8 +90,11 @@ def _pools(switch: Switch, told: Told) -> None:
         if pool.name in thresholds:
             _set(told, f"{start} dynamic-threshold", f" {thresholds[pool.name]}", pool.name)
     for each in switch.settings:
-        if each.name == "dedicated-buffer":
-            _set(told, f"dedicated-buffer {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
+        if each.name in ("dedicated-buffer", "shared-buffer"):
+            _set(told, f"{each.name} {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
+        elif each.name == PAUSED_QUEUE and len(words := each.scope.split()) == 3:
+            start = f"congestion-notification-profile {words[0]} output ieee-802.1 code-point {words[1]}"
+            _set(told, f"{start} flow-control-queue {words[2]}", "", each.name)
         elif each.name == "pfc-watchdog" and each.scope and "/" not in each.scope:
             _set(told, f"congestion-notification-profile {each.scope} pfc-watchdog", "", each.name)
 
@@ -107,7 +110,8 @@ def _profile(
 ) -> None:
     named = (profile.name or "").split()
     default = f"shallows-{place + 1}"
-    scheduler_map, pause, classifier = named if len(named) == 3 else (default, default, default)
+    named = named if len(named) == 3 else []
+    scheduler_map, pause, classifier = named or (default, default, default)
     for queue in profile.queues:
         scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
         path = f"scheduler-maps {scheduler_map} forwarding-class {_kind(queue)}"
@@ -122,7 +126,10 @@ def _profile(
             continue
         points.setdefault(mapped.get(number, number), []).append(point)
         bits = f"{point:06b}"
-        slot = f"classifiers dscp {classifier} forwarding-class {kind} loss-priority low code-points {bits}"
+        loss = settings.get((LOSS, f"{classifier} {bits}"), "low")
+        slot = (
+            f"classifiers dscp {classifier} forwarding-class {kind} loss-priority {loss} code-points {bits}"
+        )
         _set(told, slot, "", "maps")
     for priority in profile.pfc:
         wanted = [
@@ -146,11 +153,11 @@ def _profile(
     if profile.groups:
         told.cannot(f"memory of the priority groups of {called(profile)}: Junos works it out itself")
     for port in profile.ports:
-        if profile.queues and scheduler_map != "-":
+        if (profile.queues or named) and scheduler_map != "-":
             _set(told, f"interfaces {port} scheduler-map", f" {scheduler_map}", scheduler_map)
-        if profile.pfc and pause != "-":
+        if (profile.pfc or named) and pause != "-":
             _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
-        if profile.maps.dscp_to_class and classifier != "-":
+        if (profile.maps.dscp_to_class or named) and classifier != "-":
             _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
         for word, value in (("speed", profile.rate and f"{profile.rate // 10**9}g"), ("mtu", profile.mtu)):
             if value:
@@ -194,10 +201,22 @@ def _scheduler(
             told.cannot(
                 f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down"
             )
-        if share is not None and share.denominator == 1:
-            _set(told, f"{start} transmit-rate percent", f" {share}", about)
-        if scheduler.shape:
-            _set(told, f"{start} shaping-rate", f" {scheduler.shape}", about)
+        for word, percent, rate in (
+            ("transmit-rate", share, scheduler.guaranteed),
+            ("shaping-rate", scheduler.shape_percent, scheduler.shape),
+        ):
+            if percent is not None and percent.denominator == 1:
+                _set(told, f"{start} {word}", f" percent {percent}", about)
+            elif percent is not None:
+                told.cannot(f"{word} of {at(profile, queue)}: {float(percent)} percent, which is not whole")
+            elif rate is not None:
+                _set(told, f"{start} {word}", f" {rate}", about)
+        if scheduler.remainder:
+            _set(told, f"{start} transmit-rate", " remainder", about)
+        if scheduler.guaranteed_percent is not None or (share is not None and scheduler.guaranteed):
+            told.cannot(f"{at(profile, queue)}: both a share and a least rate; transmit-rate is one of them")
+    if size := settings.get((BUFFER_SIZE, name)):
+        _set(told, f"{start} {BUFFER_SIZE}", f" {size}", about)
     if marking:
         for curve in marking.curves:
             _curve(curve, name, marking.name, at(profile, queue), settings, drops, told)
