@@ -175,6 +175,12 @@ class Scheduler:
     name: str | None = field(default=None, compare=False)
     source: Source = field(default=Source(), compare=False)
 
+    @property
+    def has_rates(self) -> bool:
+        """Whether it says what a queue gets at least or at most."""
+        said = (self.shape, self.shape_percent, self.guaranteed, self.guaranteed_percent)
+        return any(each is not None for each in said)
+
 
 @dataclass(frozen=True)
 class Queue:
@@ -224,6 +230,12 @@ class Pool:
 
     percent: Fraction | None = None
     """Of the memory, where the vendor counts so."""
+
+    of_shared: bool = False
+    """Whether that is percent of what is left of the memory when ports have got their own."""
+
+    alpha: Fraction | None = None
+    """Of those of its users that have none of their own."""
 
     dynamic: bool = True
     """Whether its users have dynamic thresholds; fixed ones if not."""

@@ -219,7 +219,10 @@ def limits(resolved: Resolved) -> Table:
             f"them is not published: a queue may get 1/{chip.parts.value} of what is said here."
         )
     if any(each.limit and each.limit.of_chip for each in resolved.classes):
-        notes.append("Where no pool is written, the chip's whole memory is taken: an upper bound.")
+        notes.append(
+            "Where the size of a pool is not known, that of the chip's memory is taken, an upper bound: "
+            "buffer.pool of --fabric has it."
+        )
     columns = ["queues", "share", "of", *(f"{count} busy" for count in busy)]
     return Table("What the buffer allows", columns, made, names=2, note=" ".join(notes))
 
@@ -233,7 +236,7 @@ def _share(each: Class) -> str:
     if each.limit is None or allotment is None:
         return "–"
     if each.limit.dynamic:
-        return f"α = {allotment.alpha}"
+        return f"α = {each.limit.alpha}"
     return "fixed" if allotment.limit else "no limit"
 
 
@@ -337,7 +340,7 @@ def _pool_document(resolved: Resolved, pool: Pool) -> dict[str, Any]:
     return {
         "name": pool.name,
         "direction": pool.direction,
-        "size_bytes": pool_size(pool, resolved.chip),
+        "size_bytes": pool_size(pool, resolved.chip, resolved.hints.pool),
         "headroom_bytes": pool.headroom,
         "kmin_bytes": found.minimum.bytes(cell=cell) if found and found.minimum else None,
         "kmax_bytes": found.maximum.bytes(cell=cell) if found and found.maximum else None,

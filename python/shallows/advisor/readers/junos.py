@@ -8,6 +8,7 @@ thresholds 7 is alpha 1 and 10 is alpha 8.
 import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Literal
 
 from shallows.advisor.configuration import (
     Allotment,
@@ -39,6 +40,7 @@ COLOURS: dict[str, Colour] = {"any": "all", "low": "green", "medium-high": "yell
 LOSS = "dscp.loss-priority"
 PAUSED_QUEUE = "pfc.flow-control-queue"
 BUFFER_SIZE = "buffer-size"
+WATCHDOG = "pfc-profile.watchdog"
 STRICT = ("strict-high", "high", "strict")
 ALIASES = {
     "be": "000000",
@@ -251,7 +253,7 @@ class _Reader:
             ) if re.fullmatch("[01]{3}", point) and whole(number, most=15) is not None:
                 return self.found.setting(PAUSED_QUEUE, "yes", statement, f"{name} {point} {number}")
             case ("congestion-notification-profile", name, "pfc-watchdog"):
-                return self.found.setting("pfc-watchdog", "on", statement, name)
+                return self.found.setting(WATCHDOG, "on", statement, name)
             case (
                 "shared-buffer",
                 ("ingress" | "egress") as side,
@@ -281,13 +283,14 @@ class _Reader:
 
     def partition(self, side: str, part: str, what: str, share: int, statement: Statement) -> bool:
         name = f"{side}.{part}"
-        direction = "ingress" if side == "ingress" else "egress"
-        pool = self.pools.get(name, Pool(name, direction, source=self.found.source(statement)))  # type: ignore[arg-type]
+        direction: Literal["ingress", "egress"] = "ingress" if side == "ingress" else "egress"
+        pool = self.pools.get(
+            name, Pool(name, direction, of_shared=True, source=self.found.source(statement))
+        )
         if what == "percent":
             self.pools[name] = replace(pool, percent=Fraction(share))
         elif what == "dynamic-threshold" and share <= 10:
-            self.pools.setdefault(name, pool)
-            self.found.setting("pool.dynamic-threshold", str(share), statement, name)
+            self.pools[name] = replace(pool, alpha=Fraction(2) ** (share - 7))
         else:
             return False
         return True
@@ -418,12 +421,12 @@ class _Reader:
                 bits = self.point(point)
                 self.paused.get(name, set()).discard(-1 if bits is None else bits)
             case ("congestion-notification-profile", name, "pfc-watchdog"):
-                found.unset("pfc-watchdog", name)
+                found.unset(WATCHDOG, name)
             case ("shared-buffer", side, "buffer-partition", part, *what):
-                if what == ["dynamic-threshold"]:
-                    found.unset("pool.dynamic-threshold", f"{side}.{part}")
-                elif pool := self.pools.get(f"{side}.{part}"):
-                    self.pools[pool.name] = replace(pool, percent=None)
+                if pool := self.pools.get(f"{side}.{part}"):
+                    field_ = "alpha" if what == ["dynamic-threshold"] else "percent"
+                    kept = replace(pool, **{field_: None})  # type: ignore[arg-type]
+                    self.pools[pool.name] = kept
             case (("dedicated-buffer" | "shared-buffer") as what, side, "percent"):
                 found.unset(what, side)
             case ("interfaces", port, "scheduler-map"):
@@ -487,15 +490,17 @@ class _Reader:
             FORMAT,
             self.hostname,
             profiles=alike(told),
-            pools=tuple(
-                self.pools[name] for name in sorted(self.pools) if self.pools[name].percent is not None
-            ),
+            pools=tuple(each for _, each in sorted(self.pools.items()) if each in self.divided()),
             markings=markings,
             settings=settings,
             unread=tuple(self.found.unread),
             understood=self.found.understood,
             notes=tuple(self.notes),
         )
+
+    def divided(self) -> list[Pool]:
+        """The parts of the memory of which something is said."""
+        return [each for each in self.pools.values() if each.percent is not None or each.alpha is not None]
 
     def dangling(self) -> None:
         """What is said of something that is not there, or that nothing uses, is not in the model."""
@@ -538,7 +543,9 @@ class _Reader:
                 name=f"{scheduler} {each.strict or ''}".strip(),
                 source=self.found.source(each.statement),
             )
-            allotment = None if each.alpha is None else Allotment(alpha=each.alpha)
+            part = "egress.lossless" if ("no-loss", kind) in self.found.settings else "egress.lossy"
+            held = part if any(pool.name == part for pool in self.divided()) else None
+            allotment = Allotment(held, alpha=each.alpha) if held or each.alpha is not None else None
             queues.append(Queue(number, order, marked.get(scheduler), allotment, name=kind))
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
@@ -550,12 +557,12 @@ class _Reader:
         to_queue = {
             self.priorities[kind]: self.queues[kind] for kind in self.priorities if kind in self.queues
         }
-        held = Maps(class_to_queue=tuple(sorted(to_queue.items())))
+        mapped = Maps(class_to_queue=tuple(sorted(to_queue.items())))
         link = self.links.get(name, {})
         return PortProfile(
             (name,) if name else (),
             link.get("rate"),
-            lossless(queues, pfc, held),
+            lossless(queues, pfc, mapped),
             pfc=pfc,
             maps=Maps(dscp),
             mtu=link.get("mtu"),

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.junos import BUFFER_SIZE, COLOURS, LOSS, PAUSED_QUEUE
+from shallows.advisor.readers.junos import BUFFER_SIZE, COLOURS, LOSS, PAUSED_QUEUE, WATCHDOG
 from shallows.advisor.writers.lines import (
     NO_REASONS,
     Reasons,
@@ -79,23 +79,26 @@ def _paused(switch: Switch, number: int, classes: dict[str, str], kind: str) -> 
 
 
 def _pools(switch: Switch, told: Told) -> None:
-    thresholds = {each.scope: each.value for each in switch.settings if each.name == "pool.dynamic-threshold"}
     for pool in switch.pools:
         side, _, part = pool.name.partition(".")
-        if side not in ("ingress", "egress") or pool.percent is None or pool.percent.denominator != 1:
+        share = pool.percent
+        if side not in ("ingress", "egress") or not pool.of_shared or (share and share.denominator != 1):
             told.cannot(f"pool {pool.name}: Junos divides the memory into its own partitions, in percent")
             continue
         start = f"shared-buffer {side} buffer-partition {part}"
-        _set(told, f"{start} percent", f" {pool.percent}", pool.name)
-        if pool.name in thresholds:
-            _set(told, f"{start} dynamic-threshold", f" {thresholds[pool.name]}", pool.name)
+        if share is not None:
+            _set(told, f"{start} percent", f" {share}", pool.name)
+        if pool.alpha in INDEXES:
+            _set(told, f"{start} dynamic-threshold", f" {INDEXES[pool.alpha]}", pool.name)
+        elif pool.alpha is not None:
+            told.cannot(f"alpha {pool.alpha} of {pool.name}: Junos knows alpha 1/128, 1/64, … 8 alone")
     for each in switch.settings:
         if each.name in ("dedicated-buffer", "shared-buffer"):
             _set(told, f"{each.name} {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
         elif each.name == PAUSED_QUEUE and len(words := each.scope.split()) == 3:
             start = f"congestion-notification-profile {words[0]} output ieee-802.1 code-point {words[1]}"
             _set(told, f"{start} flow-control-queue {words[2]}", "", each.name)
-        elif each.name == "pfc-watchdog" and each.scope and "/" not in each.scope:
+        elif each.name == WATCHDOG:
             _set(told, f"congestion-notification-profile {each.scope} pfc-watchdog", "", each.name)
 
 
