@@ -101,6 +101,13 @@ def ports(classes: Sequence[Class]) -> int:
     return sum(found.values())
 
 
+def _ports(classes: Sequence[Class]) -> str:
+    """How many have them, or the patterns that stand for who knows how many."""
+    names = {port for each in classes for profile in each.profiles for port in profile.ports}
+    patterns = sorted(name for name in names if "*" in name)
+    return ", ".join(patterns) or (f"{ports(classes):,}" if names else "–")
+
+
 def curves(resolved: Resolved) -> Table:
     """Where each queue begins to mark, in bytes, time and bandwidth-delay products."""
     columns = ["queues", "served", "profile", "ports", "rate", "marks", "at most", "µs", "BDP"]
@@ -108,7 +115,7 @@ def curves(resolved: Resolved) -> Table:
     for classes in alike(resolved):
         each = classes[0]
         lines = [numbers(classes), served([one.queue.scheduler for one in classes]), _names(classes)]
-        lines += [f"{ports(classes):,}" if ports(classes) else "–", rate(each.rate) if each.rate else "–"]
+        lines += [_ports(classes), rate(each.rate) if each.rate else "–"]
         made.append([*lines, *_curve_cells(resolved, each)])
     for pool, curve in pool_curves(resolved):
         made.append([f"pool {pool.name}", "–", pool.marking or "–", "–", "–", *_pool_cells(resolved, curve)])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from shallows.advisor.chips import chip_of_platform
 from shallows.advisor.configuration import (
     COLOURS,
     Allotment,
@@ -44,6 +45,9 @@ _TELLING = re.compile(
     r"|qos map (dscp|traffic-class|cos) |priority-flow-control pause watchdog )|^! device: .*EOS",
     re.MULTILINE,
 )
+_DEVICE = re.compile(r"^! device: (\S{1,80}) \((\S{1,80}), ", re.MULTILINE)
+"""What EOS writes above its configuration: host name and model."""
+
 _QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]{1,2})", re.ASCII)
 _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
 _ABOUT_QUEUES = re.compile(
@@ -65,7 +69,13 @@ def read(text: str, name: str) -> Switch:
     ShallowsError
         If it has lines that no configuration has.
     """
-    return of_statements(indented.read(text, name), name, FORMAT)
+    switch = of_statements(indented.read(text, name), name, FORMAT)
+    device = _DEVICE.search(text)
+    if device is None:
+        return switch
+    known = chip_of_platform(device[2])
+    hostname = switch.name or device[1]
+    return replace(switch, name=hostname, platform=device[2], chip=known.name if known else None)
 
 
 def is_queue(text: str) -> bool:
