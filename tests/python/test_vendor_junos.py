@@ -10,7 +10,7 @@ from shallows.advisor.readers import format_of
 from shallows.advisor.resolved import resolve
 from shallows.advisor.writers import write
 from shallows.errors import ShallowsError
-from vendors import read, sample
+from vendors import SWITCHES, read, sample
 
 SCHEDULERS = """    schedulers {
         bulk {
@@ -200,3 +200,12 @@ def test_a_scheduler_of_a_class_without_queue_is_noted() -> None:
     text += "set class-of-service scheduler-maps m forwarding-class web scheduler s\n"
     [note] = read("junos", text).notes
     assert note.what == "scheduler map m: the file has no queue of forwarding class web"
+
+
+def test_a_session_says_what_the_same_configuration_says() -> None:
+    session = read("junos", (SWITCHES / "junos.txt").read_text())
+    assert replace(session, unread=(), notes=()) == read("junos", sample("junos"))
+    # `show` of one port has its speed and MTU; the other switch's line is listed.
+    assert [each.text for each in session.unread] == [
+        "class-of-service schedulers rdma transmit-rate percent 60"
+    ]

@@ -55,12 +55,12 @@ class Converted:
     """A switch in the units of a format, and what was rounded or could not be known."""
 
     switch: Switch
-    said: list[str] = field(default_factory=list)
+    said: dict[str, None] = field(default_factory=dict)
+    """In order."""
 
     def say(self, what: str) -> None:
         """Something of that, once."""
-        if what not in self.said:
-            self.said.append(what)
+        self.said[what] = None
 
 
 def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Converted:
@@ -78,7 +78,11 @@ def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Conve
     hints = hints or Hints()
     on = hints.chip or (chip(switch.chip) if switch.chip else None)
     made = Converted(switch)
-    work = _Conversion(switch, format_, hints, on, made, switch.format != format_)
+    used: dict[str, list[tuple[PortProfile, Queue]]] = {}
+    for profile, queue in switch.queues():
+        if queue.marking:
+            used.setdefault(queue.marking, []).append((profile, queue))
+    work = _Conversion(switch, format_, hints, on, made, used, switch.format != format_)
     made.switch = replace(
         switch,
         markings=tuple(map(work.marking, switch.markings)),
@@ -102,6 +106,9 @@ class _Conversion:
     hints: Hints
     on: Chip | None
     made: Converted
+    used: dict[str, list[tuple[PortProfile, Queue]]]
+    """Queues by their marking."""
+
     foreign: bool
     """Whether it was read in another format: what the two have in common stays as it is."""
 
@@ -115,9 +122,7 @@ class _Conversion:
         return pool if known is None else replace(pool, size=known)
 
     def marking(self, marking: Marking) -> Marking:
-        places = [
-            (profile, queue) for profile, queue in self.switch.queues() if queue.marking == marking.name
-        ]
+        places = self.used.get(marking.name, [])
         return replace(marking, curves=tuple(self.curve(marking, curve, places) for curve in marking.curves))
 
     def curve(self, marking: Marking, curve: Curve, places: list[tuple[PortProfile, Queue]]) -> Curve:

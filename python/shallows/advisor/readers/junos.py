@@ -138,6 +138,11 @@ class _Port:
     classifier: str | None = None
 
 
+def _said(pool: Pool | None) -> bool:
+    """Whether anything is said of a part of the memory."""
+    return pool is not None and (pool.percent is not None or pool.alpha is not None)
+
+
 _FIELDS = {
     "transmit-rate": ("percent", "guaranteed", "remainder"),
     "shaping-rate": ("shape", "shape_percent"),
@@ -490,17 +495,13 @@ class _Reader:
             FORMAT,
             self.hostname,
             profiles=alike(told),
-            pools=tuple(each for _, each in sorted(self.pools.items()) if each in self.divided()),
+            pools=tuple(each for _, each in sorted(self.pools.items()) if _said(each)),
             markings=markings,
             settings=settings,
             unread=tuple(self.found.unread),
             understood=self.found.understood,
             notes=tuple(self.notes),
         )
-
-    def divided(self) -> list[Pool]:
-        """The parts of the memory of which something is said."""
-        return [each for each in self.pools.values() if each.percent is not None or each.alpha is not None]
 
     def dangling(self) -> None:
         """What is said of something that is not there, or that nothing uses, is not in the model."""
@@ -544,7 +545,7 @@ class _Reader:
                 source=self.found.source(each.statement),
             )
             part = "egress.lossless" if ("no-loss", kind) in self.found.settings else "egress.lossy"
-            held = part if any(pool.name == part for pool in self.divided()) else None
+            held = part if _said(self.pools.get(part)) else None
             allotment = Allotment(held, alpha=each.alpha) if held or each.alpha is not None else None
             queues.append(Queue(number, order, marked.get(scheduler), allotment, name=kind))
         points = self.points.get(port.classifier or "", {})
