@@ -9,6 +9,7 @@ comparisons: two switches are equal if they are told the same.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 Unit = Literal["bytes", "cells", "percent", "ps"]
@@ -361,11 +362,20 @@ class Switch:
 
     def marking(self, name: str | None) -> Marking | None:
         """The profile of that name."""
-        return next((marking for marking in self.markings if marking.name == name), None)
+        return self._markings.get(name) if name is not None else None
 
     def pool(self, name: str | None) -> Pool | None:
         """The pool of that name."""
-        return next((pool for pool in self.pools if pool.name == name), None)
+        return self._pools.get(name) if name is not None else None
+
+    @cached_property
+    def _markings(self) -> dict[str, Marking]:
+        """By name; of two with one name the first."""
+        return {marking.name: marking for marking in reversed(self.markings)}
+
+    @cached_property
+    def _pools(self) -> dict[str, Pool]:
+        return {pool.name: pool for pool in reversed(self.pools)}
 
     def queues(self) -> Iterator[tuple[PortProfile, Queue]]:
         """Each queue of each profile of ports."""

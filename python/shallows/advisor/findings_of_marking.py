@@ -333,8 +333,12 @@ def units(resolved: Resolved) -> Iterator[Finding]:
 
 def speeds(resolved: Resolved) -> Iterator[Finding]:
     """One threshold in bytes for ports of several rates."""
+    by_name: dict[str, list[Class]] = {}
+    for each in resolved.classes:
+        if each.marking and each.rate and each.kmin:
+            by_name.setdefault(each.marking.name, []).append(each)
     for marking in _markings(resolved):
-        own = [each for each in resolved.classes if each.marking == marking and each.rate and each.kmin]
+        own = by_name.get(marking.name, [])
         rates = sorted({each.rate for each in own if each.rate})
         curve = marking.marking_curve()
         if len(rates) > 1 and curve and curve.minimum and curve.minimum.unit in ("bytes", "cells"):
