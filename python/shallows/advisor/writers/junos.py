@@ -221,9 +221,10 @@ def _scheduler(
     if size := settings.get((BUFFER_SIZE, name)):
         _set(told, f"{start} {BUFFER_SIZE}", f" {size}", about)
     if marking:
+        before = len(told.lines)
         for curve in marking.curves:
             _curve(curve, name, marking.name, at(profile, queue), settings, drops, told)
-        if marking.marks_ect and any(line.about == marking.name for line in told.lines):
+        if marking.marks_ect and len(told.lines) > before:
             _set(told, f"{start} explicit-congestion-notification", "", marking.name)
     elif ("ecn.without-profile", name) in settings:
         _set(told, f"{start} explicit-congestion-notification", "", about)
