@@ -182,6 +182,22 @@ def test_what_a_format_rounds_is_a_setting_of_its_own() -> None:
     assert rounded.alpha == chosen_alpha(fabric)
 
 
+def test_junos_gets_thresholds_in_percent_of_what_its_queue_may_hold() -> None:
+    fabric = queue_three()
+    bcc = candidates(fabric)[0]
+    curve = bcc.queues[0]
+    assert curve is not None
+    made = configured("junos", None, fabric, bcc)
+    most = bcc.alpha * fabric.buffer.pool / (1 + bcc.alpha) + fabric.buffer.private
+    low, high = (round(100 * end / most) for end in (curve.kmin, curve.kmax))
+    assert f"fill-level [ {low} {high} ]" in made.change
+    assert any("while it is the only busy one" in each for each in made.left_out)
+    # Read back it is what the percent come to, and simulated as that.
+    assert made.rounded is not None
+    assert made.rounded.queues[0] is not None
+    assert made.rounded.queues[0].kmin == pytest.approx(low * most / 100, abs=1)
+
+
 def test_what_is_set_already_is_not_set_again() -> None:
     fabric = queue_three()
     before = switch_of("x")

@@ -247,3 +247,21 @@ def test_placeholders_of_shipped_configurations_are_said_to_be_off() -> None:
     change(tables)
     verdict = explain(resolve(sonic.read(json.dumps(tables), "config_db.json"))).verdict
     assert "Queue 0 marks nothing in effect: the profile never fires." in verdict
+
+
+def test_what_is_dropped_early_is_named_by_what_it_is() -> None:
+    low, high = Threshold.of_bytes(100_000), Threshold.of_bytes(200_000)
+    red = Curve(low, high, marks_ect=False, drops_not_ect=True)
+    dropping = told(red)
+    [every] = [each for each in find(resolve(dropping)) if each.code == "not-ect-dropped"]
+    assert "packets are dropped, ECN-capable ones as well" in every.what
+    yellow = told(Curve(low, high), replace(red, colour="yellow"))
+    [some] = [each for each in find(resolve(yellow)) if each.code == "not-ect-dropped"]
+    assert "yellow packets that are not ECN-capable are dropped" in some.what
+
+
+def test_what_no_setting_says_of_packets_that_cannot_be_marked_is_not_called_a_setting() -> None:
+    unsaid = told(Curve(Threshold.of_bytes(100_000), Threshold.of_bytes(200_000)))
+    assert "enable-false" in of(replace(unsaid, format="sonic"))
+    assert "enable-false" not in of(replace(unsaid, format="nxos"))
+    assert "not-ect-unknown" in of(replace(unsaid, format="nxos"))

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 
 from pages import ROOT
 from shallows.advisor import writers
+from shallows.advisor.explain import explain
 from shallows.advisor.readers import reader
+from shallows.advisor.resolved import Hints, resolve
+from shallows.advisor.units import converted
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
@@ -137,7 +140,11 @@ def test_configurations_of_switches_with_any_damage(sample: Path, damage: Damage
 
 def read_and_write(format_: str, text: str) -> None:
     """What can be read can be written, or is said to be what the format cannot express."""
-    writers.write(format_, None, reader(format_).read(text, "switch"))
+    switch = reader(format_).read(text, "switch")
+    writers.write(format_, None, switch)
+    other = writers.FORMATS[len(text) % len(writers.FORMATS)]
+    writers.write(other, None, converted(switch, other, Hints(rate=10**11, pool=10**7)).switch)
+    explain(resolve(switch))
 
 
 @cache

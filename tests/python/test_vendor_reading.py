@@ -8,7 +8,9 @@ import pytest
 
 from shallows.advisor import readers
 from shallows.advisor.configuration import Allotment, Curve, Queue, Switch, Threshold
+from shallows.advisor.explain import explain
 from shallows.advisor.readers import FORMATS, reader
+from shallows.advisor.resolved import resolve
 from shallows.advisor.writers import eos as eos_writer
 from shallows.advisor.writers import hosts, tc
 from shallows.errors import ShallowsError
@@ -293,3 +295,15 @@ def test_the_command_line_translates_and_says_what_is_lost(shell: Shell, tmp_pat
     assert (again.returncode, "exists" in again.stderr) == (1, True)
     printed = shell("export", "switch", SWITCHES / "eos.cfg", "--to", "nvue")
     assert printed.stdout.startswith("nv set qos ")
+
+
+def test_eos_names_its_chip_by_the_model_above_its_configuration() -> None:
+    switch = reader("eos").read(sample("eos"), "eos.cfg")
+    assert (switch.platform, switch.chip) == ("DCS-7060CX-32S", "tomahawk")
+    # 1,200 cells of 208 B.
+    assert any(each.kmin == 249_600 for each in resolve(switch).classes)
+
+
+def test_a_pattern_of_ports_is_not_counted_as_one_port() -> None:
+    table = explain(resolve(read("junos", sample("junos")))).tables[0]
+    assert {row[3] for row in table.rows} == {"et-*"}

@@ -17,7 +17,8 @@ import yaml
 from shallows.advisor.configuration import Allotment, Scheduler, Threshold
 from shallows.advisor.explain import explain
 from shallows.advisor.readers import read as read_files
-from shallows.advisor.resolved import resolve
+from shallows.advisor.resolved import Hints, resolve
+from shallows.advisor.units import converted
 from shallows.advisor.writers import write
 from sonic_yang import Models
 from vendors import SAMPLES, SWITCHES, applied, read, sample
@@ -94,11 +95,12 @@ def with_lanes(database: dict[str, Any]) -> dict[str, Any]:
     return database
 
 
+@pytest.mark.parametrize("hints", [Hints(), Hints(rate=10**11, pool=10**7)], ids=["alone", "with-hints"])
 @pytest.mark.parametrize("source", SAMPLES)
 def test_sonics_own_models_accept_what_is_written_or_we_have_said_what_they_miss(
-    models: Models, source: str
+    models: Models, source: str, hints: Hints
 ) -> None:
-    text = write("sonic", None, read(source, sample(source)))
+    text = write("sonic", None, converted(read(source, sample(source)), "sonic", hints).switch)
     refused = models.refuse(with_lanes(json.loads(text.change)))
     said = [each for each in text.inexpressible if ".yang" in each]
     assert (refused is None) == (said == []), (refused, said)

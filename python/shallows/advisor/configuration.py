@@ -9,6 +9,7 @@ comparisons: two switches are equal if they are told the same.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 Unit = Literal["bytes", "cells", "percent", "ps"]
@@ -157,14 +158,29 @@ class Scheduler:
     percent: Fraction | None = None
     """Of the port's rate, where the vendor counts so."""
 
+    remainder: bool = False
+    """Whether it gets the percent of the rate that the others of its port leave."""
+
     shape: int | None = None
     """At most so many bit/s."""
+
+    shape_percent: Fraction | None = None
+    """At most so much of the port's rate, where the vendor counts so."""
 
     guaranteed: int | None = None
     """At least so many bit/s."""
 
+    guaranteed_percent: Fraction | None = None
+    """At least so much of the port's rate, where the vendor counts so."""
+
     name: str | None = field(default=None, compare=False)
     source: Source = field(default=Source(), compare=False)
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether it says what a queue gets at least or at most."""
+        said = (self.shape, self.shape_percent, self.guaranteed, self.guaranteed_percent)
+        return any(each is not None for each in said)
 
 
 @dataclass(frozen=True)
@@ -215,6 +231,12 @@ class Pool:
 
     percent: Fraction | None = None
     """Of the memory, where the vendor counts so."""
+
+    of_shared: bool = False
+    """Whether that is percent of what is left of the memory when ports have got their own."""
+
+    alpha: Fraction | None = None
+    """Of those of its users that have none of their own."""
 
     dynamic: bool = True
     """Whether its users have dynamic thresholds; fixed ones if not."""
@@ -340,11 +362,20 @@ class Switch:
 
     def marking(self, name: str | None) -> Marking | None:
         """The profile of that name."""
-        return next((marking for marking in self.markings if marking.name == name), None)
+        return self._markings.get(name) if name is not None else None
 
     def pool(self, name: str | None) -> Pool | None:
         """The pool of that name."""
-        return next((pool for pool in self.pools if pool.name == name), None)
+        return self._pools.get(name) if name is not None else None
+
+    @cached_property
+    def _markings(self) -> dict[str, Marking]:
+        """By name; of two with one name the first."""
+        return {marking.name: marking for marking in reversed(self.markings)}
+
+    @cached_property
+    def _pools(self) -> dict[str, Pool]:
+        return {pool.name: pool for pool in reversed(self.pools)}
 
     def queues(self) -> Iterator[tuple[PortProfile, Queue]]:
         """Each queue of each profile of ports."""

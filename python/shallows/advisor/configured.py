@@ -9,7 +9,8 @@ from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.configuration import Allotment, Marking, Pool, PortProfile, Queue, Switch, Threshold
 from shallows.advisor.configuration import Curve as SwitchCurve
 from shallows.advisor.fabric import Fabric
-from shallows.advisor.today import in_bytes, today_of
+from shallows.advisor.today import in_bytes, memory_of, today_of
+from shallows.advisor.units import converted
 from shallows.errors import ShallowsError
 from shallows.quantity import size
 
@@ -38,10 +39,14 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     ShallowsError
         If there is no such format.
     """
-    after = told(before, fabric, chosen)
+    hints = memory_of(fabric)
+    made = converted(told(before, fabric, chosen), format_, hints)
+    if before is not None:
+        before = converted(before, format_, hints).switch
+    after = made.switch
     reasons = {marking.name: chosen.why for marking in after.markings}
     text = writers.write(format_, before, after, reasons)
-    left_out = [*text.inexpressible]
+    left_out = [*made.said, *text.inexpressible]
     if chosen.follows is not None:
         left_out.append("MQ-ECN: thresholds that follow the queue's share are no setting of this format")
     if chosen.sojourn is not None and not fabric.silicon.marks:

@@ -101,6 +101,13 @@ def ports(classes: Sequence[Class]) -> int:
     return sum(found.values())
 
 
+def _ports(classes: Sequence[Class]) -> str:
+    """How many have them, or the patterns that stand for who knows how many."""
+    names = {port for each in classes for profile in each.profiles for port in profile.ports}
+    patterns = sorted(name for name in names if "*" in name)
+    return ", ".join(patterns) or (f"{ports(classes):,}" if names else "–")
+
+
 def curves(resolved: Resolved) -> Table:
     """Where each queue begins to mark, in bytes, time and bandwidth-delay products."""
     columns = ["queues", "served", "profile", "ports", "rate", "marks", "at most", "µs", "BDP"]
@@ -108,7 +115,7 @@ def curves(resolved: Resolved) -> Table:
     for classes in alike(resolved):
         each = classes[0]
         lines = [numbers(classes), served([one.queue.scheduler for one in classes]), _names(classes)]
-        lines += [f"{ports(classes):,}" if ports(classes) else "–", rate(each.rate) if each.rate else "–"]
+        lines += [_ports(classes), rate(each.rate) if each.rate else "–"]
         made.append([*lines, *_curve_cells(resolved, each)])
     for pool, curve in pool_curves(resolved):
         made.append([f"pool {pool.name}", "–", pool.marking or "–", "–", "–", *_pool_cells(resolved, curve)])
@@ -219,7 +226,10 @@ def limits(resolved: Resolved) -> Table:
             f"them is not published: a queue may get 1/{chip.parts.value} of what is said here."
         )
     if any(each.limit and each.limit.of_chip for each in resolved.classes):
-        notes.append("Where no pool is written, the chip's whole memory is taken: an upper bound.")
+        notes.append(
+            "Where the size of a pool is not known, that of the chip's memory is taken, an upper bound: "
+            "buffer.pool of --fabric has it."
+        )
     columns = ["queues", "share", "of", *(f"{count} busy" for count in busy)]
     return Table("What the buffer allows", columns, made, names=2, note=" ".join(notes))
 
@@ -233,7 +243,7 @@ def _share(each: Class) -> str:
     if each.limit is None or allotment is None:
         return "–"
     if each.limit.dynamic:
-        return f"α = {allotment.alpha}"
+        return f"α = {each.limit.alpha}"
     return "fixed" if allotment.limit else "no limit"
 
 
@@ -337,7 +347,7 @@ def _pool_document(resolved: Resolved, pool: Pool) -> dict[str, Any]:
     return {
         "name": pool.name,
         "direction": pool.direction,
-        "size_bytes": pool_size(pool, resolved.chip),
+        "size_bytes": pool_size(pool, resolved.chip, resolved.hints.pool),
         "headroom_bytes": pool.headroom,
         "kmin_bytes": found.minimum.bytes(cell=cell) if found and found.minimum else None,
         "kmax_bytes": found.maximum.bytes(cell=cell) if found and found.maximum else None,

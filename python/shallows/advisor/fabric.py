@@ -198,6 +198,9 @@ class Fabric:
         return replace(self, **changes)
 
 
+LEAST_POOL, MOST_POOL = 10_000, 10**12
+"""Bytes."""
+
 BUFFER = ("pool", "ports_per_pool", "private", "alpha", "marks")
 TRAFFIC = ("load", "incast", "rto", "initial_window")
 CLASS = ("name", "share", "weight", "strict", "transport", "sizes", "queue")
@@ -217,7 +220,7 @@ def _name(table: Table, default: str) -> str:
 def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:
     ports = table.whole("ports_per_pool", 1, 1024, max(1, silicon.ports // silicon.parts))
     if "pool" in table.content:
-        pool = table.quantity("pool", "bytes")
+        pool = pool_of(table)
     else:
         pool = silicon.memory / silicon.parts
         notes.append(
@@ -225,11 +228,25 @@ def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:
             "private or "
             "headroom is not in a fabric's file: give buffer.pool."
         )
-    if not 10_000 <= pool <= 1e12:
+    if not LEAST_POOL <= pool <= MOST_POOL:
         raise table.wrong("pool", "a memory from 10KB to 1TB")
     private = table.quantity("private", "bytes", 0.0)
     alpha = table.number("alpha", 1 / 1024, 1024) if "alpha" in table.content else None
     return Buffer(pool, ports, private, alpha)
+
+
+def pool_of(table: Table) -> float:
+    """Bytes that queues can share.
+
+    Raises
+    ------
+    ShallowsError
+        If they are not said, or no memory has so many.
+    """
+    pool = table.quantity("pool", "bytes")
+    if not LEAST_POOL <= pool <= MOST_POOL:
+        raise table.wrong("pool", "a memory from 10KB to 1TB")
+    return pool
 
 
 def _marks(table: Table, silicon: Silicon) -> tuple[str, ...]:

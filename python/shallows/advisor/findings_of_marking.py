@@ -101,13 +101,18 @@ def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
         if not curves:
             continue
         lossless = [each for each in classes if each.queue.lossless]
+        colours = [curve.colour for curve in curves]
+        packets = "packets" if {"all", "green"} & {*colours} else f"{' and '.join(colours)} packets"
+        marks = first.marking is not None and first.marking.marks_ect
+        whose = "that are not ECN-capable are dropped" if marks else "are dropped, ECN-capable ones as well"
+        why = "SYNs, UDP and TCP without ECN lose packets that others have marked"
+        if not marks:
+            why = "nothing is marked there: what DCTCP and DCQCN are told is a loss"
         yield Finding(
             "not-ect-dropped",
             "warning" if lossless else "note",
-            f"{queues(classes)}: above {_from(first)} packets that are not ECN-capable are dropped",
-            "a lossless queue loses packets with PFC on"
-            if lossless
-            else "SYNs, UDP and TCP without ECN lose packets that others have marked",
+            f"{queues(classes)}: above {_from(first)} {packets} {whose}",
+            "a lossless queue loses packets with PFC on" if lossless else why,
             "let the profile mark and not drop, or keep such traffic out of the queue",
             f"sonic-buildimage issue 27606; {RFC8257}" if lossless else RFC8257,
             curves[0].source,
@@ -118,7 +123,20 @@ def enable_false(resolved: Resolved) -> Iterator[Finding]:
     """Marks without WRED: platforms differ in what they do then."""
     for marking in _markings(resolved):
         curves = [curve for curve in marking.curves if curve.marks_ect and curve.drops_not_ect is None]
-        if curves and resolved.drops_not_ect(curves[0]) is None:
+        if not curves or resolved.drops_not_ect(curves[0]) is not None:
+            continue
+        if resolved.switch.format != "sonic":
+            yield Finding(
+                "not-ect-unknown",
+                "note",
+                f"{marking.name}: whether packets that are not ECN-capable are dropped above its minimum is "
+                "the platform's, and no setting says it",
+                "SYNs, UDP and TCP without ECN may lose packets that others have marked",
+                "look at the counters of dropped packets under load",
+                RFC8257,
+                curves[0].source,
+            )
+        else:
             yield Finding(
                 "enable-false",
                 "warning",
@@ -315,8 +333,12 @@ def units(resolved: Resolved) -> Iterator[Finding]:
 
 def speeds(resolved: Resolved) -> Iterator[Finding]:
     """One threshold in bytes for ports of several rates."""
+    by_name: dict[str, list[Class]] = {}
+    for each in resolved.classes:
+        if each.marking and each.rate and each.kmin:
+            by_name.setdefault(each.marking.name, []).append(each)
     for marking in _markings(resolved):
-        own = [each for each in resolved.classes if each.marking == marking and each.rate and each.kmin]
+        own = by_name.get(marking.name, [])
         rates = sorted({each.rate for each in own if each.rate})
         curve = marking.marking_curve()
         if len(rates) > 1 and curve and curve.minimum and curve.minimum.unit in ("bytes", "cells"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from shallows.advisor.finding import DT, Finding, Rule, queues, together
+from shallows.advisor.finding import DT, Finding, Rule, Severity, queues, together
 from shallows.advisor.resolved import Resolved
 from shallows.advisor.rules import RESPONSE_QUANTA, after_pause
 from shallows.quantity import digits, rate, size
@@ -175,19 +175,27 @@ def alphas(resolved: Resolved) -> Iterator[Finding]:
         )
 
 
+_SEEN: dict[str, tuple[Severity, str, str]] = {
+    "value-with-blank": ("note", "some programs do not trim it", "write it without blanks"),
+    "several-switches": (
+        "warning",
+        "what is said here is of one switch; lines of the others are among those not understood",
+        "give each switch a file of its own",
+    ),
+    "not-valid": (
+        "warning",
+        "it has no effect, or not the one that was meant",
+        "correct it, or take it away",
+    ),
+}
+"""How grave a note is, why, and what to do."""
+
+
 def notes(resolved: Resolved) -> Iterator[Finding]:
     """What the reader has seen."""
     for note in resolved.switch.notes:
-        blank = note.code == "value-with-blank"
-        yield Finding(
-            note.code,
-            "note" if blank else "warning",
-            note.what,
-            "some programs do not trim it" if blank else "it has no effect, or not the one that was meant",
-            "write it without blanks" if blank else "correct it, or take it away",
-            "",
-            note.source,
-        )
+        severity, why, fix = _SEEN[note.code]
+        yield Finding(note.code, severity, note.what, why, fix, "", note.source)
 
 
 RULES: tuple[Rule, ...] = (headrooms, pauses, no_headroom, sums, beyond_memory, alphas, notes)

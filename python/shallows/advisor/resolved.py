@@ -44,6 +44,12 @@ class Hints:
     cable: Fraction | None = None
     """Metres of cables whose length the file does not say."""
 
+    pool: int | None = None
+    """Bytes that queues can share, where percent of them are all that the file says."""
+
+    private: int = 0
+    """Bytes of each queue alone, where the file does not say."""
+
     busy: Sequence[int] = BUSY
 
 
@@ -59,7 +65,10 @@ class Limit:
 
     dynamic: bool
     of_chip: bool = False
-    """Whether no pool was known and the chip's whole memory was taken."""
+    """Whether the size of no pool was known, and that of the chip's memory was taken."""
+
+    alpha: Fraction | None = None
+    """Of a dynamic one."""
 
     @property
     def most(self) -> int:
@@ -154,7 +163,7 @@ def _class(switch: Switch, hints: Hints, on: Chip | None, places: list[tuple[Por
     rate = profile.rate or hints.rate
     marking = switch.marking(queue.marking)
     curve = marking.marking_curve() if marking else None
-    limit = limit_of(switch, queue.allotment, on, hints.busy)
+    limit = limit_of(switch, queue.allotment, on, hints)
     group = _group(profile, queue)
     return Class(
         queue,
@@ -166,7 +175,7 @@ def _class(switch: Switch, hints: Hints, on: Chip | None, places: list[tuple[Por
         _bytes(curve.maximum, on, rate, limit) if curve else None,
         limit,
         group,
-        limit_of(switch, group.allotment, on, hints.busy) if group else None,
+        limit_of(switch, group.allotment, on, hints) if group else None,
     )
 
 
@@ -188,28 +197,33 @@ def _bytes(threshold: Threshold | None, on: Chip | None, rate: int | None, limit
 
 
 def limit_of(
-    switch: Switch, allotment: Allotment | None, on: Chip | None, busy: Sequence[int] = BUSY
+    switch: Switch, allotment: Allotment | None, on: Chip | None, hints: Hints | None = None
 ) -> Limit | None:
     """What a share of the memory amounts to; nothing if neither its pool nor the chip's memory is known."""
     if allotment is None:
         return None
-    pool = switch.pool(allotment.pool)
-    memory = pool_size(pool, on)
+    hints = hints or Hints()
+    pool, busy = switch.pool(allotment.pool), hints.busy
+    memory = pool_size(pool, on, hints.pool) if pool else hints.pool
     of_chip = memory is None
     if memory is None and on and on.memory:
-        memory = on.memory.value
+        share = pool.percent if pool and pool.percent is not None else Fraction(100)
+        memory = int(on.memory.value * share / 100)
     if memory is None:
         return None
     cell = on.cell.value if on and on.cell else None
-    private = (allotment.reserved.bytes(cell=cell) if allotment.reserved else 0) or 0
+    private = hints.private if allotment.reserved is None else allotment.reserved.bytes(cell=cell) or 0
+    alpha = allotment.alpha
+    if alpha is None and allotment.limit is None and pool:
+        alpha = pool.alpha
     free = allotment.unlimited or (
-        allotment.alpha is not None and allotment.alpha >= NO_LIMIT and (on is None or on.family == SPECTRUM)
+        alpha is not None and alpha >= NO_LIMIT and (on is None or on.family == SPECTRUM)
     )
     if free:
         return Limit(tuple((count, memory) for count in busy), memory, False, of_chip)
-    if allotment.alpha is not None:
-        shares = tuple((count, private + dynamic_limit(allotment.alpha, memory, count)) for count in busy)
-        return Limit(shares, memory, True, of_chip)
+    if alpha is not None:
+        shares = tuple((count, private + dynamic_limit(alpha, memory, count)) for count in busy)
+        return Limit(shares, memory, True, of_chip, alpha)
     if allotment.limit is not None:
         fixed = allotment.limit.bytes(cell=cell, limit=memory)
         if fixed is not None:
@@ -217,10 +231,9 @@ def limit_of(
     return None
 
 
-def pool_size(pool: Pool | None, on: Chip | None) -> int | None:
-    """Bytes of a pool, if they can be told."""
-    if pool is None:
-        return None
-    if pool.size is None and pool.percent is not None and on and on.memory:
-        return int(on.memory.value * pool.percent / 100)
-    return pool.size
+def pool_size(pool: Pool | None, on: Chip | None, shared: int | None = None) -> int | None:
+    """Bytes of a pool, if they can be told; `shared` are those that queues can share."""
+    if pool is None or pool.size is not None or pool.percent is None:
+        return pool.size if pool else None
+    whole = shared if pool.of_shared else on.memory.value if on and on.memory else None
+    return None if whole is None else int(whole * pool.percent / 100)

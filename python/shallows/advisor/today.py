@@ -7,6 +7,7 @@ from shallows.advisor.advised import chosen_alpha
 from shallows.advisor.candidates import TODAY, Candidate, Curve
 from shallows.advisor.configuration import Marking, PortProfile, Queue, Switch
 from shallows.advisor.fabric import Fabric
+from shallows.advisor.resolved import Hints, limit_of
 from shallows.errors import ShallowsError
 
 
@@ -68,15 +69,28 @@ def _alpha(queue: Queue | None) -> Fraction | None:
 
 
 def _curve(switch: Switch, queue: Queue | None, fabric: Fabric, notes: list[str]) -> Curve | None:
-    return in_bytes(switch.marking(queue.marking) if queue else None, fabric, notes)
+    limit = limit_of(switch, queue.allotment, None, memory_of(fabric)) if queue else None
+    marking = switch.marking(queue.marking) if queue else None
+    return in_bytes(marking, fabric, notes, limit.most if limit else None)
+
+
+def memory_of(fabric: Fabric) -> Hints:
+    """What a fabric's file says of the memory that no switch's file has."""
+    return Hints(
+        rate=int(fabric.links.rate), pool=int(fabric.buffer.pool), private=int(fabric.buffer.private)
+    )
 
 
 def _pool(switch: Switch, fabric: Fabric, name: str | None, notes: list[str]) -> Curve | None:
     return in_bytes(switch.marking(name), fabric, notes)
 
 
-def in_bytes(marking: Marking | None, fabric: Fabric, notes: list[str]) -> Curve | None:
+def in_bytes(
+    marking: Marking | None, fabric: Fabric, notes: list[str], limit: int | None = None
+) -> Curve | None:
     """The curve of a marking; nothing if it never marks.
+
+    `limit` is what its queue may hold, if its α is known; without, the fabric's α is taken.
 
     Raises
     ------
@@ -86,8 +100,9 @@ def in_bytes(marking: Marking | None, fabric: Fabric, notes: list[str]) -> Curve
     curve = marking.marking_curve() if marking else None
     if marking is None or curve is None or curve.minimum is None or curve.maximum is None:
         return None
-    alpha = chosen_alpha(fabric)
-    limit = int(alpha * fabric.buffer.pool / (1 + alpha) + fabric.buffer.private)
+    if limit is None:
+        alpha = chosen_alpha(fabric)
+        limit = int(alpha * fabric.buffer.pool / (1 + alpha) + fabric.buffer.private)
     kmin, kmax = (
         each.bytes(cell=fabric.silicon.cell, rate=int(fabric.links.rate), limit=limit)
         for each in (curve.minimum, curve.maximum)

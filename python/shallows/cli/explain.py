@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from shallows.advisor import hints
-from shallows.advisor.chips import chip
 from shallows.advisor.explain import Explanation, explain
 from shallows.advisor.finding import Finding
 from shallows.advisor.readers import read
-from shallows.advisor.resolved import Hints, resolve
+from shallows.advisor.resolved import resolve
+from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
 from shallows.runs.folder import check_writable, write_whole
@@ -32,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     """`shallows explain`."""
     if options.html is not None:
         check_writable(Path(options.html).parent)
-    found = explain(resolve(read(options.files), _hints(options)))
+    found = explain(resolve(read(options.files), hints.given(options)))
     if options.json:
         print(json.dumps(found.document(), ensure_ascii=False))
     else:
@@ -43,12 +42,6 @@ def run(options: argparse.Namespace) -> int:
         path = write_whole(Path(options.html), page(found, options.files))
         console(stderr=options.json).print(str(path), soft_wrap=True)
     return OK
-
-
-def _hints(options: argparse.Namespace) -> Hints:
-    beside = hints.of_fabric(options.fabric) if options.fabric is not None else Hints()
-    named = chip(options.chip) if options.chip is not None else None
-    return hints.of_options(options.rate, options.rtt, named, beside)
 
 
 def _print(found: Explanation, screen: "Console") -> None:

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 from shallows.advisor import readers, writers
+from shallows.advisor.units import converted
+from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.foreign.writing import refuse_existing
 from shallows.runs.folder import check_writable, write_whole
@@ -13,8 +15,9 @@ from shallows.runs.folder import check_writable, write_whole
 def run(options: argparse.Namespace) -> int:
     """`shallows export switch`."""
     switch = readers.read(options.sources)
-    text = writers.write(options.to, None, switch)
-    for what in text.inexpressible:
+    made = converted(switch, options.to, hints.given(options))
+    text = writers.write(options.to, None, made.switch)
+    for what in (*made.said, *text.inexpressible):
         print(f"not in {options.to}: {what}", file=sys.stderr)
     for source in switch.unread:
         print(f"not read: {source}: {source.text}", file=sys.stderr)

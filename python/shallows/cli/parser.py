@@ -467,6 +467,7 @@ def _export_switch(parser: argparse.ArgumentParser) -> None:
         help="the format; what it cannot express is listed",
     )
     parser.add_argument("--out", metavar="FILE", help="what to write; default: standard output")
+    _add_hints(parser)
     _add_force(parser)
 
 
@@ -506,18 +507,24 @@ def _explain(parser: argparse.ArgumentParser) -> None:
         metavar="CONFIG",
         help="files of one switch, or a folder; docs/advisor.md lists formats",
     )
+    _add_hints(parser)
+    parser.add_argument("--rtt", metavar="TIME", help="round-trip time without queues, such as 30us")
+    parser.add_argument("--html", metavar="FILE", help="write a page as well")
+    _add_json(parser)
+
+
+def _add_hints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--fabric", metavar="FABRIC.toml", help="chip, links and hosts, which no switch's file has"
+        "--fabric",
+        metavar="FABRIC.toml",
+        help="chip, links and the memory that queues share, which no switch's file has",
     )
     parser.add_argument(
         "--chip", metavar="NAME", help="of the switch; default: as the file or the fabric says"
     )
-    parser.add_argument("--rtt", metavar="TIME", help="round-trip time without queues, such as 30us")
     parser.add_argument(
         "--rate", metavar="RATE", help="of ports whose rate the file does not say, such as 100Gbps"
     )
-    parser.add_argument("--html", metavar="FILE", help="write a page as well")
-    _add_json(parser)
 
 
 def _chips(parser: argparse.ArgumentParser) -> None:

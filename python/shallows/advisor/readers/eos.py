@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from shallows.advisor.chips import chip_of_platform
 from shallows.advisor.configuration import (
     COLOURS,
     Allotment,
@@ -44,6 +45,9 @@ _TELLING = re.compile(
     r"|qos map (dscp|traffic-class|cos) |priority-flow-control pause watchdog )|^! device: .*EOS",
     re.MULTILINE,
 )
+_DEVICE = re.compile(r"^! device: (\S{1,80}) \((\S{1,80}), ", re.MULTILINE)
+"""What EOS writes above its configuration: host name and model."""
+
 _QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]{1,2})", re.ASCII)
 _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
 _ABOUT_QUEUES = re.compile(
@@ -65,7 +69,13 @@ def read(text: str, name: str) -> Switch:
     ShallowsError
         If it has lines that no configuration has.
     """
-    return of_statements(indented.read(text, name), name, FORMAT)
+    switch = of_statements(indented.read(text, name), name, FORMAT)
+    device = _DEVICE.search(text)
+    if device is None:
+        return switch
+    known = chip_of_platform(device[2])
+    hostname = switch.name or device[1]
+    return replace(switch, name=hostname, platform=device[2], chip=known.name if known else None)
 
 
 def is_queue(text: str) -> bool:
@@ -84,15 +94,24 @@ class _Told:
     kind: str = "uc-tx-queue"
     strict: bool | None = None
     percent: Fraction | None = None
+    guaranteed: Fraction | None = None
     shape: int | None = None
+    shape_percent: Fraction | None = None
     mark: Curve | None = None
     drops: dict[Colour, Curve] = field(default_factory=dict)
     source: Source = field(default_factory=Source)
 
     def scheduler(self) -> Scheduler | None:
-        if self.strict is None and self.percent is None and self.shape is None:
+        said = (self.strict, self.percent, self.guaranteed, self.shape, self.shape_percent)
+        if all(each is None for each in said):
             return None
-        return Scheduler("strict" if self.strict else "dwrr", percent=self.percent, shape=self.shape)
+        return Scheduler(
+            "strict" if self.strict else "dwrr",
+            percent=self.percent,
+            shape=self.shape,
+            shape_percent=self.shape_percent,
+            guaranteed_percent=self.guaranteed,
+        )
 
 
 @dataclass
@@ -320,19 +339,18 @@ class _Reader:
                 told.strict = None
             case ("bandwidth", "percent", number) if (share := percent(number)) is not None:
                 told.percent = share * 100
-            case ("bandwidth", "guaranteed", "percent", number) if percent(number) is not None:
-                return found.setting("guaranteed.percent", number, statement, scope)
+            case ("bandwidth", "guaranteed", "percent", number) if (share := percent(number)) is not None:
+                told.guaranteed = share * 100
             case ("no", "bandwidth", "guaranteed"):
-                return found.unset("guaranteed.percent", scope)
+                told.guaranteed = None
             case ("no", "bandwidth"):
                 told.percent = None
-            case ("shape", "rate", number, "percent") if percent(number) is not None:
-                return found.setting("shape.percent", number, statement, scope)
+            case ("shape", "rate", number, "percent") if (share := percent(number)) is not None:
+                told.shape, told.shape_percent = None, share * 100
             case ("shape", "rate", number, *unit) if (rate := whole(number)) and unit in ([], ["kbps"]):
-                told.shape = rate * 1000
+                told.shape, told.shape_percent = rate * 1000, None
             case ("no", "shape", "rate"):
-                told.shape = None
-                return found.unset("shape.percent", scope)
+                told.shape = told.shape_percent = None
             case ("random-detect", "ecn", "count"):
                 return found.setting("ecn.count", "yes", statement, scope)
             case ("no", "random-detect", "ecn", "count"):

@@ -8,6 +8,7 @@ thresholds 7 is alpha 1 and 10 is alpha 8.
 import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Literal
 
 from shallows.advisor.configuration import (
     Allotment,
@@ -15,10 +16,12 @@ from shallows.advisor.configuration import (
     Curve,
     Maps,
     Marking,
+    Note,
     Pool,
     PortProfile,
     Queue,
     Scheduler,
+    Source,
     Switch,
     Threshold,
 )
@@ -29,10 +32,33 @@ from shallows.bounded import whole
 
 FORMAT = "junos"
 
-_TELLING = re.compile(r"^\s*(class-of-service\s*\{|(set|delete) class-of-service )", re.MULTILINE)
+_TELLING = re.compile(
+    r"^\s*(class-of-service\s*\{|(\S+@\S+[>#]\s*)?((set|delete) |show (configuration )?)class-of-service\b)",
+    re.MULTILINE,
+)
 COLOURS: dict[str, Colour] = {"any": "all", "low": "green", "medium-high": "yellow", "high": "red"}
+LOSS = "dscp.loss-priority"
+PAUSED_QUEUE = "pfc.flow-control-queue"
+BUFFER_SIZE = "buffer-size"
+WATCHDOG = "pfc-profile.watchdog"
 STRICT = ("strict-high", "high", "strict")
+ALIASES = {
+    "be": "000000",
+    "ef": "101110",
+    **{f"af{high}{low}": f"{8 * high + 2 * low:06b}" for high in range(1, 5) for low in range(1, 4)},
+    **{f"cs{number}": f"{8 * number:06b}" for number in range(1, 8)},
+    "nc1": "110000",
+    "nc2": "111000",
+}
+"""Names of code points that need no definition (RFC 2474, 2597 and 3246; Junos has cs6 and cs7 as nc too)."""
+
 _RATE = re.compile(r"([0-9]{1,15})([kmg]?)", re.ASCII)
+
+
+def _rate(text: str) -> int | None:
+    """Bit/s of a rate such as `400m`."""
+    found = _RATE.fullmatch(text)
+    return int(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2]] if found else None
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
@@ -48,16 +74,56 @@ def read(text: str, name: str) -> Switch:
     ShallowsError
         If its braces do not match, or it ends too early.
     """
+    statements = braces.read(text, name)
+    hosts = [*dict.fromkeys(each.sections for each in statements if "class-of-service" in each.words[:3])]
     reader = _Reader(name)
-    for statement in braces.read(text, name):
+    for words in (each.words for each in statements):
+        if words[:3] == ("class-of-service", "code-point-aliases", "dscp") and len(words) == 5:
+            reader.aliases[words[3]] = words[4]
+    for statement in in_force([each for each in statements if each.sections in hosts[:1]]):
         reader.take(statement)
+    for statement in statements:
+        if statement.sections in hosts[1:] and "class-of-service" in statement.words[:3]:
+            reader.found.skip(statement)
+    if hosts and hosts[0]:
+        reader.hostname = reader.hostname or hosts[0][0]
+    others = ", ".join(each for host in hosts[1:] for each in host)
+    said = f"the file shows several switches: {reader.hostname} is read, and not {others}"
+    if others:
+        reader.notes.append(Note("several-switches", said, Source(name)))
     return reader.switch()
+
+
+def in_force(statements: list[Statement]) -> list[Statement]:
+    """Statements, with those of groups that are applied to all first: what is said outside goes before them.
+
+    What a group says of whatever a wildcard matches, or that nothing applies, stays as it is.
+    """
+    groups: dict[str, list[Statement]] = {}
+    for each in statements:
+        if each.words[0] == "groups" and len(each.words) > 3 and not any(map(_wild, each.words)):
+            groups.setdefault(each.words[1], []).append(each)
+    applied = [
+        each.words[1] for each in statements if each.words[0] == "apply-groups" and len(each.words) == 2
+    ]
+    # The first of the groups goes before the others.
+    taken = [each for name in reversed(dict.fromkeys(applied)) for each in groups.get(name, [])]
+    known = set(map(id, taken))
+    inherited = [replace(each, words=each.words[2:]) for each in taken]
+    return inherited + [each for each in statements if id(each) not in known]
+
+
+def _wild(word: str) -> bool:
+    return word.startswith("<") and word.endswith(">")
 
 
 @dataclass
 class _Scheduler:
     percent: Fraction | None = None
+    guaranteed: int | None = None
+    remainder: bool = False
     shape: int | None = None
+    shape_percent: Fraction | None = None
     strict: str | None = None
     alpha: Fraction | None = None
     ecn: bool = False
@@ -70,6 +136,21 @@ class _Port:
     scheduler_map: str | None = None
     pause: str | None = None
     classifier: str | None = None
+
+
+def _said(pool: Pool | None) -> bool:
+    """Whether anything is said of a part of the memory."""
+    return pool is not None and (pool.percent is not None or pool.alpha is not None)
+
+
+_FIELDS = {
+    "transmit-rate": ("percent", "guaranteed", "remainder"),
+    "shaping-rate": ("shape", "shape_percent"),
+    "priority": ("strict",),
+    "buffer-dynamic-threshold": ("alpha",),
+    "explicit-congestion-notification": ("ecn",),
+}
+"""What each statement of a scheduler says."""
 
 
 class _Reader:
@@ -87,6 +168,10 @@ class _Reader:
         self.ports: dict[str, _Port] = {}
         self.links: dict[str, dict[str, int]] = {}
         self.refused: set[str] = set()
+        self.aliases = dict(ALIASES)
+        self.mapped: dict[tuple[str, str], Statement] = {}
+        self.notes: list[Note] = []
+        self.idle: set[str] = set()
 
     def take(self, statement: Statement) -> None:
         """A statement as `set` has it, or one that takes back what was set."""
@@ -96,9 +181,13 @@ class _Reader:
         elif words[0] == "delete":
             if words[1:2] == ("class-of-service",):
                 self.found.took(self.delete(words[2:]), statement)
-        elif words[0] in ("deactivate", "inactive:"):
+        elif words[0] in ("deactivate", "groups") or "inactive:" in words:
             if "class-of-service" in words:
                 self.found.skip(statement)
+            if words[0] == "groups" and words[2:3] == ("class-of-service",) and words[1] not in self.idle:
+                self.idle.add(words[1])
+                said = f"group {words[1]} speaks of queues with wildcards, or is not applied: not read"
+                self.notes.append(Note("not-valid", said, self.found.source(statement)))
         elif words[0] == "interfaces" and len(words) >= 4:
             self.link(words)
         elif words[0] == "class-of-service" and len(words) > 1:
@@ -117,9 +206,11 @@ class _Reader:
             case ("drop-profiles", name, *rest):
                 return self.level(name, rest, statement)
             case ("schedulers", name, *rest):
-                return self.scheduler(self.schedulers.setdefault(name, _Scheduler(statement=statement)), rest)
+                each = self.schedulers.setdefault(name, _Scheduler(statement=statement))
+                return self.scheduler(name, each, rest, statement)
             case ("scheduler-maps", name, "forwarding-class", kind, "scheduler", scheduler):
                 self.maps.setdefault(name, {})[kind] = scheduler
+                self.mapped[name, kind] = statement
             case ("forwarding-classes", "class", name, *rest):
                 return self.forwarding_class(name, rest, statement)
             case ("forwarding-classes", "queue", number, name) if (
@@ -127,6 +218,8 @@ class _Reader:
             ) is not None:
                 self.queues[name] = queue
                 return self.found.setting("forwarding-classes", "queue", statement)
+            case ("code-point-aliases", "dscp", _, point):
+                return self.point(point) is not None
             case (
                 "classifiers",
                 "dscp",
@@ -134,21 +227,38 @@ class _Reader:
                 "forwarding-class",
                 kind,
                 "loss-priority",
-                "low",
+                ("low" | "medium-high" | "high") as loss,
                 "code-points",
                 point,
-            ):
-                bits = int(point, 2) if re.fullmatch("[01]{6}", point) else None
-                if bits is not None:
-                    self.points.setdefault(name, {})[bits] = kind
-                return bits is not None
-            case ("congestion-notification-profile", name, "input", "dscp", "code-point", point, "pfc"):
-                bits = int(point, 2) if re.fullmatch("[01]{6}", point) else None
-                if bits is not None:
-                    self.paused.setdefault(name, set()).add(bits)
-                return bits is not None
+            ) if (bits := self.point(point)) is not None:
+                self.points.setdefault(name, {})[bits] = kind
+                where = f"{name} {bits:06b}"
+                if loss == "low":
+                    return self.found.unset(LOSS, where)
+                return self.found.setting(LOSS, loss, statement, where)
+            case (
+                "congestion-notification-profile",
+                name,
+                "input",
+                "dscp",
+                "code-point",
+                point,
+                "pfc",
+            ) if (bits := self.point(point)) is not None:
+                self.paused.setdefault(name, set()).add(bits)
+            case (
+                "congestion-notification-profile",
+                name,
+                "output",
+                "ieee-802.1",
+                "code-point",
+                point,
+                "flow-control-queue",
+                number,
+            ) if re.fullmatch("[01]{3}", point) and whole(number, most=15) is not None:
+                return self.found.setting(PAUSED_QUEUE, "yes", statement, f"{name} {point} {number}")
             case ("congestion-notification-profile", name, "pfc-watchdog"):
-                return self.found.setting("pfc-watchdog", "on", statement, name)
+                return self.found.setting(WATCHDOG, "on", statement, name)
             case (
                 "shared-buffer",
                 ("ingress" | "egress") as side,
@@ -158,25 +268,34 @@ class _Reader:
                 number,
             ) if (share := whole(number, most=100)) is not None:
                 return self.partition(side, part, what, share, statement)
-            case ("dedicated-buffer", ("ingress" | "egress") as side, "percent", number) if (
-                whole(number, most=100) is not None
-            ):
-                return self.found.setting("dedicated-buffer", f"{number}%", statement, side)
+            case (
+                ("dedicated-buffer" | "shared-buffer") as what,
+                ("ingress" | "egress") as side,
+                "percent",
+                number,
+            ) if whole(number, most=100) is not None:
+                return self.found.setting(what, f"{number}%", statement, side)
             case ("interfaces", port, *rest):
                 return self.port(self.ports.setdefault(port, _Port()), rest)
             case _:
                 return False
         return True
 
+    def point(self, text: str) -> int | None:
+        """A code point by its bits or its name."""
+        bits = self.aliases.get(text, text)
+        return int(bits, 2) if re.fullmatch("[01]{6}", bits) else None
+
     def partition(self, side: str, part: str, what: str, share: int, statement: Statement) -> bool:
         name = f"{side}.{part}"
-        direction = "ingress" if side == "ingress" else "egress"
-        pool = self.pools.get(name, Pool(name, direction, source=self.found.source(statement)))  # type: ignore[arg-type]
+        direction: Literal["ingress", "egress"] = "ingress" if side == "ingress" else "egress"
+        pool = self.pools.get(
+            name, Pool(name, direction, of_shared=True, source=self.found.source(statement))
+        )
         if what == "percent":
             self.pools[name] = replace(pool, percent=Fraction(share))
         elif what == "dynamic-threshold" and share <= 10:
-            self.pools.setdefault(name, pool)
-            self.found.setting("pool.dynamic-threshold", str(share), statement, name)
+            self.pools[name] = replace(pool, alpha=Fraction(2) ** (share - 7))
         else:
             return False
         return True
@@ -199,12 +318,22 @@ class _Reader:
         statements.append(statement)
         return True
 
-    def scheduler(self, each: _Scheduler, words: list[str]) -> bool:
+    def scheduler(self, name: str, each: _Scheduler, words: list[str], statement: Statement) -> bool:
         match words:
             case ["transmit-rate", "percent", number] if (share := whole(number, most=100)) is not None:
-                each.percent = Fraction(share)
-            case ["shaping-rate", rate] if found := _RATE.fullmatch(rate):
-                each.shape = int(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2]]
+                each.percent, each.guaranteed, each.remainder = Fraction(share), None, False
+            case ["transmit-rate", "remainder"]:
+                each.percent, each.guaranteed, each.remainder = None, None, True
+            case ["transmit-rate", text] if rate := _rate(text):
+                each.percent, each.guaranteed, each.remainder = None, rate, False
+            case ["shaping-rate", "percent", number] if (share := whole(number, most=100)) is not None:
+                each.shape, each.shape_percent = None, Fraction(share)
+            case ["shaping-rate", text] if rate := _rate(text):
+                each.shape, each.shape_percent = rate, None
+            case ["buffer-size", "remainder"]:
+                return self.found.setting(BUFFER_SIZE, "remainder", statement, name)
+            case ["buffer-size", "percent", number] if whole(number, most=100) is not None:
+                return self.found.setting(BUFFER_SIZE, f"percent {number}", statement, name)
             case ["priority", priority] if priority in (*STRICT, "low"):
                 each.strict = priority
             case ["buffer-dynamic-threshold", number] if (power := whole(number, most=10)) is not None:
@@ -242,7 +371,9 @@ class _Reader:
                 each.scheduler_map = name
             case ["congestion-notification-profile", name]:
                 each.pause = name
-            case ["unit", _, "classifiers", "dscp", name] | ["classifiers", "dscp", name]:
+            case ["unit", _, "classifiers", "dscp", name] | ["classifiers", "dscp", name] if (
+                each.classifier in (None, name)  # the model has one map for a port, not one for each unit
+            ):
                 each.classifier = name
             case _:
                 return False
@@ -261,17 +392,14 @@ class _Reader:
             case ("schedulers", name, what, *rest) if each := self.schedulers.get(name):
                 if what == "drop-profile-map" and len(rest) >= 2:
                     each.profiles.pop(rest[1], None)
+                elif what == BUFFER_SIZE:
+                    found.unset(BUFFER_SIZE, name)
+                elif what in _FIELDS:
+                    plain = _Scheduler()
+                    for each_field in _FIELDS[what]:
+                        setattr(each, each_field, getattr(plain, each_field))
                 else:
-                    names = {
-                        "transmit-rate": "percent",
-                        "shaping-rate": "shape",
-                        "priority": "strict",
-                        "buffer-dynamic-threshold": "alpha",
-                        "explicit-congestion-notification": "ecn",
-                    }
-                    if what not in names:
-                        return False
-                    setattr(each, names[what], False if what.startswith("explicit") else None)
+                    return False
             case ("scheduler-maps", name, "forwarding-class", kind):
                 self.maps.get(name, {}).pop(kind, None)
             case ("forwarding-classes", "class", name):
@@ -285,22 +413,27 @@ class _Reader:
                 "forwarding-class",
                 _,
                 "loss-priority",
-                "low",
+                _,
                 "code-points",
                 point,
             ):
-                self.points.get(name, {}).pop(int(point, 2) if re.fullmatch("[01]{6}", point) else -1, None)
+                bits = self.point(point)
+                self.points.get(name, {}).pop(-1 if bits is None else bits, None)
+                found.unset(LOSS, f"{name} {bits:06b}" if bits is not None else "")
+            case ("congestion-notification-profile", name, "output", _, _, point, _, number):
+                found.unset(PAUSED_QUEUE, f"{name} {point} {number}")
             case ("congestion-notification-profile", name, "input", "dscp", "code-point", point, *_):
-                self.paused.get(name, set()).discard(int(point, 2) if re.fullmatch("[01]{6}", point) else -1)
+                bits = self.point(point)
+                self.paused.get(name, set()).discard(-1 if bits is None else bits)
             case ("congestion-notification-profile", name, "pfc-watchdog"):
-                found.unset("pfc-watchdog", name)
+                found.unset(WATCHDOG, name)
             case ("shared-buffer", side, "buffer-partition", part, *what):
-                if what == ["dynamic-threshold"]:
-                    found.unset("pool.dynamic-threshold", f"{side}.{part}")
-                elif pool := self.pools.get(f"{side}.{part}"):
-                    self.pools[pool.name] = replace(pool, percent=None)
-            case ("dedicated-buffer", side, *_):
-                found.unset("dedicated-buffer", side)
+                if pool := self.pools.get(f"{side}.{part}"):
+                    field_ = "alpha" if what == ["dynamic-threshold"] else "percent"
+                    kept = replace(pool, **{field_: None})  # type: ignore[arg-type]
+                    self.pools[pool.name] = kept
+            case (("dedicated-buffer" | "shared-buffer") as what, side, "percent"):
+                found.unset(what, side)
             case ("interfaces", port, "scheduler-map"):
                 self.ports.setdefault(port, _Port()).scheduler_map = None
             case ("interfaces", port, "congestion-notification-profile"):
@@ -346,7 +479,9 @@ class _Reader:
         marked = {name: self.marking(name, each) for name, each in self.schedulers.items()}
         used = {port.scheduler_map for port in self.ports.values()}
         told = [self.profile(name, port, marked) for name, port in self.ports.items() if port != _Port()]
-        told += [self.profile("", _Port(name), marked) for name in self.maps if name not in used]
+        unused = [self.profile("", _Port(name), marked) for name in self.maps if name not in used]
+        told += [each for each in unused if each.queues]
+        self.dangling()
         for name, points in self.paused.items():
             if points:
                 said = ",".join(map(str, sorted(points)))
@@ -360,14 +495,38 @@ class _Reader:
             FORMAT,
             self.hostname,
             profiles=alike(told),
-            pools=tuple(
-                self.pools[name] for name in sorted(self.pools) if self.pools[name].percent is not None
-            ),
+            pools=tuple(each for _, each in sorted(self.pools.items()) if _said(each)),
             markings=markings,
             settings=settings,
             unread=tuple(self.found.unread),
             understood=self.found.understood,
+            notes=tuple(self.notes),
         )
+
+    def dangling(self) -> None:
+        """What is said of something that is not there, or that nothing uses, is not in the model."""
+        for (name, kind), statement in self.mapped.items():
+            if kind not in self.queues or self.maps[name].get(kind) not in self.schedulers:
+                missing = "queue" if kind not in self.queues else "scheduler"
+                said = f"scheduler map {name}: the file has no {missing} of forwarding class {kind}"
+                self.notes.append(Note("not-valid", said, self.found.source(statement)))
+        scheduled = {
+            scheduler
+            for kinds in self.maps.values()
+            for kind, scheduler in kinds.items()
+            if kind in self.queues and scheduler in self.schedulers
+        }
+        classifiers = {each.classifier for each in self.ports.values()}
+        there: dict[str, set[str] | set[str | None]] = {
+            LOSS: classifiers,
+            BUFFER_SIZE: scheduled,
+            "ecn.without-profile": scheduled,
+        }
+        for (name, scope), setting in [*self.found.settings.items()]:
+            if name in there and scope.partition(" ")[0] not in there[name]:
+                self.found.unset(name, scope)
+                self.found.unread.append(setting.source)
+                self.found.understood -= 1
 
     def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
         queues = []
@@ -375,18 +534,19 @@ class _Reader:
             number, each = self.queues.get(kind), self.schedulers.get(scheduler)
             if number is None or each is None:
                 continue
-            order = None
-            if (each.strict, each.percent, each.shape) != (None, None, None):
-                order = Scheduler(
-                    "strict" if each.strict in STRICT else "dwrr",
-                    percent=each.percent,
-                    shape=each.shape,
-                    name=f"{scheduler} {each.strict or ''}".strip(),
-                    source=self.found.source(each.statement),
-                )
-            else:
-                order = Scheduler("dwrr", name=scheduler, source=self.found.source(each.statement))
-            allotment = None if each.alpha is None else Allotment(alpha=each.alpha)
+            order = Scheduler(
+                "strict" if each.strict in STRICT else "dwrr",
+                percent=each.percent,
+                remainder=each.remainder,
+                shape=each.shape,
+                shape_percent=each.shape_percent,
+                guaranteed=each.guaranteed,
+                name=f"{scheduler} {each.strict or ''}".strip(),
+                source=self.found.source(each.statement),
+            )
+            part = "egress.lossless" if ("no-loss", kind) in self.found.settings else "egress.lossy"
+            held = part if _said(self.pools.get(part)) else None
+            allotment = Allotment(held, alpha=each.alpha) if held or each.alpha is not None else None
             queues.append(Queue(number, order, marked.get(scheduler), allotment, name=kind))
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
@@ -398,12 +558,12 @@ class _Reader:
         to_queue = {
             self.priorities[kind]: self.queues[kind] for kind in self.priorities if kind in self.queues
         }
-        held = Maps(class_to_queue=tuple(sorted(to_queue.items())))
+        mapped = Maps(class_to_queue=tuple(sorted(to_queue.items())))
         link = self.links.get(name, {})
         return PortProfile(
             (name,) if name else (),
             link.get("rate"),
-            lossless(queues, pfc, held),
+            lossless(queues, pfc, mapped),
             pfc=pfc,
             maps=Maps(dscp),
             mtu=link.get("mtu"),

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from shallows.advisor.syntax import terminal
 from shallows.advisor.syntax.statements import DEEPEST, Statement, numbered, refusal, too_deep
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
@@ -14,7 +16,7 @@ def read(text: str, name: str) -> list[Statement]:
     r"""Every leaf as the words that `set` takes; a list in brackets is a statement for each.
 
     `deactivate` and `delete` stay as they are, with their word in front; among commands, other lines are what
-    a terminal showed around them.
+    a terminal showed around them. Of a terminal's session each statement stands in the host that shows it.
 
     >>> for statement in read("class-of-service { schedulers s1 { shaping-rate 1g; } }", "leaf"):
     ...     print(statement.line, statement.text)
@@ -28,20 +30,29 @@ def read(text: str, name: str) -> list[Statement]:
         If braces, brackets or quotes do not match; the line is named.
     """
     lines = [(number, line) for number, line in numbered(text, name) if not line.lstrip().startswith("#")]
-    commands = [(number, line) for number, line in lines if line.split()[0] in _COMMANDS]
+    commands = list(_entered(lines))
     if 2 * len(commands) > len(lines):
-        return list(_commands(commands, name))
+        return [each for command in commands for each in _command(*command, name)]
     return _sections(lines, name)
 
 
-def _commands(lines: list[tuple[int, str]], name: str) -> Iterator[Statement]:
+def _entered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Lines with commands, without the prompts that they may start with, and the host that shows them."""
+    host: tuple[str, ...] = ()
     for number, line in lines:
-        words = _words(number, line, name)
-        if any(word in ("{", "}", ";") for word in words):
-            raise refusal(name, number, "it has braces among set commands", "give one form, not both")
-        kept = words[1:] if words[0] == "set" else words
-        if kept:
-            yield from _listed(number, tuple(kept), name)
+        if shown := terminal.prompt(line):
+            host, line = (shown.host,), shown.entered
+        if line.split()[:1] and line.split()[0] in _COMMANDS:
+            yield number, line, host
+
+
+def _command(number: int, line: str, host: tuple[str, ...], name: str) -> Iterator[Statement]:
+    words = _words(number, line, name)
+    if any(word in ("{", "}", ";") for word in words):
+        raise refusal(name, number, "it has braces among set commands", "give one form, not both")
+    kept = words[1:] if words[0] == "set" else words
+    if kept:
+        yield from _listed(Statement(number, tuple(kept), host), name)
 
 
 def _words(number: int, line: str, name: str) -> list[str]:
@@ -51,62 +62,103 @@ def _words(number: int, line: str, name: str) -> list[str]:
     return [word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word for word in words]
 
 
-def _listed(number: int, words: tuple[str, ...], name: str) -> Iterator[Statement]:
+def _listed(statement: Statement, name: str) -> Iterator[Statement]:
     """One statement, or one for each item of the list that ends it."""
+    words = statement.words
     if "[" not in words and "]" not in words:
-        yield Statement(number, words)
+        yield statement
         return
     if words.count("[") != 1 or words[-1] != "]" or words.count("]") != 1:
-        raise refusal(name, number, "its brackets do not match", "write a list as [ one two ]")
+        raise refusal(name, statement.line, "its brackets do not match", "write a list as [ one two ]")
     at = words.index("[")
     for item in words[at + 1 : -1]:
-        yield Statement(number, (*words[:at], item))
+        yield replace(statement, words=(*words[:at], item))
 
 
 def _sections(lines: list[tuple[int, str]], name: str) -> list[Statement]:
-    found: list[Statement] = []
-    above: list[tuple[str, ...]] = []
-    opened: list[int] = []
-    pending: list[str] = []
-    started = comment = 0
+    """The leaves of sections; in a terminal's session they stand in the host that shows them."""
+    reader = _Sections(name)
+    comment = 0
+    edited: tuple[str, ...] = ()
     for number, line in lines:
-        line, comment = _without_comments(line, comment, number)
-        for word in _words(number, line, name):
-            started = started if pending else number
-            if word == "{":
-                if len(above) >= DEEPEST:
-                    raise too_deep(name, number)
-                if not pending:
-                    raise refusal(name, number, "a brace opens a section without a name", "name the section")
-                above.append(tuple(pending))
-                opened.append(number)
-                pending = []
-            elif word == "}":
-                if pending:
-                    raise refusal(name, number, "a statement before it has no end", "end it with ;")
-                if not above:
-                    raise refusal(name, number, "a brace is closed that none opens", "remove it")
-                above.pop()
-                opened.pop()
-            elif word == ";":
-                path = tuple(part for section in above for part in section)
-                found += [
-                    Statement(started, each.words) for each in _listed(started, (*path, *pending), name)
-                ]
-                pending = []
-            else:
-                pending.append(word)
+        if not comment and (entered := terminal.prompt(line)):
+            reader.shown(number, entered, edited)
+        elif not comment and (path := terminal.mode(line)) is not None:
+            edited = path
+        else:
+            line, comment = _without_comments(line, comment, number)
+            for word in _words(number, line, name):
+                reader.word(number, word)
     if comment:
         raise refusal(name, comment, "a comment that starts here is not closed", "close it with */")
-    if above:
+    if reader.above:
+        remedy = "give the whole configuration"
+        raise refusal(name, reader.opened[-1], "a brace that opens here is not closed", remedy)
+    if reader.pending:
         raise refusal(
-            name, opened[-1], "a brace that opens here is not closed", "give the whole configuration"
+            name,
+            reader.started,
+            "a statement that starts here has no end",
+            "end it with ;, or give the whole",
         )
-    if pending:
-        raise refusal(
-            name, started, "a statement that starts here has no end", "end it with ;, or give the whole"
-        )
-    return found
+    return reader.found
+
+
+class _Sections:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.found: list[Statement] = []
+        self.host: tuple[str, ...] = ()
+        self.shows: tuple[str, ...] = ()
+        self.above: list[tuple[str, ...]] = []
+        self.opened: list[int] = []
+        self.pending: list[str] = []
+        self.started = 0
+
+    def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
+        """From here on it is what this command shows; words before it that end nothing are a heading.
+
+        Of what was shown before, the end may be missing: that is a statement which nobody understands.
+        """
+        if self.pending:
+            self.found.append(Statement(self.started, tuple(self.pending), self.host))
+        if self.above:
+            words = (*self.path(), f"{{ is not closed before line {number}: what it had more is not known")
+            self.found.append(Statement(self.opened[-1], words, self.host))
+        self.pending, self.above, self.opened = [], [], []
+        self.host, self.shows = (entered.host,), entered.shown(edited)
+
+    def path(self) -> tuple[str, ...]:
+        """The names of the sections around the next statement."""
+        return (*self.shows, *(part for section in self.above for part in section))
+
+    def word(self, number: int, word: str) -> None:
+        """The next word of the text."""
+        self.started = self.started if self.pending else number
+        if word == "{":
+            if len(self.above) >= DEEPEST:
+                raise too_deep(self.name, number)
+            if not self.pending:
+                raise refusal(self.name, number, "a brace opens a section without a name", "name the section")
+            self.above.append(tuple(self.pending))
+            self.opened.append(number)
+            self.pending = []
+        elif word == "}":
+            if self.pending:
+                raise refusal(self.name, number, "a statement before it has no end", "end it with ;")
+            if not self.above:
+                remedy = "remove it, or the one too many above it"
+                raise refusal(self.name, number, "a brace is closed that none opens", remedy)
+            self.above.pop()
+            self.opened.pop()
+        elif word == ";":
+            if not self.above and self.shows[-1:] == (*self.pending[:1],):
+                self.pending = self.pending[1:]  # a leaf is shown with its own name
+            words = (*self.path(), *self.pending)
+            self.found += _listed(Statement(self.started, words, self.host), self.name)
+            self.pending = []
+        else:
+            self.pending.append(word)
 
 
 def _without_comments(line: str, within: int, number: int) -> tuple[str, int]:

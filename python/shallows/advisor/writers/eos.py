@@ -13,6 +13,7 @@ from shallows.advisor.configuration import (
     Marking,
     PortProfile,
     Queue,
+    Scheduler,
     Setting,
     Switch,
     Threshold,
@@ -227,17 +228,30 @@ def _queue(
                 told.cannot(f"{scheduler.percent} percent of the rate for {at(profile, queue)}")
         elif scheduler.weight is not None and not strict:
             _share(profile, queue, inner, told)
-        if scheduler.shape:
-            told.say(
-                f"shape rate {scheduler.shape // 1000} kbps",
-                *inner,
-                slot="shape rate",
-                about=f"queue {queue.number}",
-            )
+        _rates(scheduler, inner, at(profile, queue), f"queue {queue.number}", told)
     if marking and (old is None or queue.marking != old.marking):
         _marking(marking, profile, queue, inner, told)
     for setting in settings:
         _of_queue(setting, inner, told)
+
+
+def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str, told: Told) -> None:
+    """The least and the most that a queue gets."""
+    shape = None if scheduler.shape is None else Fraction(scheduler.shape, 1000)
+    for start, share, end in (
+        ("bandwidth guaranteed percent", scheduler.guaranteed_percent, ""),
+        ("shape rate", scheduler.shape_percent, " percent"),
+        ("shape rate", shape, " kbps"),
+    ):
+        if share is None:
+            continue
+        if share.denominator != 1:
+            told.cannot(f"{where}: {start} {float(share)}{end}, which is not whole")
+            continue
+        slot = start.removesuffix(" percent")
+        told.say(f"{start} {share}{end}", *inner, slot=slot, about=about)
+    if scheduler.guaranteed is not None:
+        told.cannot(f"{where}: at least {scheduler.guaranteed} bit/s, which is percent of the rate here")
 
 
 def _share(profile: PortProfile, queue: Queue, inner: tuple[str, ...], told: Told) -> None:
@@ -256,15 +270,6 @@ def _of_queue(setting: Setting, inner: tuple[str, ...], told: Told) -> None:
     match setting.name:
         case "ecn.count":
             told.say("random-detect ecn count", *inner, about=setting.name)
-        case "shape.percent":
-            told.say(f"shape rate {setting.value} percent", *inner, slot="shape rate", about=setting.name)
-        case "guaranteed.percent":
-            told.say(
-                f"bandwidth guaranteed percent {setting.value}",
-                *inner,
-                slot="bandwidth guaranteed",
-                about=setting.name,
-            )
 
 
 def _marking(

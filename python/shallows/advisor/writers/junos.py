@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.junos import COLOURS
+from shallows.advisor.readers.junos import BUFFER_SIZE, COLOURS, LOSS, PAUSED_QUEUE, WATCHDOG
 from shallows.advisor.writers.lines import (
     NO_REASONS,
     Reasons,
@@ -79,20 +79,26 @@ def _paused(switch: Switch, number: int, classes: dict[str, str], kind: str) -> 
 
 
 def _pools(switch: Switch, told: Told) -> None:
-    thresholds = {each.scope: each.value for each in switch.settings if each.name == "pool.dynamic-threshold"}
     for pool in switch.pools:
         side, _, part = pool.name.partition(".")
-        if side not in ("ingress", "egress") or pool.percent is None or pool.percent.denominator != 1:
+        share = pool.percent
+        if side not in ("ingress", "egress") or not pool.of_shared or (share and share.denominator != 1):
             told.cannot(f"pool {pool.name}: Junos divides the memory into its own partitions, in percent")
             continue
         start = f"shared-buffer {side} buffer-partition {part}"
-        _set(told, f"{start} percent", f" {pool.percent}", pool.name)
-        if pool.name in thresholds:
-            _set(told, f"{start} dynamic-threshold", f" {thresholds[pool.name]}", pool.name)
+        if share is not None:
+            _set(told, f"{start} percent", f" {share}", pool.name)
+        if pool.alpha in INDEXES:
+            _set(told, f"{start} dynamic-threshold", f" {INDEXES[pool.alpha]}", pool.name)
+        elif pool.alpha is not None:
+            told.cannot(f"alpha {pool.alpha} of {pool.name}: Junos knows alpha 1/128, 1/64, … 8 alone")
     for each in switch.settings:
-        if each.name == "dedicated-buffer":
-            _set(told, f"dedicated-buffer {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
-        elif each.name == "pfc-watchdog" and each.scope and "/" not in each.scope:
+        if each.name in ("dedicated-buffer", "shared-buffer"):
+            _set(told, f"{each.name} {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
+        elif each.name == PAUSED_QUEUE and len(words := each.scope.split()) == 3:
+            start = f"congestion-notification-profile {words[0]} output ieee-802.1 code-point {words[1]}"
+            _set(told, f"{start} flow-control-queue {words[2]}", "", each.name)
+        elif each.name == WATCHDOG:
             _set(told, f"congestion-notification-profile {each.scope} pfc-watchdog", "", each.name)
 
 
@@ -107,7 +113,8 @@ def _profile(
 ) -> None:
     named = (profile.name or "").split()
     default = f"shallows-{place + 1}"
-    scheduler_map, pause, classifier = named if len(named) == 3 else (default, default, default)
+    named = named if len(named) == 3 else []
+    scheduler_map, pause, classifier = named or (default, default, default)
     for queue in profile.queues:
         scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
         path = f"scheduler-maps {scheduler_map} forwarding-class {_kind(queue)}"
@@ -122,7 +129,10 @@ def _profile(
             continue
         points.setdefault(mapped.get(number, number), []).append(point)
         bits = f"{point:06b}"
-        slot = f"classifiers dscp {classifier} forwarding-class {kind} loss-priority low code-points {bits}"
+        loss = settings.get((LOSS, f"{classifier} {bits}"), "low")
+        slot = (
+            f"classifiers dscp {classifier} forwarding-class {kind} loss-priority {loss} code-points {bits}"
+        )
         _set(told, slot, "", "maps")
     for priority in profile.pfc:
         wanted = [
@@ -146,11 +156,11 @@ def _profile(
     if profile.groups:
         told.cannot(f"memory of the priority groups of {called(profile)}: Junos works it out itself")
     for port in profile.ports:
-        if profile.queues and scheduler_map != "-":
+        if (profile.queues or named) and scheduler_map != "-":
             _set(told, f"interfaces {port} scheduler-map", f" {scheduler_map}", scheduler_map)
-        if profile.pfc and pause != "-":
+        if (profile.pfc or named) and pause != "-":
             _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
-        if profile.maps.dscp_to_class and classifier != "-":
+        if (profile.maps.dscp_to_class or named) and classifier != "-":
             _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
         for word, value in (("speed", profile.rate and f"{profile.rate // 10**9}g"), ("mtu", profile.mtu)):
             if value:
@@ -194,14 +204,27 @@ def _scheduler(
             told.cannot(
                 f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down"
             )
-        if share is not None and share.denominator == 1:
-            _set(told, f"{start} transmit-rate percent", f" {share}", about)
-        if scheduler.shape:
-            _set(told, f"{start} shaping-rate", f" {scheduler.shape}", about)
+        for word, percent, rate in (
+            ("transmit-rate", share, scheduler.guaranteed),
+            ("shaping-rate", scheduler.shape_percent, scheduler.shape),
+        ):
+            if percent is not None and percent.denominator == 1:
+                _set(told, f"{start} {word}", f" percent {percent}", about)
+            elif percent is not None:
+                told.cannot(f"{word} of {at(profile, queue)}: {float(percent)} percent, which is not whole")
+            elif rate is not None:
+                _set(told, f"{start} {word}", f" {rate}", about)
+        if scheduler.remainder:
+            _set(told, f"{start} transmit-rate", " remainder", about)
+        if scheduler.guaranteed_percent is not None or (share is not None and scheduler.guaranteed):
+            told.cannot(f"{at(profile, queue)}: both a share and a least rate; transmit-rate is one of them")
+    if size := settings.get((BUFFER_SIZE, name)):
+        _set(told, f"{start} {BUFFER_SIZE}", f" {size}", about)
     if marking:
+        before = len(told.lines)
         for curve in marking.curves:
             _curve(curve, name, marking.name, at(profile, queue), settings, drops, told)
-        if marking.marks_ect and any(line.about == marking.name for line in told.lines):
+        if marking.marks_ect and len(told.lines) > before:
             _set(told, f"{start} explicit-congestion-notification", "", marking.name)
     elif ("ecn.without-profile", name) in settings:
         _set(told, f"{start} explicit-congestion-notification", "", about)

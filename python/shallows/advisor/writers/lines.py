@@ -42,7 +42,8 @@ class Told:
     """The lines of a switch, in an order in which they can be entered, and what cannot be said."""
 
     lines: list[Line] = field(default_factory=list)
-    inexpressible: list[str] = field(default_factory=list)
+    inexpressible: dict[str, None] = field(default_factory=dict)
+    """What cannot be said, in order."""
 
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
         """A line; without a slot it is its own, and without an undo it is taken back by `no`."""
@@ -50,8 +51,7 @@ class Told:
 
     def cannot(self, what: str) -> None:
         """Something that this format has no words for; said once."""
-        if what not in self.inexpressible:
-            self.inexpressible.append(what)
+        self.inexpressible[what] = None
 
 
 Reasons = Mapping[str, str]

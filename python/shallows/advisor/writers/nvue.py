@@ -175,7 +175,7 @@ def _scheduler(profile: PortProfile, queue: Queue, order: str, told: Told) -> No
         told.cannot(f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down")
     if share is not None and share.denominator == 1:
         _set(told, f"{start} bw-percent", str(share), about)
-    if scheduler.shape or scheduler.guaranteed:
+    if scheduler.has_rates:
         told.cannot(f"{at(profile, queue)}: rates of a queue are not read or written here")
 
 

@@ -120,7 +120,7 @@ def _queue(switch: Switch, profile: PortProfile, queue: Queue, policy: str, told
             told.say(f"bandwidth{remaining} percent {share}", *section, slot="bandwidth", about=about)
         else:
             told.cannot(f"{float(share)} percent of the rate for {at(profile, queue)}")
-    if scheduler and (scheduler.shape or scheduler.guaranteed):
+    if scheduler and scheduler.has_rates:
         told.cannot(f"{at(profile, queue)}: rates of a queue are not read or written here")
     if marking := switch.marking(queue.marking):
         curve = marking.marking_curve() or marking.curves[0]

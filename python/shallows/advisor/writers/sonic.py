@@ -70,6 +70,7 @@ class _Tables:
         self.told = Told()
         self.tables: Tables = {}
         self.names: dict[tuple[str, object], str] = {}
+        self.taken: dict[str, set[str]] = {}
         self.profiles: dict[str, object] = {}
         for pool in switch.pools:
             self.pool(pool.name)
@@ -149,12 +150,13 @@ class _Tables:
     def named(self, table: str, what: object, wanted: str) -> str:
         """A key for something, the same each time; another thing of that name gets a number."""
         if (table, what) not in self.names:
-            taken = {name for (other, _), name in self.names.items() if other == table}
+            taken = self.taken.setdefault(table, set())
             name, number = _plain(wanted)[:LONGEST_NAME], 1
             while name in taken:
                 number += 1
                 name = f"{_plain(wanted)[: LONGEST_NAME - 5]}.{number}"
             self.names[table, what] = name
+            taken.add(name)
         return self.names[table, what]
 
     def scheduler(self, scheduler: Scheduler) -> str:

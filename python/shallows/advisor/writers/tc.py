@@ -95,7 +95,7 @@ def _quantum(profile: PortProfile, queue: Queue, told: Told) -> str:
     scheduler = queue.scheduler
     if scheduler is None:
         return "1514"
-    if scheduler.shape or scheduler.guaranteed:
+    if scheduler.has_rates:
         told.cannot(f"{at(profile, queue)}: rates of a band")
     if scheduler.percent is not None:
         return str(max(int(scheduler.percent * 1514), 1514))

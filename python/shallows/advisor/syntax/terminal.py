@@ -1,0 +1,52 @@
+"""What a terminal shows of Junos around a configuration: prompts, modes, and where one is."""
+
+import re
+from dataclasses import dataclass
+
+_PROMPT = re.compile(r"[\w.-]+@([\w.-]+)[>#%](?:\s*(\S.*))?", re.ASCII)
+_MODE = re.compile(r"(?:\{[a-z]+(?::\w+)*\})?(?:\[edit([^\]]*)\])?|---\(more.*\)---", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A line with a prompt, and what was entered there."""
+
+    host: str
+    entered: str
+
+    def shown(self, edited: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """The sections whose content is shown next, without their own names.
+
+        >>> prompt("root@leaf1> show configuration class-of-service schedulers | no-more").shown()
+        ('class-of-service', 'schedulers')
+        >>> prompt("root@leaf1# show schedulers").shown(("class-of-service",))
+        ('class-of-service', 'schedulers')
+        """
+        match self.entered.partition("|")[0].split():
+            case ["show", "configuration", *path]:
+                return tuple(path)
+            case ["show", *path]:
+                return (*edited, *path)
+        return ()
+
+
+def prompt(line: str) -> Prompt | None:
+    """The prompt that a line starts with, if it does.
+
+    >>> prompt("root@leaf1> show configuration"), prompt("class-of-service {")
+    (Prompt(host='leaf1', entered='show configuration'), None)
+    """
+    found = _PROMPT.fullmatch(line.strip())
+    if not found:
+        return None
+    return Prompt(found[1], found[2] or "")
+
+
+def mode(line: str) -> tuple[str, ...] | None:
+    """What is edited where a terminal shows a mode; nothing if the line shows none.
+
+    >>> mode("{master:0}[edit class-of-service]"), mode("{master}"), mode("class-of-service {")
+    (('class-of-service',), (), None)
+    """
+    found = _MODE.fullmatch(line.strip())
+    return tuple((found[1] or "").split()) if found else None

@@ -1,0 +1,305 @@
+"""From a vendor's units to another's: cells, times, percent and bytes, where it is known of what they are.
+
+Writers have the words of their vendor and no more. What a threshold in cells, in percent of what a queue may
+hold, or in microseconds is in bytes takes the chip, the memory or the rate; here they meet. What is not known
+is left as it is, for the writer to list, and the reason is said; what is rounded is said as well.
+"""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from shallows.advisor.chips import Chip, chip
+from shallows.advisor.configuration import (
+    Allotment,
+    Curve,
+    Marking,
+    Pool,
+    PortProfile,
+    PriorityGroup,
+    Queue,
+    Scheduler,
+    Switch,
+    Threshold,
+    Unit,
+)
+from shallows.advisor.readers.junos import BUFFER_SIZE
+from shallows.advisor.resolved import Hints, limit_of, pool_size
+from shallows.quantity import digits, size
+
+_MEMORY: frozenset[Unit] = frozenset({"bytes", "cells"})
+
+THRESHOLDS: dict[str, frozenset[Unit]] = {
+    "sonic": frozenset({"bytes"}),
+    "eos": frozenset({"bytes", "cells", "ps"}),
+    "avd": frozenset({"bytes", "cells", "ps"}),
+    "nvue": frozenset({"bytes"}),
+    "nxos": frozenset({"bytes"}),
+    "junos": frozenset({"percent"}),
+    "tc": frozenset({"bytes"}),
+}
+"""Units in which a format has thresholds of curves."""
+
+SHARES: dict[str, frozenset[Unit]] = {
+    **dict.fromkeys(THRESHOLDS, frozenset({"bytes"})),
+    "eos": _MEMORY,
+    "avd": _MEMORY,
+}
+"""Units in which a format has memory."""
+
+PERCENT_OF_RATE = ("eos", "avd", "junos")
+"""Formats that have rates of queues in percent of the port's."""
+
+
+@dataclass
+class Converted:
+    """A switch in the units of a format, and what was rounded or could not be known."""
+
+    switch: Switch
+    said: dict[str, None] = field(default_factory=dict)
+    """In order."""
+
+    def say(self, what: str) -> None:
+        """Something of that, once."""
+        self.said[what] = None
+
+
+def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Converted:
+    """A switch with its numbers in the units that a format has.
+
+    Parameters
+    ----------
+    switch
+        In whatever units it was read.
+    format_
+        For which it shall be written.
+    hints
+        What its file does not say: the chip, the rate of ports, the memory that queues share.
+    """
+    hints = hints or Hints()
+    on = hints.chip or (chip(switch.chip) if switch.chip else None)
+    made = Converted(switch)
+    used: dict[str, list[tuple[PortProfile, Queue]]] = {}
+    for profile, queue in switch.queues():
+        if queue.marking:
+            used.setdefault(queue.marking, []).append((profile, queue))
+    work = _Conversion(switch, format_, hints, on, made, used, switch.format != format_)
+    made.switch = replace(
+        switch,
+        markings=tuple(map(work.marking, switch.markings)),
+        profiles=tuple(map(work.profile, switch.profiles)),
+        pools=tuple(map(work.pool, switch.pools)),
+    )
+    if work.foreign:
+        for each in switch.settings:
+            if each.name == BUFFER_SIZE:
+                made.say(
+                    f"{each.name} {each.value} of scheduler {each.scope}: of the port's own memory, whose "
+                    "size is not published"
+                )
+    return made
+
+
+@dataclass
+class _Conversion:
+    switch: Switch
+    format: str
+    hints: Hints
+    on: Chip | None
+    made: Converted
+    used: dict[str, list[tuple[PortProfile, Queue]]]
+    """Queues by their marking."""
+
+    foreign: bool
+    """Whether it was read in another format: what the two have in common stays as it is."""
+
+    @property
+    def cell(self) -> int | None:
+        return self.on.cell.value if self.on and self.on.cell else None
+
+    def pool(self, pool: Pool) -> Pool:
+        """With its size, where the format has sizes."""
+        known = pool_size(pool, self.on, self.hints.pool) if self.foreign and self.format == "sonic" else None
+        return pool if known is None else replace(pool, size=known)
+
+    def marking(self, marking: Marking) -> Marking:
+        places = self.used.get(marking.name, [])
+        return replace(marking, curves=tuple(self.curve(marking, curve, places) for curve in marking.curves))
+
+    def curve(self, marking: Marking, curve: Curve, places: list[tuple[PortProfile, Queue]]) -> Curve:
+        ends = [self.threshold(marking, each, places) for each in (curve.minimum, curve.maximum)]
+        return replace(curve, minimum=ends[0], maximum=ends[1])
+
+    def threshold(
+        self, marking: Marking, threshold: Threshold | None, places: list[tuple[PortProfile, Queue]]
+    ) -> Threshold | None:
+        """In a unit of the format; as it is if it cannot be told, or is not the same wherever it holds."""
+        units = THRESHOLDS[self.format]
+        if threshold is None or threshold.unit in units:
+            return threshold
+        if marking.scope != "queue" and threshold.unit in _MEMORY | {"percent"}:
+            places = []
+        found = {self.at(threshold, *place) for place in places} or {self.at(threshold, None, None)}
+        what = f"{marking.name}: {_said(threshold)}"
+        if None in found:
+            self.made.say(f"{what}: {self.missing(threshold, places)}")
+            return threshold
+        if len(found) > 1:
+            several = " and ".join(sorted(_said(each) for each in found if each))
+            self.made.say(f"{what} is {several}, by port: no single threshold")
+            return threshold
+        [new] = found
+        if new is not None and (new.unit == "percent" or threshold.unit == "percent"):
+            self.made.say(
+                f"{what} is written as {_said(new)}, of what the queue may hold while it is the only busy one"
+            )
+        return new
+
+    def at(self, threshold: Threshold, profile: PortProfile | None, queue: Queue | None) -> Threshold | None:
+        """What a threshold is at a queue."""
+        rate = (profile.rate if profile else None) or self.hints.rate
+        limit = limit_of(self.switch, queue.allotment, self.on, self.hints) if queue else None
+        most = limit.most if limit and not limit.of_chip else None
+        count = threshold.bytes(cell=self.cell, rate=rate, limit=most)
+        if count is None or "bytes" in THRESHOLDS[self.format]:
+            return None if count is None else Threshold.of_bytes(count)
+        if not most or count > most:
+            return None
+        return Threshold(Fraction(round(Fraction(100 * count, most))), "percent")
+
+    def missing(self, threshold: Threshold, places: list[tuple[PortProfile, Queue]]) -> str:
+        """What would have to be known."""
+        if threshold.unit == "cells" and self.cell is None:
+            return "how large a cell is takes the chip: --chip names it"
+        if threshold.unit == "ps" and any((profile.rate or self.hints.rate) is None for profile, _ in places):
+            return "a time takes the rate of the port: --rate gives it"
+        if not places:
+            return "no queue uses it, so that nothing says of what it is percent"
+        for _, queue in places:
+            limit = limit_of(self.switch, queue.allotment, self.on, self.hints)
+            if limit is None or limit.of_chip:
+                alpha = queue.allotment and (queue.allotment.alpha or queue.allotment.limit)
+                pool = self.switch.pool(queue.allotment.pool) if queue.allotment else None
+                if not alpha and not (pool and pool.alpha):
+                    return (
+                        f"what queue {queue.number} may hold is not said: its alpha is the platform's default"
+                    )
+                return "how much queues share is not known: buffer.pool of --fabric says it"
+        return "it is more than the queue may hold"
+
+    def profile(self, profile: PortProfile) -> PortProfile:
+        return replace(
+            profile,
+            queues=tuple(self.queue(profile, queue) for queue in profile.queues),
+            groups=tuple(map(self.group, profile.groups)),
+            limits=tuple(map(self.allotment, profile.limits)),
+        )
+
+    def queue(self, profile: PortProfile, queue: Queue) -> Queue:
+        return replace(
+            queue,
+            scheduler=self.scheduler(profile, queue, queue.scheduler) if queue.scheduler else None,
+            allotment=self.allotment(queue.allotment) if queue.allotment else None,
+        )
+
+    def allotment(self, each: Allotment) -> Allotment:
+        pool = self.switch.pool(each.pool)
+        alpha = each.alpha
+        if self.foreign and alpha is None and each.limit is None and not each.unlimited and pool:
+            alpha = pool.alpha
+        return replace(
+            each,
+            alpha=alpha,
+            reserved=self.memory(each.reserved, None, each.name or "a queue's memory"),
+            limit=self.memory(each.limit, pool_size(pool, self.on, self.hints.pool), each.name or "a limit"),
+        )
+
+    def group(self, group: PriorityGroup) -> PriorityGroup:
+        name = f"headroom of priority group {group.number}"
+        return replace(
+            group,
+            allotment=self.allotment(group.allotment) if group.allotment else None,
+            xoff=self.memory(group.xoff, None, name),
+            xon=self.memory(group.xon, None, name),
+            xon_offset=self.memory(group.xon_offset, None, name),
+        )
+
+    def memory(self, amount: Threshold | None, whole: int | None, what: str) -> Threshold | None:
+        """A part of the memory in a unit of the format, as far as it can be told."""
+        if amount is None or amount.unit in SHARES[self.format]:
+            return amount
+        count = amount.bytes(cell=self.cell, limit=whole)
+        if count is None:
+            missing = "the chip: --chip" if amount.unit == "cells" else "the pool's size"
+            self.made.say(f"{what}: {_said(amount)} takes {missing}")
+            return amount
+        return Threshold.of_bytes(count)
+
+    def scheduler(self, profile: PortProfile, queue: Queue, each: Scheduler) -> Scheduler:
+        where = f"queue {queue.number} of {profile.name or ', '.join(profile.ports[:2]) or 'all ports'}"
+        rate = profile.rate or self.hints.rate
+
+        def in_bits(
+            share: Fraction | None, rated: int | None, word: str
+        ) -> tuple[Fraction | None, int | None]:
+            if share is None or self.format in PERCENT_OF_RATE:
+                return share, rated
+            if rate is None:
+                self.made.say(f"{where}: {word} {digits(float(share))} % of the rate: --rate gives it")
+                return share, rated
+            return None, int(rate * share / 100)
+
+        shape_percent, shape = in_bits(each.shape_percent, each.shape, "at most")
+        least_percent, least = in_bits(each.guaranteed_percent, each.guaranteed, "at least")
+        if self.format in ("eos", "avd") and least is not None and rate:
+            least_percent, least = self.percent_of_rate(least, rate, where)
+        return replace(
+            each,
+            percent=self.remaining(profile, where)
+            if each.remainder and self.format != "junos"
+            else each.percent,
+            remainder=each.remainder and self.format == "junos",
+            shape_percent=shape_percent,
+            shape=shape,
+            guaranteed_percent=least_percent,
+            guaranteed=least,
+        )
+
+    def percent_of_rate(self, least: int, rate: int, where: str) -> tuple[Fraction | None, int | None]:
+        share = Fraction(100 * least, rate)
+        if share.denominator != 1:
+            self.made.say(
+                f"{where}: at least {digits(float(share))} % of the rate, which is no whole percent"
+            )
+            return None, least
+        return share, None
+
+    def remaining(self, profile: PortProfile, where: str) -> Fraction | None:
+        """What the others of a port leave, if one takes it alone."""
+        schedulers = [queue.scheduler for queue in profile.queues if queue.scheduler]
+        left = 100 - sum((each.percent or Fraction(0) for each in schedulers), Fraction(0))
+        if sum(each.remainder for each in schedulers) > 1 or any(each.guaranteed for each in schedulers):
+            self.made.say(
+                f"{where}: what others leave of the rate, of which several have a part or a fixed rate"
+            )
+            return None
+        if left < 0:
+            self.made.say(f"{where}: what others leave of the rate, which is nothing")
+            return None
+        return left
+
+
+def _said(threshold: Threshold) -> str:
+    """As a sentence has it.
+
+    >>> _said(Threshold(Fraction(55), "percent")), _said(Threshold(Fraction(2 * 10**6), "ps"))
+    ('55 %', '2 µs')
+    """
+    match threshold.unit:
+        case "bytes":
+            return size(int(threshold.amount))
+        case "percent":
+            return f"{digits(float(threshold.amount))} %"
+        case "ps":
+            return f"{digits(float(threshold.amount / 10**6))} µs"
+        case "cells":
+            return f"{digits(float(threshold.amount), 6)} cells"

@@ -1,0 +1,211 @@
+"""Junos as operators have it: pasted from a terminal, with groups, names of code points, and percent."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from shallows.advisor.explain import explain
+from shallows.advisor.readers import format_of
+from shallows.advisor.resolved import resolve
+from shallows.advisor.writers import write
+from shallows.errors import ShallowsError
+from vendors import SWITCHES, read, sample
+
+SCHEDULERS = """    schedulers {
+        bulk {
+            transmit-rate percent 30;
+            shaping-rate percent 40;
+            buffer-size percent 20;
+        }
+        rest {
+            transmit-rate {
+                remainder;
+            }
+            buffer-size {
+                remainder;
+            }
+        }
+    }
+    scheduler-maps {
+        both {
+            forwarding-class BULK scheduler bulk;
+            forwarding-class REST scheduler rest;
+        }
+    }
+    forwarding-classes {
+        class BULK queue-num 1;
+        class REST queue-num 0;
+    }
+"""
+
+SESSION = f"""Spine:
+ops@spine-1> show configuration class-of-service | no-more
+{SCHEDULERS}
+{{master:0}}
+ops@spine-1> show configuration groups PORTS
+class-of-service {{
+    interfaces {{
+        et-0/0/7 {{
+            scheduler-map both;
+        }}
+    }}
+}}
+
+{{master:0}}
+ops@spine-1> show configuration apply-groups
+apply-groups [ global PORTS ];
+
+{{master:0}}
+ops@spine-1>
+"""
+
+
+def test_what_a_terminal_shows_is_read_with_the_path_that_was_asked_for() -> None:
+    assert format_of(SESSION, "session") == "junos"
+    switch = read("junos", SESSION)
+    assert (switch.unread, switch.notes) == ((), ())
+    [profile] = switch.profiles
+    assert profile.ports == ("et-0/0/7",)
+    assert [queue.name for queue in profile.queues] == ["REST", "BULK"]
+    asked_below = SESSION.replace("PORTS\nclass-of-service {", "PORTS class-of-service\n# {").replace(
+        "        }\n    }\n}\n\n{master:0}\nops@spine-1> show configuration apply",
+        "        }\n    }\n\n{master:0}\nops@spine-1> show configuration apply",
+    )
+    assert read("junos", asked_below) == switch
+    edited = SESSION.replace("> show configuration class-of-service", "# show").replace(
+        "Spine:", "[edit class-of-service]"
+    )
+    assert read("junos", edited) == switch
+
+
+def test_commands_after_a_prompt_are_commands() -> None:
+    text = "".join(
+        f"ops@leaf# set class-of-service schedulers s{number} transmit-rate percent {number}\n"
+        for number in (1, 2)
+    )
+    assert format_of(text, "session") == "junos"
+    assert read("junos", text).understood == 2
+
+
+def test_of_a_session_with_several_switches_the_first_is_read_and_the_others_are_listed() -> None:
+    other = "ops@spine-2> show configuration\nclass-of-service {\n    drop-profiles { d; }\n}\n"
+    switch = read("junos", SESSION + other)
+    assert replace(switch, unread=(), notes=()) == read("junos", SESSION)
+    assert [each.text for each in switch.unread] == ["class-of-service drop-profiles d"]
+    found = {each.code: each for each in explain(resolve(switch)).findings}
+    assert "spine-2" in found["several-switches"].what
+    assert "a file of its own" in found["several-switches"].fix
+
+
+def test_what_a_terminal_shows_without_its_end_is_listed_with_its_line() -> None:
+    cut = SESSION.replace("        }\n    }\n}\n", "        }\n    }\n", 1)
+    [unread] = read("junos", cut).unread
+    assert "class-of-service { is not closed before line" in unread.text
+    assert cut.splitlines()[int(unread.place) - 1] == "class-of-service {"
+    assert read("junos", cut).profiles == read("junos", SESSION).profiles
+
+
+def test_one_brace_too_many_is_refused_with_its_line_and_what_to_do() -> None:
+    with pytest.raises(ShallowsError) as refused:
+        read("junos", "class-of-service {\n}\nrouting-options {\n    }\n}\n")
+    assert refused.value.message.endswith(":5: a brace is closed that none opens")
+    assert "too many above" in str(refused.value.remedy)
+
+
+GROUPS = """set groups A class-of-service schedulers s transmit-rate percent 10
+set groups A class-of-service schedulers s shaping-rate 4g
+set groups B class-of-service schedulers s transmit-rate percent 20
+set groups B class-of-service schedulers s priority strict-high
+set groups C class-of-service schedulers s buffer-dynamic-threshold 9
+set class-of-service schedulers s transmit-rate percent 30
+set class-of-service forwarding-classes class web queue-num 1
+set class-of-service scheduler-maps m forwarding-class web scheduler s
+"""
+
+
+@pytest.mark.parametrize(
+    ("applied", "told"),
+    [
+        ("A", (30, 4 * 10**9, "dwrr")),
+        ("[ A B ]", (30, 4 * 10**9, "strict")),
+        ("B", (30, None, "strict")),
+    ],
+)
+def test_applied_groups_hold_where_nothing_else_is_said(applied: str, told: tuple[object, ...]) -> None:
+    switch = read("junos", f"{GROUPS}set apply-groups {applied}\n")
+    [(_, queue)] = switch.queues()
+    assert queue.scheduler is not None
+    assert (queue.scheduler.percent, queue.scheduler.shape, queue.scheduler.kind) == told
+    assert queue.allotment is None
+    assert any("buffer-dynamic-threshold" in each.text for each in switch.unread)
+    assert any("group C" in note.what for note in switch.notes)
+
+
+def test_of_two_groups_the_first_goes_before() -> None:
+    text = GROUPS.replace("set class-of-service schedulers s transmit-rate percent 30\n", "")
+    for applied, share in (("[ A B ]", 10), ("[ B A ]", 20)):
+        [(_, queue)] = read("junos", f"{text}set apply-groups {applied}\n").queues()
+        assert queue.scheduler is not None
+        assert queue.scheduler.percent == share
+
+
+def test_shares_of_the_rate_and_what_is_left_are_read_and_written() -> None:
+    switch = read("junos", SESSION)
+    rest, bulk = (queue.scheduler for _, queue in switch.queues())
+    assert rest is not None
+    assert bulk is not None
+    assert (bulk.percent, bulk.shape_percent, rest.remainder) == (Fraction(30), Fraction(40), True)
+    assert {(each.scope, each.value) for each in switch.settings if each.name == "buffer-size"} == {
+        ("bulk", "percent 20"),
+        ("rest", "remainder"),
+    }
+    text = write("junos", None, switch)
+    assert text.inexpressible == ()
+    assert read("junos", text.change) == switch
+    without = "delete class-of-service schedulers bulk shaping-rate\n"
+    [_, less] = (queue.scheduler for _, queue in read("junos", text.change + without).queues())
+    assert less is not None
+    assert less.shape_percent is None
+
+
+def test_code_points_have_names_and_loss_priorities() -> None:
+    text = sample("junos").replace("code-points 110000", "code-points nc1")
+    assert read("junos", text) == read("junos", sample("junos"))
+    own = "set class-of-service code-point-aliases dscp ours 000111\n"
+    loss = (
+        "set class-of-service classifiers dscp c forwarding-class web loss-priority high code-points ours\n"
+        "set class-of-service classifiers dscp c forwarding-class web loss-priority low code-points af21\n"
+        "set class-of-service forwarding-classes class web queue-num 1\n"
+        "set class-of-service interfaces et-0/0/1 unit 0 classifiers dscp c\n"
+    )
+    switch = read("junos", loss + own)
+    assert switch.unread == ()
+    assert switch.profiles[0].maps.dscp_to_class == ((7, 1), (18, 1))
+    assert [each.scope for each in switch.settings if each.name == "dscp.loss-priority"] == ["c 000111"]
+    assert read("junos", write("junos", None, switch).change) == switch
+
+
+def test_units_of_a_port_with_other_classifiers_are_listed() -> None:
+    two = "".join(
+        f"set class-of-service interfaces et-0/0/1 unit {number} classifiers dscp c{number}\n"
+        for number in (1, 2)
+    )
+    [unread] = read("junos", two).unread
+    assert unread.text.endswith("unit 2 classifiers dscp c2")
+
+
+def test_a_scheduler_of_a_class_without_queue_is_noted() -> None:
+    text = "set class-of-service schedulers s transmit-rate percent 5\n"
+    text += "set class-of-service scheduler-maps m forwarding-class web scheduler s\n"
+    [note] = read("junos", text).notes
+    assert note.what == "scheduler map m: the file has no queue of forwarding class web"
+
+
+def test_a_session_says_what_the_same_configuration_says() -> None:
+    session = read("junos", (SWITCHES / "junos.txt").read_text())
+    assert replace(session, unread=(), notes=()) == read("junos", sample("junos"))
+    # `show` of one port has its speed and MTU; the other switch's line is listed.
+    assert [each.text for each in session.unread] == [
+        "class-of-service schedulers rdma transmit-rate percent 60"
+    ]
