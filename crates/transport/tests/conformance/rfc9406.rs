@@ -137,3 +137,14 @@ fn linux_leaves_windows_below_sixteen_segments_alone() {
     let mut script = Scripted::started(config, 1 << 40);
     assert!(round(&mut script, ms(10), ms(1)).iter().all(|&grown| grown == MSS));
 }
+
+#[test]
+fn linux_allows_a_train_for_bursts_at_the_pacing_rate() {
+    // hystart_ack_delay: 4 · 64 KiB at twice cwnd in every SRTT of 100 µs, which is 13,107 µs / cwnd in segments. Gaps of 47 µs:
+    // at the seventh acknowledgement the train is 282 µs long and may be (100 + 485) / 2 = 293 at 27 segments, or 284 at 28;
+    // at the eighth it is 329, and may be 284 or 276.
+    let mut script = started(HyStart::Linux);
+    let grown = round(&mut script, Duration::from_micros(100), Duration::from_micros(47));
+    assert_eq!(grown[..7], [MSS; 7]);
+    assert!(grown[7] < MSS && !in_slow_start(&script));
+}
