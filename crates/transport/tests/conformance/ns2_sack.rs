@@ -214,6 +214,7 @@ fn a_lost_syn_costs_the_wait_alone() {
     script.sender.write(&script.config, script.now, 100 * MSS);
     let (window, rto) = (script.cwnd(), script.sender.rto());
     script.transmits();
+    assert_eq!(script.sender.stats().segments_sent, 1, "the SYN");
     script.time_out();
     let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);

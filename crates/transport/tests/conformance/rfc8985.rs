@@ -132,6 +132,7 @@ fn new_data_is_the_better_probe_and_cwnd_does_not_hold_it_back() {
 fn a_probe_respects_the_receivers_window() {
     let mut script = sent(Config { receive_window: Bytes(10 * MSS), ..config() }, 1_000, 0);
     script.receive(shallows_core::packet::Segment { window: 8_000, ..crate::script::ack(2 * MSS, &[]) });
+    assert_eq!(script.sender.usable_window(), Bytes(8 * MSS));
     assert_eq!(expire(&mut script), [9]);
 }
 

@@ -3,9 +3,9 @@
 use crate::script::{MSS, Scripted, ack, cubic};
 use shallows_core::packet::Segment;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::Config;
 use shallows_transport::congestion::cubic::Config as Cubic;
 use shallows_transport::congestion::hystart::Config as HyStart;
+use shallows_transport::{Config, Method};
 
 const fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
@@ -108,13 +108,18 @@ fn off_it_ends_nothing() {
 
 #[test]
 fn linux_ends_slow_start_at_once_when_round_trips_grow() {
-    let mut script = started(HyStart::Linux);
-    round(&mut script, ms(10), Duration::ZERO);
-    // More than delay_min + 4 ms, after eight samples: from the ninth on.
-    let grown = round(&mut script, Duration::from_micros(14_001), Duration::ZERO);
-    assert_eq!(grown[7], MSS);
-    assert!(grown[8] < MSS && !in_slow_start(&script));
-    assert_eq!(script.ssthresh(), 48 * MSS);
+    // RACK times every segment by itself.
+    for recovery in [Method::Sack(None), Method::Rack(None)] {
+        let config = cubic(Cubic { hystart: HyStart::Linux, ..Cubic::default() });
+        let config = Config { initial_window: Bytes(20 * MSS), recovery, ..config };
+        let mut script = Scripted::started(config, 1 << 40);
+        round(&mut script, ms(10), Duration::ZERO);
+        // More than delay_min + 4 ms, after eight samples: from the ninth on.
+        let grown = round(&mut script, Duration::from_micros(14_001), Duration::ZERO);
+        assert_eq!(grown[7], MSS);
+        assert!(grown[8] < MSS && !in_slow_start(&script), "{recovery:?}");
+        assert_eq!(script.ssthresh(), 48 * MSS);
+    }
 }
 
 #[test]

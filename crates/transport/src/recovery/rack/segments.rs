@@ -289,6 +289,8 @@ mod tests {
         segments.sack(Range { start: 2_000, end: 3_000 }, |_| {});
         assert_eq!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)), (true, None));
         assert_eq!(segments.lost(), 2_000);
+        // Their transmissions are forgotten at the next look.
+        assert_eq!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)), (false, None));
         segments
     }
 
@@ -317,6 +319,8 @@ mod tests {
     fn segments_that_are_acknowledged_are_no_longer_selectively_so() {
         let mut segments = two_lost();
         assert_eq!((segments.sacked(), segments.sacked_segments()), (1_000, 1));
+        segments.acknowledge(1_000, |_| {});
+        assert_eq!(segments.lost(), 1_000);
         segments.acknowledge(3_000, |_| {});
         assert_eq!((segments.sacked(), segments.sacked_segments(), segments.lost()), (0, 0, 0));
     }
