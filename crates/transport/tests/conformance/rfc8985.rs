@@ -515,3 +515,12 @@ fn its_host_holds_back_what_it_could_send_and_all_of_a_repair() {
     assert_eq!(script.sender.phase(), Phase::Open);
     assert!(held(&mut script));
 }
+
+#[test]
+fn the_retransmission_timer_starts_anew_when_the_first_segment_is_sent_again() {
+    // Linux, `tcp_xmit_retransmit_queue`: from the loss on, not from the sending a round trip before.
+    let mut script = sent(config(), 10, 0);
+    assert_eq!(until_deadline(&script), Duration::from_secs(1) - RTT);
+    assert_eq!(ack(&mut script, 0, &[(1, 4)])[0], 0);
+    assert_eq!(until_deadline(&script), script.sender.rto());
+}
