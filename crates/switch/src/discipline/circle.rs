@@ -226,4 +226,11 @@ mod tests {
         assert_eq!((circle.total()[0].packets, circle.total()[0].backlog), (1, Bytes(100)));
         assert_eq!(circle.len(), 5);
     }
+
+    #[test]
+    fn empty_buckets_take_their_bookkeeping_and_the_smallest_ring() {
+        // Seven words and a flag that takes one, and four packets, in each.
+        let each = 8 * 8 + 4 * size_of::<Item<u64>>();
+        assert_eq!(footprint::<u64>(3), 3 * each as u64);
+    }
 }

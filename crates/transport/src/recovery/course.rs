@@ -104,3 +104,34 @@ impl Course {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: Outstanding = Outstanding { una: 1_000, next: 11_000, cut_at: 0, cut_for: None };
+
+    #[test]
+    fn after_a_timeout_the_window_is_the_limit_whatever_a_fast_recovery_before_it_allowed() {
+        let mut course = Course::new(Some(Bound::SafeAck));
+        course.begin(DATA);
+        assert_eq!(course.room(5_000, 1_000), 0, "nothing was delivered yet");
+        course.time_out(DATA);
+        assert_eq!(course.room(5_000, 1_000), 4_000);
+    }
+
+    #[test]
+    fn a_timeout_without_a_recovery_begins_to_count_anew_what_is_sent_again() {
+        let again = Range { start: 0, end: 1_000 };
+        let mut course = Course::new(None);
+        course.undo.on_send_again(again);
+        course.time_out(DATA);
+        assert!(!course.undo.on_report(again), "it was acknowledged before");
+        // Within one it goes on (Linux, `tcp_enter_loss`).
+        let mut course = Course::new(None);
+        course.begin(DATA);
+        course.undo.on_send_again(again);
+        course.time_out(DATA);
+        assert!(course.undo.on_report(again));
+    }
+}

@@ -63,3 +63,24 @@ impl Frto {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_data_is_asked_about_only_between_the_first_segment_and_recover() {
+        // The first segment, of 1,000 bytes, was sent again of ten that were outstanding.
+        let after = |una| {
+            let mut frto = Frto::Sent { end: 1_000 };
+            assert!(!frto.on_ack(Evidence { una, advances: true, recover: 10_000, original: true }));
+            frto
+        };
+        // Step 2a: a part of it, or everything, is acknowledged: conventional recovery.
+        assert_eq!(after(999), Frto::Off);
+        assert_eq!(after(10_000), Frto::Off);
+        // Step 2b.
+        assert_eq!(after(1_000), Frto::Asking { left: 2 });
+        assert_eq!(after(9_999), Frto::Asking { left: 2 });
+    }
+}

@@ -53,3 +53,27 @@ impl Undo {
         before > 0 && self.unreported.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Range = Range { start: 0, end: 1_000 };
+    const SECOND: Range = Range { start: 1_000, end: 2_000 };
+
+    #[test]
+    fn what_is_acknowledged_when_a_recovery_begins_need_not_be_reported() {
+        let mut undo = Undo::default();
+        undo.on_send_again(FIRST);
+        undo.on_send_again(SECOND);
+        undo.remember(Prior { cwnd: 10_000, ssthresh: 20_000 });
+        undo.begin(FIRST.end);
+        assert!(undo.take_prior().is_none(), "the reduction was that of another recovery");
+        assert!(undo.on_report(SECOND));
+    }
+
+    #[test]
+    fn a_report_proves_nothing_where_nothing_was_sent_again() {
+        assert!(!Undo::default().on_report(FIRST));
+    }
+}

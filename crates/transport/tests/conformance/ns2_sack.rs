@@ -6,7 +6,7 @@ use shallows_core::Duration;
 use shallows_core::packet::{Flags, Segment};
 use shallows_transport::congestion::dctcp::Config as Dctcp;
 use shallows_transport::congestion::{Avoidance, LossBase};
-use shallows_transport::{Config, Method};
+use shallows_transport::{Config, Method, Phase};
 
 const BOTH: [Method; 2] = [Method::FullTcp, Method::Sack1];
 
@@ -214,6 +214,7 @@ fn a_lost_syn_costs_the_wait_alone() {
     script.sender.write(&script.config, script.now, 100 * MSS);
     let (window, rto) = (script.cwnd(), script.sender.rto());
     script.transmits();
+    assert_eq!(script.sender.stats().segments_sent, 1, "the SYN");
     script.time_out();
     let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);
@@ -271,4 +272,66 @@ fn limited_transmit_is_sack1s_alone() {
         let early: Vec<u64> = (2..=3).flat_map(|end| duplicate(&mut script, 0, 1, end)).collect();
         assert_eq!(early, sent, "{recovery:?}");
     }
+}
+
+#[test]
+fn beyond_the_first_segment_the_pipe_is_what_is_outstanding_and_less_than_a_segment_of_room_sends_nothing() {
+    for recovery in BOTH {
+        let mut script = started(recovery);
+        script.ack(MSS, &[]);
+        assert_eq!((script.sender.phase(), script.pipe()), (Phase::Open, 11 * MSS), "{recovery:?}");
+        duplicate(&mut script, 1, 2, 3);
+        assert_eq!((script.sender.phase(), script.pipe()), (Phase::Open, 11 * MSS), "{recovery:?}");
+        duplicate(&mut script, 1, 2, 4);
+        assert_eq!(duplicate(&mut script, 1, 2, 5), [MSS]);
+        // Eleven less three duplicates; cwnd is 5.5 segments, of which five count.
+        assert_eq!((script.sender.phase(), script.pipe()), (Phase::Recovery, 8 * MSS), "{recovery:?}");
+        assert_eq!(script.cwnd(), 5_500);
+        for end in 6..=8 {
+            assert_eq!(duplicate(&mut script, 1, 2, end), [0; 0], "{recovery:?}: up to {end}");
+        }
+        assert_eq!(script.pipe(), 5 * MSS);
+        assert_eq!(duplicate(&mut script, 1, 2, 9), [12 * MSS], "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_timeout_lasts_until_all_is_sent_again_and_halves_what_was_not_sacked() {
+    for recovery in BOTH {
+        let mut script = started(recovery);
+        duplicate(&mut script, 0, 2, 3);
+        duplicate(&mut script, 0, 2, 4);
+        script.time_out();
+        // FlightSize is ten segments less the two that have arrived (RFC 5681 Eq. 4).
+        assert_eq!((script.sender.phase(), script.ssthresh()), (Phase::Timeout, 4 * MSS), "{recovery:?}");
+        assert_eq!(duplicate(&mut script, 1, 2, 4), [MSS, 2 * MSS]);
+        assert_eq!(script.sender.phase(), Phase::Timeout, "{recovery:?}: three to nine are not sent again");
+        script.ack(10 * MSS, &[]);
+        assert_eq!(script.sender.phase(), Phase::Open, "{recovery:?}");
+    }
+}
+
+#[test]
+fn fulltcp_counts_duplicates_without_blocks_anew_after_new_data() {
+    let mut script = started(Method::FullTcp);
+    assert_eq!(script.duplicates(0, 2), [0; 0]);
+    script.ack(MSS, &[]);
+    assert_eq!(script.duplicates(MSS, 2), [0; 0], "two and two");
+    assert_eq!(script.sender.stats().fast_recoveries, 0);
+    assert_eq!(script.duplicates(MSS, 1), [MSS]);
+}
+
+#[test]
+fn sack1_counts_duplicates_again_once_the_only_segment_of_a_timeout_is_acknowledged() {
+    let mut script = Scripted::started(with(Method::Sack1, reno()), MSS);
+    assert_eq!(script.time_out(), [0]);
+    script.ack(0, &[]);
+    script.ack(MSS, &[]);
+    script.write(100 * MSS);
+    script.ack(2 * MSS, &[]);
+    script.ack(script.sender.sent(), &[]);
+    script.ack(script.sender.sent(), &[]);
+    let una = script.sender.acked() / MSS;
+    let sent: Vec<u64> = (2..=4).flat_map(|end| duplicate(&mut script, una, una + 1, una + end)).collect();
+    assert_eq!(sent, [una * MSS]);
 }

@@ -4,7 +4,7 @@ use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, reno, reno_with_e
 use shallows_core::Bytes;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_transport::congestion::dctcp;
-use shallows_transport::{Config, EctPolicy};
+use shallows_transport::{Config, EctPolicy, Method};
 
 /// Whether the acknowledgement of segment `index` echoes congestion.
 fn echo(receiving: &mut Listening, index: u64, ce: bool, flags: Flags) -> bool {
@@ -211,18 +211,22 @@ fn marks_that_meet_a_lost_cwr_go_on_being_echoed_and_cut_the_next_window() {
 #[test]
 fn a_window_probe_carries_neither_ect_nor_cwr() {
     // §6.1.6.
-    let config = Config { receive_window: Bytes(10 * MSS), ..reno_with_ecn() };
-    let mut script = Scripted::new(config);
-    script.sender.write(&script.config, script.now, 100 * MSS);
-    script.transmits();
-    let closed = Segment { window: 0, flags: Flags::ACK.with(Flags::ECE), ..ack(10 * MSS, &[]) };
-    script.sender.on_ack(&script.config, script.now, &closed);
-    let probe = script.transmits()[0];
-    assert_eq!((probe.ecn, probe.segment.flags), (Ecn::NotEct, Flags::ACK));
-    let open = Segment { window: 100_000, ..ack(11 * MSS, &[]) };
-    script.sender.on_ack(&script.config, script.now, &open);
-    let next = script.transmits()[0];
-    assert_eq!((next.ecn, next.segment.flags.contains(Flags::CWR)), (Ecn::Ect, true), "the first that may");
+    for recovery in [Method::Sack(None), Method::Rack(None)] {
+        let config = Config { receive_window: Bytes(10 * MSS), recovery, ..reno_with_ecn() };
+        let mut script = Scripted::new(config);
+        script.sender.write(&script.config, script.now, 100 * MSS);
+        let first = script.transmits();
+        assert!(first.len() == 10 && first.iter().all(|sent| sent.ecn == Ecn::Ect), "up to the window's end");
+        let closed = Segment { window: 0, flags: Flags::ACK.with(Flags::ECE), ..ack(10 * MSS, &[]) };
+        script.sender.on_ack(&script.config, script.now, &closed);
+        let probe = script.transmits()[0];
+        assert_eq!((probe.ecn, probe.segment.flags), (Ecn::NotEct, Flags::ACK), "{recovery:?}");
+        let open = Segment { window: 100_000, ..ack(11 * MSS, &[]) };
+        script.sender.on_ack(&script.config, script.now, &open);
+        let next = script.transmits()[0];
+        let first_that_may = (next.ecn, next.segment.flags.contains(Flags::CWR));
+        assert_eq!(first_that_may, (Ecn::Ect, true), "{recovery:?}");
+    }
 }
 
 #[test]

@@ -1,17 +1,16 @@
 //! Proportional rate reduction (RFC 6937 §3), in segments of 1,000 bytes.
 
-use crate::script::{MSS, Scripted, reno};
+use crate::script::{MSS, RTT, Scripted, reno};
 use shallows_core::Bytes;
 use shallows_transport::{Bound, Config, Method};
 
 /// A sender that has sent twenty segments and has more to send.
 fn sent(bound: Option<Bound>) -> Scripted {
-    let config = Config {
-        initial_window: Bytes(20 * MSS),
-        recovery: Method::Sack(bound),
-        limited_transmit: false,
-        ..reno()
-    };
+    with(Method::Sack(bound))
+}
+
+fn with(recovery: Method) -> Scripted {
+    let config = Config { initial_window: Bytes(20 * MSS), recovery, limited_transmit: false, ..reno() };
     Scripted::started(config, 1_000 * MSS)
 }
 
@@ -153,12 +152,15 @@ fn recover_fs_is_what_is_outstanding_and_not_all_that_was_sent() {
 #[test]
 fn a_safe_acknowledgement_sends_a_segment_more_than_was_delivered_and_no_other() {
     // RFC 9937 §6.2.
-    let mut script = sent(Some(Bound::SafeAck));
-    ack(&mut script, 0, &[(15, 16)]);
-    ack(&mut script, 0, &[(15, 17)]);
-    // 0 to 14 are lost, 18 and 19 in the network: max(1 − 0, 1), for SND.UNA stands still.
-    assert_eq!(ack(&mut script, 0, &[(15, 18)]), [0]);
-    assert_eq!(ack(&mut script, 0, &[(15, 19)]), [1]);
-    // It moves, and nothing more is lost: max(3 − 2, 1) + 1.
-    assert_eq!(ack(&mut script, 1, &[(15, 19)]), [2, 3]);
+    for recovery in [Method::Sack(Some(Bound::SafeAck)), Method::Rack(Some(Bound::SafeAck))] {
+        let mut script = with(recovery);
+        script.wait(RTT);
+        ack(&mut script, 0, &[(15, 16)]);
+        ack(&mut script, 0, &[(15, 17)]);
+        // 0 to 14 are lost, 18 and 19 in the network: max(1 − 0, 1), for SND.UNA stands still.
+        assert_eq!(ack(&mut script, 0, &[(15, 18)]), [0], "{recovery:?}");
+        assert_eq!(ack(&mut script, 0, &[(15, 19)]), [1], "{recovery:?}");
+        // It moves, and nothing more is lost: max(3 − 2, 1) + 1.
+        assert_eq!(ack(&mut script, 1, &[(15, 19)]), [2, 3], "{recovery:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! RACK-TLP (RFC 8985), in segments of 1,000 bytes and round trips of 100 µs.
 
 use crate::script::{MSS, RTT, Scripted, reno};
+use shallows_core::packet::Flags;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Bound, Config, Method, Phase, RtoConfig, rack};
 
@@ -131,6 +132,7 @@ fn new_data_is_the_better_probe_and_cwnd_does_not_hold_it_back() {
 fn a_probe_respects_the_receivers_window() {
     let mut script = sent(Config { receive_window: Bytes(10 * MSS), ..config() }, 1_000, 0);
     script.receive(shallows_core::packet::Segment { window: 8_000, ..crate::script::ack(2 * MSS, &[]) });
+    assert_eq!(script.sender.usable_window(), Bytes(8 * MSS));
     assert_eq!(expire(&mut script), [9]);
 }
 
@@ -233,17 +235,20 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 
 #[test]
 fn a_segment_that_may_be_the_original_says_nothing_about_what_was_sent_again() {
-    // §6.2 step 2: 9 is sent again, and acknowledged 10 µs later, which is less than min_RTT.
-    let mut script = sent(config(), 10, 8);
-    assert_eq!(expire(&mut script), [9]);
-    script.wait(Duration::from_micros(10));
-    assert_eq!(ack(&mut script, 8, &[(9, 10)]), [], "8 was sent with the original");
-    assert_eq!(script.sender.stats().fast_recoveries, 0);
-    // After a round trip it is the retransmission that is acknowledged, and 8 was sent before it.
-    let mut script = sent(config(), 10, 8);
-    assert_eq!(expire(&mut script), [9]);
-    script.wait(RTT);
-    assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
+    // §6.2 step 2: 9 is sent again, and acknowledged 10 µs later, which is less than min_RTT, whatever a timestamp says.
+    for timestamps in [true, false] {
+        let config = Config { timestamps, ..config() };
+        let mut script = sent(config.clone(), 10, 8);
+        assert_eq!(expire(&mut script), [9]);
+        script.wait(Duration::from_micros(10));
+        assert_eq!(ack(&mut script, 8, &[(9, 10)]), [], "8 was sent with the original");
+        assert_eq!(script.sender.stats().fast_recoveries, 0);
+        // After a round trip it is the retransmission that is acknowledged, and 8 was sent before it.
+        let mut script = sent(config, 10, 8);
+        assert_eq!(expire(&mut script), [9]);
+        script.wait(RTT);
+        assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
+    }
 }
 
 #[test]
@@ -455,4 +460,67 @@ fn a_probe_and_what_follows_it_are_undone_together_or_not_at_all() {
     // Had it been late: now all is reported.
     ack(&mut script, 10, &[(8, 9)]);
     assert!(script.cwnd() > reduced);
+}
+
+#[test]
+fn limited_transmit_sends_as_much_as_has_left_the_network() {
+    // RFC 6675 §5 step 3.3.
+    for (limited_transmit, sent_early) in [(true, vec![10, 11]), (false, vec![])] {
+        let mut script = sent(Config { limited_transmit, ..config() }, 1_000, 0);
+        let early: Vec<u64> = (2..=3).flat_map(|above| ack(&mut script, 0, &[(1, above)])).collect();
+        assert_eq!(early, sent_early);
+    }
+}
+
+#[test]
+fn new_data_after_silence_is_probed_for_like_any_other() {
+    let mut script = sent(config(), 10, 10);
+    assert_eq!(script.sender.deadline(), None);
+    script.write(3 * MSS);
+    assert_eq!(until_deadline(&script), RTT * 2);
+}
+
+#[test]
+fn a_fin_is_sent_again_with_its_segment() {
+    // RFC 9293 §3.4: it is a byte of the sequence space, and the segment ends behind it.
+    let mut script = Scripted::new(Config { fin: true, ..config() });
+    script.sender.write(&script.config, script.now, MSS);
+    script.sender.close(&script.config);
+    for _ in 0..2 {
+        let transmits = script.transmits();
+        assert_eq!(transmits.len(), 1);
+        assert!(transmits[0].segment.len == 1_000 && transmits[0].segment.flags.contains(Flags::FIN));
+        script.now = deadline(&script);
+        script.sender.on_timer(&script.config, script.now);
+    }
+}
+
+#[test]
+fn its_host_holds_back_what_it_could_send_and_all_of_a_repair() {
+    let held = |script: &mut Scripted| {
+        script.sender.hold(&script.config, true);
+        script.sender.is_held()
+    };
+    let config = Config { limited_transmit: false, ..config() };
+    for recovery in [Method::Rack(None), Method::Sack(None)] {
+        let mut script = sent(Config { recovery, ..config.clone() }, 1_000, 0);
+        assert!(!held(&mut script), "{recovery:?}: its window does");
+        ack(&mut script, 0, &[(1, 4)]);
+        assert_eq!(script.sender.phase(), Phase::Recovery);
+        assert!(held(&mut script), "{recovery:?}");
+    }
+    // Something is missing, and only RACK knows of every segment without that.
+    let mut script = sent(Config { recovery: Method::Sack(None), ..config }, 1_000, 0);
+    ack(&mut script, 0, &[(1, 2)]);
+    assert_eq!(script.sender.phase(), Phase::Open);
+    assert!(held(&mut script));
+}
+
+#[test]
+fn the_retransmission_timer_starts_anew_when_the_first_segment_is_sent_again() {
+    // Linux, `tcp_xmit_retransmit_queue`: from the loss on, not from the sending a round trip before.
+    let mut script = sent(config(), 10, 0);
+    assert_eq!(until_deadline(&script), Duration::from_secs(1) - RTT);
+    assert_eq!(ack(&mut script, 0, &[(1, 4)])[0], 0);
+    assert_eq!(until_deadline(&script), script.sender.rto());
 }

@@ -3,9 +3,9 @@
 use crate::script::{MSS, Scripted, ack, cubic};
 use shallows_core::packet::Segment;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_transport::Config;
 use shallows_transport::congestion::cubic::Config as Cubic;
 use shallows_transport::congestion::hystart::Config as HyStart;
+use shallows_transport::{Config, Method};
 
 const fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
@@ -108,13 +108,18 @@ fn off_it_ends_nothing() {
 
 #[test]
 fn linux_ends_slow_start_at_once_when_round_trips_grow() {
-    let mut script = started(HyStart::Linux);
-    round(&mut script, ms(10), Duration::ZERO);
-    // More than delay_min + 4 ms, after eight samples: from the ninth on.
-    let grown = round(&mut script, Duration::from_micros(14_001), Duration::ZERO);
-    assert_eq!(grown[7], MSS);
-    assert!(grown[8] < MSS && !in_slow_start(&script));
-    assert_eq!(script.ssthresh(), 48 * MSS);
+    // RACK times every segment by itself.
+    for recovery in [Method::Sack(None), Method::Rack(None)] {
+        let config = cubic(Cubic { hystart: HyStart::Linux, ..Cubic::default() });
+        let config = Config { initial_window: Bytes(20 * MSS), recovery, ..config };
+        let mut script = Scripted::started(config, 1 << 40);
+        round(&mut script, ms(10), Duration::ZERO);
+        // More than delay_min + 4 ms, after eight samples: from the ninth on.
+        let grown = round(&mut script, Duration::from_micros(14_001), Duration::ZERO);
+        assert_eq!(grown[7], MSS);
+        assert!(grown[8] < MSS && !in_slow_start(&script), "{recovery:?}");
+        assert_eq!(script.ssthresh(), 48 * MSS);
+    }
 }
 
 #[test]
@@ -136,4 +141,15 @@ fn linux_leaves_windows_below_sixteen_segments_alone() {
     let config = Config { initial_window: Bytes(8 * MSS), ..config };
     let mut script = Scripted::started(config, 1 << 40);
     assert!(round(&mut script, ms(10), ms(1)).iter().all(|&grown| grown == MSS));
+}
+
+#[test]
+fn linux_allows_a_train_for_bursts_at_the_pacing_rate() {
+    // hystart_ack_delay: 4 · 64 KiB at twice cwnd in every SRTT of 100 µs, which is 13,107 µs / cwnd in segments. Gaps of 47 µs:
+    // at the seventh acknowledgement the train is 282 µs long and may be (100 + 485) / 2 = 293 at 27 segments, or 284 at 28;
+    // at the eighth it is 329, and may be 284 or 276.
+    let mut script = started(HyStart::Linux);
+    let grown = round(&mut script, Duration::from_micros(100), Duration::from_micros(47));
+    assert_eq!(grown[..7], [MSS; 7]);
+    assert!(grown[7] < MSS && !in_slow_start(&script));
 }

@@ -271,3 +271,67 @@ impl Segment {
         Delivered { end: self.end, sent_at: self.sent_at, retransmitted: self.retransmitted }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    /// Four segments of 1,000 bytes, sent after 1, 2, 3 and 4 µs, of which the third is SACKed and so the first two are lost.
+    fn two_lost() -> Segments {
+        let mut segments = Segments::default();
+        for number in 1..=4 {
+            segments.push(number * 1_000, at(number));
+        }
+        segments.sack(Range { start: 2_000, end: 3_000 }, |_| {});
+        assert_eq!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)), (true, None));
+        assert_eq!(segments.lost(), 2_000);
+        // Their transmissions are forgotten at the next look.
+        assert_eq!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)), (false, None));
+        segments
+    }
+
+    #[test]
+    fn what_is_restored_can_be_lost_again_in_the_order_in_which_it_was_sent() {
+        let mut segments = two_lost();
+        segments.restore();
+        assert_eq!(segments.lost(), 0);
+        // Of what is delivered only the first was sent before, then the second, too.
+        assert!(segments.detect((at(1), 1_001), Duration::ZERO, at(10)).0);
+        assert_eq!(segments.lost(), 1_000);
+        assert!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)).0);
+        assert_eq!(segments.lost(), 2_000);
+    }
+
+    #[test]
+    fn a_fin_belongs_to_the_segment_that_was_sent_last() {
+        let mut segments = Segments::default();
+        segments.push(1_000, at(1));
+        segments.push(2_000, at(2));
+        segments.extend(2_001);
+        assert_eq!(segments.resend_last(at(3)), Some(Range { start: 1_000, end: 2_001 }));
+    }
+
+    #[test]
+    fn segments_that_are_acknowledged_are_no_longer_selectively_so() {
+        let mut segments = two_lost();
+        assert_eq!((segments.sacked(), segments.sacked_segments()), (1_000, 1));
+        segments.acknowledge(1_000, |_| {});
+        assert_eq!(segments.lost(), 1_000);
+        segments.acknowledge(3_000, |_| {});
+        assert_eq!((segments.sacked(), segments.sacked_segments(), segments.lost()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_timeout_loses_the_first_segment_however_new_it_is() {
+        // RFC 8985 §6.3.
+        let mut segments = Segments::default();
+        segments.push(1_000, at(1));
+        segments.push(2_000, at(1));
+        segments.lose_on_timeout(Duration::from_micros(100), at(2));
+        assert_eq!(segments.lost(), 1_000);
+    }
+}

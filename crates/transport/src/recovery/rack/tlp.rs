@@ -68,3 +68,55 @@ impl Tlp {
         repaired
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::Bytes;
+
+    use super::*;
+    use crate::congestion;
+
+    const RTT: Duration = Duration::from_micros(100);
+    const CLOCK: Clock = Clock { now: Instant::ZERO, srtt: RTT, rto: Duration::from_secs(1) };
+
+    fn schedules(tlp: &mut Tlp, segments: usize) -> bool {
+        let config = crate::Config::new(Bytes(1_000), congestion::Config::Reno(Default::default())).rack;
+        tlp.schedule(&config, CLOCK, segments);
+        tlp.at != Instant::MAX
+    }
+
+    #[test]
+    fn no_probe_without_data_while_one_is_under_way_or_before_another_round_trip_time() {
+        // RFC 8985 §7.2 and §7.3, one condition after the other.
+        let mut tlp = Tlp::new();
+        assert!(!schedules(&mut tlp, 0));
+        assert!(schedules(&mut tlp, 2));
+        tlp.on_probe(2_000, true);
+        tlp.on_new_data();
+        assert!(!schedules(&mut tlp, 2), "the probe is under way");
+        tlp.on_probe(2_000, false);
+        assert!(!tlp.on_ack(2_000, false, None));
+        assert!(!schedules(&mut tlp, 2), "no sample since");
+        tlp.on_new_data();
+        assert!(schedules(&mut tlp, 2));
+    }
+
+    #[test]
+    fn a_recovery_takes_back_a_probe_its_timer_and_its_episode() {
+        // RFC 8985 §7.1.
+        let mut tlp = Tlp::new();
+        tlp.on_probe(2_000, true);
+        (tlp.at, tlp.due) = (Instant::ZERO, true);
+        tlp.reset();
+        assert!(tlp.at == Instant::MAX && !tlp.due);
+        assert!(!tlp.on_ack(3_000, false, None), "no probe has repaired anything");
+    }
+
+    #[test]
+    fn new_data_makes_a_probe_that_is_due_needless() {
+        let mut tlp = Tlp::new();
+        tlp.due = true;
+        tlp.on_new_data();
+        assert!(!tlp.due);
+    }
+}
