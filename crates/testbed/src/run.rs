@@ -172,7 +172,8 @@ fn measure(
     // Applications are not what is measured.
     machine::hurry(Who::Programs);
     let mut switch = Switch::open(hosts, plan)?;
-    if let Some((_, hosts)) = machine::switch_and_hosts() {
+    // Threads that take up packets need the hosts' processors, and would have programs go to the switch's.
+    if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| own.is_some()) {
         machine::stay_on(hosts);
     }
     let mut load = Load::new(experiment, hosts, plan, own)?;
