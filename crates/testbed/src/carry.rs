@@ -13,7 +13,7 @@ use crate::health::Health;
 use crate::hosts::Hosts;
 use crate::mapping::Plan;
 use crate::sys::clock::{self, Clock};
-use crate::sys::machine;
+use crate::sys::machine::{self, Who};
 use crate::sys::packets::{BATCH, Packets};
 use crate::sys::poll;
 
@@ -23,6 +23,8 @@ pub struct Switch<'a> {
     packets: Packets,
     /// Their numbers, by host.
     interfaces: &'a [u32],
+    /// A mask of the one that it has to itself, if there are several.
+    processor: Option<u32>,
 }
 
 /// Which host's interface is gone, if one is.
@@ -57,7 +59,11 @@ impl<'a> Switch<'a> {
     ///
     /// If this process may not, or the kernel has no room.
     pub fn open(hosts: &'a Hosts, plan: &Plan) -> io::Result<Self> {
-        Ok(Self { packets: Packets::open(plan.mtu.0 as usize)?, interfaces: &hosts.interfaces })
+        Ok(Self {
+            packets: Packets::open(plan.mtu.0 as usize)?,
+            interfaces: &hosts.interfaces,
+            processor: machine::switch_and_hosts().map(|(switch, _)| switch),
+        })
     }
 
     /// Carry frames through `fabric` in a thread of its own while `work` is done in this one; `watch` is shown the network now and
@@ -79,14 +85,14 @@ impl<'a> Switch<'a> {
     ) -> io::Result<(T, Health)> {
         let (end, gone) = (AtomicBool::new(false), Gone::default());
         let mut health = Health::default();
-        let Self { packets, interfaces } = self;
+        let Self { packets, interfaces, processor } = self;
         let mut carrier =
             Carrier { fabric, packets, interfaces, clock, health: &mut health, watch, gone: &gone };
         let done = thread::scope(|scope| {
             let carrier = scope.spawn(|| {
-                machine::hurry();
-                if let Some((switch, _)) = machine::switch_and_hosts() {
-                    machine::stay_on(switch);
+                machine::hurry(Who::Network);
+                if let Some(switch) = processor {
+                    machine::stay_on(*switch);
                 }
                 carrier.carry(&end);
             });

@@ -44,10 +44,10 @@ impl Hosts {
     ) -> Result<Self, Failure> {
         let switch = create()?;
         let hosts = (0..experiment.network.hosts).map(HostId);
-        // Under our programs in the kernel, windows of steered hosts leap now and then; why is not known (docs/testbed.md).
-        let steers = own.is_none();
+        // There are kernels that leave out programs in BPF where they interrupt certain processes (docs/testbed.md).
+        let in_thread = own.is_some();
         let networks = hosts.clone().map(|host| {
-            let network = raise(host, &switch, experiment, plan, steers)?;
+            let network = raise(host, &switch, experiment, plan, in_thread)?;
             if let Some(own) = &mut own {
                 namespace::interface("eth0")
                     .and_then(|interface| own.attach(interface))
@@ -95,7 +95,7 @@ fn raise(
     switch: &Namespace,
     experiment: &Experiment,
     plan: &Plan,
-    steers: bool,
+    in_thread: bool,
 ) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
@@ -113,11 +113,12 @@ fn raise(
     let (mtu, far, path) = (plan.mtu.0, far(host), switch.path());
     let ([a, b, c, d], mac) =
         (frame::address(host), frame::mac(host).map(|byte| format!("{byte:02x}")).join(":"));
+    let merged = if in_thread { " gro_max_size 1" } else { "" };
     run(
         "ip",
         &format!(
             "link add eth0 mtu {mtu} address {mac} type veth peer name {far} mtu {mtu} netns {path}\n\
-             link set eth0 arp off gso_max_segs 1 up\n\
+             link set eth0 arp off gso_max_segs 1{merged} up\n\
              link set lo up\n\
              address add {a}.{b}.{c}.{d}/32 dev eth0\n\
              route add 10.0.0.0/8 dev eth0 src {a}.{b}.{c}.{d} {}\n",
@@ -125,9 +126,14 @@ fn raise(
         ),
     )?;
     namespace::no_offloads("eth0").map_err(|error| told("eth0", &error))?;
-    if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| steers) {
-        // Where that is not allowed, the switch's processor does it all.
-        let _ = namespace::steer("eth0", hosts);
+    // Where that is not allowed, the switch's processor does it all.
+    if let Some((_, hosts)) = machine::switch_and_hosts() {
+        if in_thread {
+            let _ = namespace::take_up_in_thread("eth0");
+            machine::hurry_interface_threads("eth0", hosts);
+        } else {
+            let _ = namespace::steer("eth0", hosts);
+        }
     }
     if plan.held_back {
         run("tc", &hold_back(experiment, plan, host))?;

@@ -20,7 +20,7 @@ use crate::load::Load;
 use crate::mapping::{FASTEST, Plan, Refusal};
 use crate::sys::clock::Clock;
 use crate::sys::ebpf::{self, Registered};
-use crate::sys::machine::{self, Times};
+use crate::sys::machine::{self, Times, Who};
 
 /// A scenario as it was asked for.
 #[derive(Debug, Deserialize)]
@@ -170,8 +170,12 @@ fn measure(
     tell: &mut impl FnMut(Value),
 ) -> io::Result<(Report, Health)> {
     // Applications are not what is measured.
-    machine::hurry();
+    machine::hurry(Who::Programs);
     let mut switch = Switch::open(hosts, plan)?;
+    // Threads that take up packets need the hosts' processors, and would have programs go to the switch's.
+    if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| own.is_some()) {
+        machine::stay_on(hosts);
+    }
     let mut load = Load::new(experiment, hosts, plan, own)?;
     let mut opening = Fabric::new(experiment);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);

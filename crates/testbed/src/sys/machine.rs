@@ -31,17 +31,31 @@ pub fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
+/// Whose threads are in a hurry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The programs of hosts.
+    Programs,
+    /// The switch, and what takes up packets at hosts: as in a real network, they do not wait for programs.
+    Network,
+}
+
+impl Who {
+    fn real_time(self) -> SchedulingAttributes {
+        SchedulingAttributes {
+            policy: libc::SCHED_FIFO.cast_unsigned(),
+            priority: 1 + u32::from(self == Self::Network),
+            ..SchedulingAttributes::default()
+        }
+    }
+}
+
 /// Have this thread run before others, and woken to the nanosecond. Returns whether it may run before others.
 ///
 /// As a real-time thread it interrupts whoever runs when it is woken. The kernel stops such threads for 50 ms once they have had a
 /// processor for a second, nearly without a break, so those that need more than that are late, and health says so. Where that is
 /// not allowed, a short slice does it (since Linux 6.12) as far as the kernel looks.
-pub fn hurry() -> bool {
-    let real_time = SchedulingAttributes {
-        policy: libc::SCHED_FIFO.cast_unsigned(),
-        priority: 1,
-        ..SchedulingAttributes::default()
-    };
+pub fn hurry(who: Who) -> bool {
     let short_slice = SchedulingAttributes {
         policy: libc::SCHED_OTHER.cast_unsigned(),
         nice: -20,
@@ -50,14 +64,14 @@ pub fn hurry() -> bool {
     };
     // SAFETY: a number, and nothing else.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-    real_time.apply() || short_slice.apply()
+    who.real_time().apply(THIS_THREAD) || short_slice.apply(THIS_THREAD)
 }
 
-/// The processor of the switch, and a mask of those that are left to hosts, if there are several.
+/// Masks of the processor of the switch, and of those that are left to hosts, if there are several.
 ///
 /// What a host does with a packet is done where that was sent, unless another processor is told to. So one thread would be the switch
 /// and the kernels of both hosts, and late with each.
-pub fn switch_and_hosts() -> Option<(usize, u32)> {
+pub fn switch_and_hosts() -> Option<(u32, u32)> {
     // SAFETY: the kernel writes one set, which is valid of zeros; its bits are read within its size.
     let all: Vec<usize> = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -67,17 +81,46 @@ pub fn switch_and_hosts() -> Option<(usize, u32)> {
     // Runs at the same time have different ones, as far as there are.
     let switch = *all.get(std::process::id() as usize % all.len().max(1))?;
     let hosts = all.iter().filter(|&&other| other != switch).fold(0, |mask, other| mask | 1 << other);
-    (hosts != 0).then_some((switch, hosts))
+    (hosts != 0).then_some((1 << switch, hosts))
 }
 
-/// Have this thread run on one processor, if it may.
-pub fn stay_on(processor: usize) {
-    // SAFETY: a set of this thread's own; the processor is one that such a set has.
+/// What the kernel takes for the thread that asks.
+const THIS_THREAD: libc::pid_t = 0;
+
+/// Have this thread run on the processors of `mask`, if it may.
+pub fn stay_on(mask: u32) {
+    keep_on(THIS_THREAD, mask);
+}
+
+fn keep_on(thread: libc::pid_t, mask: u32) {
+    // SAFETY: a set of processors, which may have all that a mask has.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut set);
-        libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+        (0..u32::BITS)
+            .filter(|bit| mask >> bit & 1 == 1)
+            .for_each(|bit| libc::CPU_SET(bit as usize, &mut set));
+        libc::sched_setaffinity(thread, size_of_val(&set), &raw const set);
     }
+}
+
+/// Have threads of the kernel's that take up packets at interfaces of this name be in a hurry, on the processors of `mask`: those that
+/// nobody has told before. Returns all that are in a hurry now.
+pub fn hurry_interface_threads(name: &str, mask: u32) -> Vec<libc::pid_t> {
+    let begin = format!("napi/{name}-");
+    let is_one = |process: &fs::DirEntry| {
+        fs::read_to_string(process.path().join("comm")).is_ok_and(|name| name.starts_with(&begin))
+    };
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_one);
+    let numbers = all.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    let hurries = |&thread: &libc::pid_t| {
+        // SAFETY: a number.
+        let told = unsafe { libc::sched_getscheduler(thread) } == libc::SCHED_FIFO;
+        if !told {
+            keep_on(thread, mask);
+        }
+        told || Who::Network.real_time().apply(thread)
+    };
+    numbers.filter(hurries).collect()
 }
 
 /// `struct sched_attr`, sched_setattr(2). Times are in nanoseconds.
@@ -109,10 +152,10 @@ impl Default for SchedulingAttributes {
 }
 
 impl SchedulingAttributes {
-    /// Have this thread run so. Returns whether it may.
-    fn apply(&self) -> bool {
-        // SAFETY: a structure of the size that it says; of this thread alone, since 0 is the caller.
-        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(self), 0) == 0 }
+    /// Have a thread run so. Returns whether it may.
+    fn apply(&self, thread: libc::pid_t) -> bool {
+        // SAFETY: a structure of the size that it says.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, thread, std::ptr::from_ref(self), 0) == 0 }
     }
 }
 

@@ -75,12 +75,26 @@ pub fn interface(name: &str) -> io::Result<u32> {
 /// # Errors
 ///
 /// If there is none of that name, or this process may not.
-///
-/// # Panics
-///
-/// Never: the thread that it needs does not.
 pub fn steer(name: &str, mask: u32) -> io::Result<()> {
-    let path = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
+    set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
+}
+
+/// Have what arrives at a veth interface of this thread's network be taken up by a thread of the kernel's own, `napi/NAME-` and a
+/// number, and not by whichever thread its processor happens to run.
+///
+/// Only one that may merge packets has such a thread: it is kept from that by allowing no packet that is merged (`gro_max_size`).
+///
+/// # Errors
+///
+/// If there is none of that name, or this process may not.
+pub fn take_up_in_thread(name: &str) -> io::Result<()> {
+    offload(name, ETHTOOL_SGRO, 1)?;
+    set(&format!("{name}/threaded"), "1")
+}
+
+/// Write what sysfs shows of an interface of this thread's network.
+fn set(file: &str, value: &str) -> io::Result<()> {
+    let path = format!("/sys/class/net/{file}");
     let see = || {
         // sysfs shows the network in which it was mounted, so this thread mounts it where nobody else sees it.
         // SAFETY: numbers, and names that end with a zero; it concerns this thread.
@@ -91,7 +105,7 @@ pub fn steer(name: &str, mask: u32) -> io::Result<()> {
             let sysfs = c"sysfs".as_ptr();
             checked(libc::mount(sysfs, c"/sys".as_ptr(), sysfs, 0, nothing.cast()))?;
         }
-        fs::write(path, format!("{mask:x}"))
+        fs::write(path, value)
     };
     thread::scope(|scope| scope.spawn(see).join().expect("it does not panic"))
 }
@@ -102,8 +116,9 @@ const OFFLOADS: [u32; 5] = [
     0x0000_0019, // ETHTOOL_SSG
     0x0000_001f, // ETHTOOL_STSO
     0x0000_0024, // ETHTOOL_SGSO
-    0x0000_002c, // ETHTOOL_SGRO
+    ETHTOOL_SGRO,
 ];
+const ETHTOOL_SGRO: u32 = 0x0000_002c;
 /// linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
@@ -119,22 +134,24 @@ struct EthtoolValue {
 ///
 /// If there is none of that name, or it cannot.
 pub fn no_offloads(name: &str) -> io::Result<()> {
+    OFFLOADS.iter().try_for_each(|&command| offload(name, command, 0))
+}
+
+fn offload(name: &str, command: u32, data: u32) -> io::Result<()> {
     // SAFETY: a number, and nothing else; the descriptor is owned by nobody else.
     let fd = unsafe {
         use std::os::fd::FromRawFd;
         let fd = checked(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0))?;
         OwnedFd::from_raw_fd(fd)
     };
-    for command in OFFLOADS {
-        let mut value = EthtoolValue { command, data: 0 };
-        // SAFETY: of zeros it is one without a name.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *place = byte as libc::c_char;
-        }
-        request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: both structures live until the call is over, and are what the command reads.
-        checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })?;
+    let mut value = EthtoolValue { command, data };
+    // SAFETY: of zeros it is one without a name.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
     }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: both structures live until the call is over, and are what the command reads.
+    checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })?;
     Ok(())
 }

@@ -8,3 +8,4 @@ mod ecn_star;
 mod receiver;
 mod script;
 mod sender;
+mod threads;

@@ -12,7 +12,7 @@ use shallows_testbed::hosts::Hosts;
 use shallows_testbed::mapping::Plan;
 use shallows_testbed::run::{Scenario, prepare};
 use shallows_testbed::sys::ebpf::Registered;
-use shallows_testbed::sys::machine;
+use shallows_testbed::sys::machine::{self, Who};
 use shallows_testbed::sys::packets::Packets;
 use shallows_testbed::sys::poll;
 use shallows_testbed::sys::tcp::{Info, Socket};
@@ -39,7 +39,7 @@ const SCRIPTS_PORT: u16 = 40_000;
 
 /// A host of this kernel, with one of our congestion controls, and the wire to it.
 pub(crate) struct Kernel {
-    hosts: Hosts,
+    pub hosts: Hosts,
     plan: Plan,
     packets: Packets,
     own: Registered,
@@ -78,7 +78,7 @@ impl Kernel {
             return None;
         };
         // Timers of 40 ms are told from what happens at once.
-        machine::hurry();
+        machine::hurry(Who::Programs);
         let hosts = Hosts::raise(&experiment, &plan, Some(&mut own)).expect("hosts can be raised");
         let packets = Packets::open(1_500).expect("the wire is there");
         Some(Self { hosts, plan, packets, own, _alone: alone })

@@ -1,0 +1,21 @@
+//! Where the kernel takes up what arrives at hosts.
+
+use shallows_testbed::sys::machine;
+
+use crate::script::Kernel;
+
+/// There are kernels that leave out programs in BPF where they interrupt certain processes. Threads of their own are none.
+#[test]
+fn hosts_with_our_programs_take_up_packets_in_threads_of_their_own() {
+    if machine::switch_and_hosts().is_none() {
+        eprintln!("not run: needs several processors");
+        return;
+    }
+    for congestion in ["\"dctcp\"", "\"ecn-star\"", "\"pulser\""] {
+        let threads = || machine::hurry_interface_threads("eth0", u32::MAX);
+        let before = threads();
+        let Some(kernel) = Kernel::with(congestion, "") else { return };
+        let new = threads().into_iter().filter(|thread| !before.contains(thread)).count();
+        assert!(new >= kernel.hosts.networks.len(), "{congestion}: {new} threads");
+    }
+}
