@@ -24,30 +24,67 @@ def command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=_Command
     )
-    _add(commands, "run", "run a scenario and write its results into a folder", _run)
-    _add(commands, "sweep", "run every point of a scenario's [sweep] table, each once", _sweep)
+    _add(commands, "run", "shallows.cli.run", "run a scenario and write its results into a folder", _run)
+    _add(
+        commands,
+        "sweep",
+        "shallows.cli.sweep",
+        "run every point of a scenario's [sweep] table, each once",
+        _sweep,
+    )
     _add(
         commands,
         "plan",
+        "shallows.cli.plan",
         "print what a run, or each point of a [sweep] table, needs in time and memory",
         _plan,
     )
-    _add(commands, "merge", "gather the points that shards of a sweep have run", _merge)
-    _add(commands, "report", "print finished results, and write them as a page: report.html", _report)
-    _add(commands, "serve", "show a folder in the browser, live while a sweep runs there", _serve)
-    _add(commands, "plot", "draw a figure of finished runs, as PDF and PNG", _plot)
+    _add(commands, "merge", "shallows.cli.merge", "gather the points that shards of a sweep have run", _merge)
+    _add(
+        commands,
+        "report",
+        "shallows.cli.report",
+        "print finished results, and write them as a page: report.html",
+        _report,
+    )
+    _add(
+        commands,
+        "serve",
+        "shallows.cli.serve",
+        "show a folder in the browser, live while a sweep runs there",
+        _serve,
+    )
+    _add(commands, "plot", "shallows.cli.plot", "draw a figure of finished runs, as PDF and PNG", _plot)
     better = "say which scheme or value is better, as far as the seeds of its runs can tell"
-    _add(commands, "compare", better, _compare)
-    _add(commands, "reproduce", "run a paper's experiments and check what it claims", _reproduce)
-    _add(commands, "advise", "say what to set on a fabric's switches, and what it buys", _advise)
-    _add(commands, "import", "make a scenario from another simulator's files", _import)
-    _add(commands, "export", "write files of other simulators and vendors", _export)
-    _add(commands, "testbed", "run a scenario with the real TCP of Linux", _testbed)
-    _add(commands, "explain", "say what a switch's configuration does to queues", _explain)
-    _add(commands, "chips", "list switching chips and what they can express", _chips)
-    _add(commands, "demo", "answer a small question within ten seconds", _demo)
-    _add(commands, "doctor", "say what this machine can do and what is missing")
-    _add(commands, "schema", "print the JSON Schema of a scenario file")
+    _add(commands, "compare", "shallows.cli.compare", better, _compare)
+    _add(
+        commands,
+        "reproduce",
+        "shallows.cli.reproduce",
+        "run a paper's experiments and check what it claims",
+        _reproduce,
+    )
+    _add(
+        commands,
+        "advise",
+        "shallows.cli.advise",
+        "say what to set on a fabric's switches, and what it buys",
+        _advise,
+    )
+    _add(commands, "import", "shallows.cli.import", "make a scenario from another simulator's files", _import)
+    _add(commands, "export", "shallows.cli.export", "write files of other simulators and vendors", _export)
+    _add(commands, "testbed", "shallows.cli.testbed", "run a scenario with the real TCP of Linux", _testbed)
+    _add(
+        commands,
+        "explain",
+        "shallows.cli.explain",
+        "say what a switch's configuration does to queues",
+        _explain,
+    )
+    _add(commands, "chips", "shallows.cli.chips", "list switching chips and what they can express", _chips)
+    _add(commands, "demo", "shallows.cli.demo", "answer a small question within ten seconds", _demo)
+    _add(commands, "doctor", "shallows.cli.doctor", "say what this machine can do and what is missing")
+    _add(commands, "schema", "shallows.cli.schema", "print the JSON Schema of a scenario file")
     return parser
 
 
@@ -96,13 +133,11 @@ class _Command(argparse.ArgumentParser):
 def _add(
     commands: "argparse._SubParsersAction[_Command]",
     name: str,
+    module: str,
     text: str,
     options: Callable[[argparse.ArgumentParser], None] = lambda _: None,
-    within: str = "",
 ) -> None:
-    """Add a command, which `shallows.cli` has a module for; `within` is the name of the command around it."""
     description = f"{text[0].upper()}{text[1:]}."
-    module = f"shallows.cli.{within}{name}"
     commands.add_parser(name, help=text, description=description, options=options, module=module)
 
 
@@ -392,8 +427,14 @@ def _budget(text: str) -> float:
 def _import(parser: argparse.ArgumentParser) -> None:
     kinds = _kinds(parser, "FORMAT")
     text = "make a scenario from HPCC's config.txt, topology.txt and flow.txt"
-    _add(kinds, "hpcc", text, _import_hpcc, "import_")
-    _add(kinds, "htsim", "make a scenario from htsim's connection matrix", _import_htsim, "import_")
+    _add(kinds, "hpcc", "shallows.cli.import_hpcc", text, _import_hpcc)
+    _add(
+        kinds,
+        "htsim",
+        "shallows.cli.import_htsim",
+        "make a scenario from htsim's connection matrix",
+        _import_htsim,
+    )
 
 
 def _import_hpcc(parser: argparse.ArgumentParser) -> None:
@@ -446,8 +487,20 @@ def _add_force(parser: argparse.ArgumentParser) -> None:
 
 def _export(parser: argparse.ArgumentParser) -> None:
     kinds = _kinds(parser, "FORMAT")
-    _add(kinds, "hpcc", "write HPCC's fct.txt, flow.txt or topology.txt", _export_hpcc, "export_")
-    _add(kinds, "switch", "write a switch's queues and buffers for another vendor", _export_switch, "export_")
+    _add(
+        kinds,
+        "hpcc",
+        "shallows.cli.export_hpcc",
+        "write HPCC's fct.txt, flow.txt or topology.txt",
+        _export_hpcc,
+    )
+    _add(
+        kinds,
+        "switch",
+        "shallows.cli.export_switch",
+        "write a switch's queues and buffers for another vendor",
+        _export_switch,
+    )
 
 
 def _export_hpcc(parser: argparse.ArgumentParser) -> None:
@@ -473,12 +526,20 @@ def _export_switch(parser: argparse.ArgumentParser) -> None:
 
 def _testbed(parser: argparse.ArgumentParser) -> None:
     kinds = _kinds(parser, "ACTION")
-    _add(kinds, "run", "run a scenario between network namespaces of this machine", _testbed_run, "testbed_")
+    _add(
+        kinds,
+        "run",
+        "shallows.cli.testbed_run",
+        "run a scenario between network namespaces of this machine",
+        _testbed_run,
+    )
     text = "run a scenario several times simulated and with real TCP, and say how far they are apart"
-    _add(kinds, "compare", text, _testbed_compare, "testbed_")
+    _add(kinds, "compare", "shallows.cli.testbed_compare", text, _testbed_compare)
     text = "let the network of a scenario stand while a command runs, whose programs run on its hosts"
-    _add(kinds, "shell", text, _testbed_shell, "testbed_")
-    _add(kinds, "doctor", "say what this machine can carry and what is missing", within="testbed_")
+    _add(kinds, "shell", "shallows.cli.testbed_shell", text, _testbed_shell)
+    _add(
+        kinds, "doctor", "shallows.cli.testbed_doctor", "say what this machine can carry and what is missing"
+    )
 
 
 def _kinds(parser: argparse.ArgumentParser, kind: str) -> "argparse._SubParsersAction[_Command]":
