@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import shallows as sh
-from shallows.runs import manifest
+from shallows.runs import manifest, measuring
 from shallows.runs.running import Source, execute
 from shallows.sweeps.points import plan
 
@@ -134,6 +136,10 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 """A name that runs a script wherever it is not escaped."""
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+needs_testbed = pytest.mark.skipif(
+    measuring.unable() is not None, reason="not run: needs root, and `make testbed`"
+)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

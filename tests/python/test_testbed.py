@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import re
 import shutil
 import signal
@@ -20,7 +19,7 @@ from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs import measuring
 from shallows.runs.measuring import measure, measured_folder, measured_hash
 from shallows.runs.running import Source
-from shared import SHALLOWS, seal
+from shared import SHALLOWS, needs_testbed, seal
 
 STAR = """
 name = "star"
@@ -66,18 +65,6 @@ sizes = "web-search"
 
 LEAF_SPINE = SHORT.replace(
     'kind = "star"\nhosts = 4', 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2'
-)
-
-
-def _built() -> bool:
-    try:
-        return bool(measuring.program())
-    except ShallowsError:
-        return False
-
-
-needs_testbed = pytest.mark.skipif(
-    not (_built() and os.geteuid() == 0), reason="not run: needs root, and `make testbed`"
 )
 
 

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from shallows.cli import main
-from shallows.runs import measuring
+from shared import needs_testbed
 
 
-@pytest.mark.skipif(measuring.unable() is not None, reason=f"not run: {measuring.unable()}")
+@needs_testbed
 def test_the_doctor_says_what_one_port_carries(capsys: pytest.CaptureFixture[str]) -> None:
     main(["testbed", "doctor"])
     lines = {line.split()[1]: line for line in capsys.readouterr().out.splitlines()}

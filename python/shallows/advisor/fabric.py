@@ -219,31 +219,27 @@ def _name(table: Table, default: str) -> str:
 
 def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:
     ports = table.whole("ports_per_pool", 1, 1024, max(1, silicon.ports // silicon.parts))
-    if "pool" in table.content:
-        pool = pool_of(table)
-    else:
-        pool = silicon.memory / silicon.parts
+    pool = pool_of(table, silicon.memory / silicon.parts)
+    if "pool" not in table.content:
         notes.append(
             f"All memory of the chip is shared: {pool / 1e6:.3g} MB for {ports} ports. What is reserved, "
             "private or "
             "headroom is not in a fabric's file: give buffer.pool."
         )
-    if not LEAST_POOL <= pool <= MOST_POOL:
-        raise table.wrong("pool", "a memory from 10KB to 1TB")
     private = table.quantity("private", "bytes", 0.0)
     alpha = table.number("alpha", 1 / 1024, 1024) if "alpha" in table.content else None
     return Buffer(pool, ports, private, alpha)
 
 
-def pool_of(table: Table) -> float:
+def pool_of(table: Table, default: float | None = None) -> float:
     """Bytes that queues can share.
 
     Raises
     ------
     ShallowsError
-        If they are not said, or no memory has so many.
+        If they are not said and there is no default, or no memory has so many.
     """
-    pool = table.quantity("pool", "bytes")
+    pool = table.quantity("pool", "bytes", default)
     if not LEAST_POOL <= pool <= MOST_POOL:
         raise table.wrong("pool", "a memory from 10KB to 1TB")
     return pool
