@@ -227,8 +227,9 @@ def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_p
     windows = [
         value / 1_448 for time, value in zip(cwnd["time_us"], cwnd["value"], strict=True) if time > 450_000
     ]
-    # What was saved comes back at once: DCTCP alone grows by a segment or two between two readings.
-    assert any(low <= 16 and high >= low + 20 for low, high in itertools.pairwise(windows))
+    # What was saved, at least a dozen segments here, comes back between two readings; that it is exactly that, and no slow start,
+    # is asked of the kernel alone (crates/testbed/tests/bpf/sender.rs).
+    assert any(low <= 20 and high >= low + 8 for low, high in itertools.pairwise(windows)), windows
 
 
 @needs_testbed
