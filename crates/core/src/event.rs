@@ -56,6 +56,8 @@ pub struct EventQueue<E> {
     now: Instant,
     wheel: Wheel,
     far: BinaryHeap<Reverse<Entry>>,
+    /// The earliest of those, `Entry::MAX` if there is none.
+    far_first: Entry,
     handled: u64,
     events: std::marker::PhantomData<E>,
 }
@@ -67,6 +69,7 @@ impl<E: Event> EventQueue<E> {
             now: Instant::ZERO,
             wheel: Wheel::new(horizon),
             far: BinaryHeap::new(),
+            far_first: Entry::MAX,
             handled: 0,
             events: std::marker::PhantomData,
         }
@@ -91,43 +94,61 @@ impl<E: Event> EventQueue<E> {
     pub fn schedule(&mut self, at: Instant, event: E) {
         assert!(at >= self.now, "an event was scheduled in the past");
         let entry = entry(at, event.key());
+        if !self.wheel.insert_ahead(entry) {
+            self.schedule_elsewhere(entry);
+        }
+    }
+
+    /// Apart, so that the usual way calls nothing and has no registers to save.
+    #[inline(never)]
+    fn schedule_elsewhere(&mut self, entry: Entry) {
         if !self.wheel.insert(entry) {
             self.far.push(Reverse(entry));
+            self.far_first = self.far_first.min(entry);
         }
     }
 
     /// A time before which no event fires: that of the next one, or of the bucket that holds it.
     pub fn not_before(&self) -> Instant {
-        let far = self.far.peek().map_or(Instant::MAX, |far| time_of(far.0));
-        self.wheel.not_before().min(far)
+        self.wheel.not_before().min(time_of(self.far_first))
     }
 
     /// When the next event fires.
     pub fn next_at(&mut self) -> Option<Instant> {
-        let near = self.wheel.peek(Instant::MAX).unwrap_or(Entry::MAX);
-        let next = self.far.peek().map_or(near, |far| near.min(far.0));
+        let next = self.wheel.peek(Instant::MAX).min(self.far_first);
         (next != Entry::MAX).then(|| time_of(next))
     }
 
     /// Take the next event and move the time to it, unless it lies after `until`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
-        let near = self.wheel.peek(until).unwrap_or(Entry::MAX);
-        let far = self.far.peek().map_or(Entry::MAX, |far| far.0);
-        let next = near.min(far);
-        if next == Entry::MAX || time_of(next) > until {
+        let near = self.wheel.peek(until);
+        if near >= self.far_first || time_of(near) > until {
+            return self.pop_far(near, until);
+        }
+        self.wheel.pop();
+        Some(self.fire(near))
+    }
+
+    /// The same where the next event is in the heap, after `until`, or nowhere.
+    #[inline(never)]
+    fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
+        let next = self.far_first;
+        if near <= next || time_of(next) > until {
             return None;
         }
-        if near < far {
-            self.wheel.pop();
-        } else {
-            self.far.pop();
-            self.wheel.advance(time_of(next));
-        }
+        self.far.pop();
+        self.far_first = self.far.peek().map_or(Entry::MAX, |far| far.0);
+        self.wheel.advance(time_of(next));
+        Some(self.fire(next))
+    }
+
+    #[inline(always)]
+    fn fire(&mut self, next: Entry) -> E {
         debug_assert!(time_of(next) >= self.now, "time ran backwards");
         self.now = time_of(next);
         self.handled += 1;
-        Some(E::from_key(next as u64))
+        E::from_key(next as u64)
     }
 }
 
@@ -152,12 +173,14 @@ const NONE: u32 = u32::MAX;
 /// A timing wheel that sorts a bucket only when time reaches it.
 ///
 /// Bucket `b` holds the entries with `time >> shift == b (mod BUCKETS)`, all within one turn of `cursor`.
-/// The entries of the bucket under the cursor are in `current`, latest first, so that the next is at its end.
+/// Of the bucket under the cursor, which is open, the earliest entry is `next`; the others are in `rest`, latest first.
 #[derive(Debug)]
 struct Wheel {
     shift: u32,
     cursor: u64,
-    current: Vec<Entry>,
+    /// `Entry::MAX` if the open bucket has no more.
+    next: Entry,
+    rest: Vec<Entry>,
     heads: Box<[u32; BUCKETS]>,
     /// One bit per bucket that holds something, and one per word of those.
     occupied: [u64; BUCKETS / 64],
@@ -178,7 +201,8 @@ impl Wheel {
         Self {
             shift: width.next_power_of_two().trailing_zeros(),
             cursor: 0,
-            current: Vec::new(),
+            next: Entry::MAX,
+            rest: Vec::new(),
             heads: Box::new([NONE; BUCKETS]),
             occupied: [0; BUCKETS / 64],
             occupied_words: 0,
@@ -187,62 +211,71 @@ impl Wheel {
         }
     }
 
-    /// Take `entry`, or refuse it because it lies more than a turn ahead.
-    #[inline]
-    fn insert(&mut self, entry: Entry) -> bool {
+    /// Take `entry` into a bucket after the open one. Refuses what belongs elsewhere, and all while no node is free.
+    #[inline(always)]
+    fn insert_ahead(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
-        if slot <= self.cursor {
-            self.insert_current(entry);
-            return true;
-        }
-        if slot - self.cursor >= BUCKETS as u64 {
+        if slot.wrapping_sub(self.cursor + 1) >= BUCKETS as u64 - 1 {
             return false;
         }
+        let Some(node) = self.nodes.get_mut(self.free as usize) else { return false };
+        let place = std::mem::replace(&mut self.free, node.next);
         let bucket = slot as usize % BUCKETS;
-        let node = Node { entry, next: self.heads[bucket] };
-        self.heads[bucket] = self.store(node);
+        *node = Node { entry, next: std::mem::replace(&mut self.heads[bucket], place) };
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.occupied_words |= 1 << (bucket / 64);
         true
     }
 
-    fn store(&mut self, node: Node) -> u32 {
-        let Some(place) = self.nodes.get_mut(self.free as usize) else {
-            self.nodes.push(node);
-            return u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events");
-        };
-        let next = std::mem::replace(place, node).next;
-        std::mem::replace(&mut self.free, next)
+    /// Take `entry`, or refuse it because it lies more than a turn ahead.
+    fn insert(&mut self, entry: Entry) -> bool {
+        let slot = time_of(entry).0 >> self.shift;
+        if slot <= self.cursor {
+            self.insert_open(entry);
+            return true;
+        }
+        if self.free == NONE {
+            self.free = u32::try_from(self.nodes.len()).expect("fewer than 2^32 pending events");
+            self.nodes.push(Node { entry, next: NONE });
+        }
+        self.insert_ahead(entry)
     }
 
-    /// The earliest entry, which stays; none if its bucket begins after `until`.
+    /// Whether the open bucket has no more. Half of the word tells: nothing happens at the last instant that there is.
     #[inline(always)]
-    fn peek(&mut self, until: Instant) -> Option<Entry> {
-        if self.current.is_empty() {
+    fn is_used_up(&self) -> bool {
+        time_of(self.next) == Instant::MAX
+    }
+
+    /// The earliest entry, which stays; `Entry::MAX` if there is none, or if its bucket begins after `until`.
+    #[inline(always)]
+    fn peek(&mut self, until: Instant) -> Entry {
+        if self.is_used_up() {
             self.open_next(until);
         }
-        self.current.last().copied()
+        self.next
     }
 
+    /// Drop the earliest entry of the open bucket.
+    #[inline(always)]
     fn pop(&mut self) {
-        self.current.pop();
+        self.next = self.rest.pop().unwrap_or(Entry::MAX);
     }
 
     /// Time has passed to `now` without an entry of the wheel: let the horizon follow.
     fn advance(&mut self, now: Instant) {
         // It must not pass entries that are pending.
-        if self.current.is_empty() && self.occupied_words == 0 {
+        if self.is_used_up() && self.occupied_words == 0 {
             self.cursor = self.cursor.max(now.0 >> self.shift);
         }
     }
 
     /// A time before which there is no entry: `Instant::MAX` if there is none at all.
     fn not_before(&self) -> Instant {
-        match (self.current.last(), self.next_slot()) {
-            (Some(&next), _) => time_of(next),
-            (None, Some(slot)) => Instant(slot << self.shift),
-            (None, None) => Instant::MAX,
+        if !self.is_used_up() {
+            return time_of(self.next);
         }
+        self.next_slot().map_or(Instant::MAX, |slot| Instant(slot << self.shift))
     }
 
     /// The next bucket after the cursor that holds something, by its time.
@@ -265,25 +298,38 @@ impl Wheel {
         if self.occupied[bucket / 64] == 0 {
             self.occupied_words &= !(1 << (bucket / 64));
         }
+        self.next = self.take_from(&mut place);
         while place != NONE {
-            let node = &mut self.nodes[place as usize];
-            let (entry, next) = (node.entry, std::mem::replace(&mut node.next, self.free));
-            self.free = place;
-            place = next;
-            self.insert_current(entry);
+            let entry = self.take_from(&mut place);
+            self.insert_open(entry);
         }
     }
 
-    /// Insert into the sorted bucket. Buckets are short, and most entries come next.
+    /// Take the entry at a place, which comes to be the next one of its bucket, and free its node.
+    #[inline(always)]
+    fn take_from(&mut self, place: &mut u32) -> Entry {
+        let node = &mut self.nodes[*place as usize];
+        let next = std::mem::replace(&mut node.next, self.free);
+        self.free = std::mem::replace(place, next);
+        node.entry
+    }
+
+    /// Insert into the open bucket. Buckets are short, and most entries come next.
     #[inline]
-    fn insert_current(&mut self, entry: Entry) {
-        let mut place = self.current.len();
-        self.current.push(entry);
-        while place > 0 && self.current[place - 1] < entry {
-            self.current[place] = self.current[place - 1];
+    fn insert_open(&mut self, entry: Entry) {
+        if self.is_used_up() {
+            self.next = entry;
+            return;
+        }
+        let later = self.next.max(entry);
+        self.next = self.next.min(entry);
+        let mut place = self.rest.len();
+        self.rest.push(later);
+        while place > 0 && self.rest[place - 1] < later {
+            self.rest[place] = self.rest[place - 1];
             place -= 1;
         }
-        self.current[place] = entry;
+        self.rest[place] = later;
     }
 
     /// The first occupied bucket at or after `from`, going round.

@@ -45,8 +45,9 @@ impl Stream {
         assert!(bound > 0, "nothing lies below zero");
         loop {
             let product = u128::from(self.next_u64()) * u128::from(bound);
-            // The low half is biased only below 2^64 mod bound.
-            if product as u64 >= bound.wrapping_neg() % bound {
+            // The low half is biased only below 2^64 mod bound, for which most draws need not divide.
+            let low = product as u64;
+            if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 64) as u64;
             }
         }
