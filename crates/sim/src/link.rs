@@ -181,7 +181,7 @@ impl Link {
         match &mut self.jitter {
             None => arrival,
             Some(jitter) => {
-                jitter.delay(arrival, self.port.rate().transmission_time(departure.header.size()))
+                jitter.delay(arrival, self.port.transmission_time(departure.header.size()))
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
-use shallows_core::{Bytes, Instant, Rate};
+use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use self::counters::Books;
 use self::edge::Edge;
@@ -149,6 +149,12 @@ impl<T: Copy + Default> Port<T> {
     /// Rate of the link.
     pub fn rate(&self) -> Rate {
         self.edge.rate
+    }
+
+    /// How long a packet of this `size` takes to leave.
+    #[inline]
+    pub fn transmission_time(&self, size: Bytes) -> Duration {
+        self.edge.transmission_time(size)
     }
 
     /// What has passed so far.

@@ -264,7 +264,7 @@ impl Edge {
     }
 
     #[inline]
-    fn transmission_time(&self, size: Bytes) -> Duration {
+    pub(super) fn transmission_time(&self, size: Bytes) -> Duration {
         if self.ps_per_byte == 0 {
             self.rate.transmission_time(size)
         } else {
