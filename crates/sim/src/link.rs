@@ -180,9 +180,7 @@ impl Link {
         let arrival = departure.finish + self.delay;
         match &mut self.jitter {
             None => arrival,
-            Some(jitter) => {
-                jitter.delay(arrival, self.port.transmission_time(departure.header.size()))
-            }
+            Some(jitter) => jitter.delay(arrival, self.port.transmission_time(departure.header.size())),
         }
     }
 }
