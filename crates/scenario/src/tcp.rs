@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use shallows_core::Bytes;
+use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{self, cubic, dctcp, hystart, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
@@ -240,6 +240,10 @@ fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
                 spec::Counting::Exact => cubic::Counting::Exact,
                 spec::Counting::Segments => cubic::Counting::Segments,
             },
+            clock: cubic::Clock {
+                tick: c.tick.map_or(Duration::ZERO, |tick| tick.0),
+                hold: c.hold.map_or(Duration::ZERO, |hold| hold.0),
+            },
         }),
         Congestion::Pulser(c) => congestion::Config::Pulser(pulser::Config {
             dctcp: dctcp(&c.dctcp),
@@ -284,11 +288,17 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         Congestion::Reno(_) | Congestion::EcnStar(_) => {}
         Congestion::Dctcp(dctcp) => check_dctcp(dctcp, "tcp.congestion", checker),
         Congestion::Cubic(cubic) => {
-            let Cubic { c, beta, .. } = *cubic;
+            let Cubic { c, beta, counting, tick, hold, .. } = *cubic;
             checker.require(c > 0.0 && c.is_finite(), "tcp.congestion.c", || format!("{c} is not above 0"));
             checker.require(beta > 0.0 && beta < 1.0, "tcp.congestion.beta", || {
                 format!("{beta} is not between 0 and 1")
             });
+            for (key, time) in [("tcp.congestion.tick", tick), ("tcp.congestion.hold", hold)] {
+                let off = time.is_none_or(|time| time.0 == Duration::ZERO);
+                checker.require(off || counting == spec::Counting::Segments, key, || {
+                    "only counting = \"segments\" has a clock: set that, or leave this out".to_owned()
+                });
+            }
         }
         Congestion::Pulser(pulser) => {
             check_dctcp(&pulser.dctcp, "tcp.congestion.dctcp", checker);

@@ -109,6 +109,11 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
         "tcp.congestion.g: 0.06 is not 1, 1/2, 1/4, … or 1/1024, as arithmetic = \"fixed\" demands",
     ),
     ("tcp.congestion", "{ kind = 'cubic', beta = 1.0 }", "tcp.congestion.beta: 1 is not between 0 and 1"),
+    (
+        "tcp.congestion",
+        "{ kind = 'cubic', tick = '4ms' }",
+        "tcp.congestion.tick: only counting = \"segments\" has a clock",
+    ),
     ("tcp.congestion", "{ kind = 'cubic', c = 0.0 }", "tcp.congestion.c: 0 is not above 0"),
     (
         "tcp.congestion",

@@ -375,7 +375,8 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         (experiment.hosts.groups[0].jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
     ];
     let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
-    told.chain(cubic_growth(experiment, dilation)).chain(dilated(experiment, dilation)).collect()
+    let told = told.chain(cubic_growth(experiment, dilation)).chain(cubic_clock(experiment, dilation));
+    told.chain(dilated(experiment, dilation)).collect()
 }
 
 /// Linux' CUBIC grows by the machine's seconds.
@@ -390,7 +391,19 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// `tcp_cubic.c`, but for C, which is a matter of dilation.
+/// And it looks at the machine's clock.
+fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
+    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
+    let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
+    (cubic.counting == cubic::Counting::Segments && cubic.clock != cubic::Clock { tick, hold }).then(|| {
+        format!(
+            "tcp.congestion: Linux' CUBIC computes anew in ticks of 4 ms of the machine's time, and where a window stands still after 28 \
+             (HZ = 250), as with tick = \"{tick}\" and hold = \"{hold}\" here"
+        )
+    })
+}
+
+/// `tcp_cubic.c`, but for C and its clock, which are matters of dilation.
 fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     let linux = cubic::Config {
         ecn: cubic.ecn,
@@ -399,6 +412,7 @@ fn is_linux_cubic(cubic: &cubic::Config) -> bool {
         fast_convergence: true,
         hystart: hystart::Config::Linux,
         counting: cubic::Counting::Segments,
+        clock: cubic.clock,
     };
     *cubic == linux
 }
@@ -523,12 +537,16 @@ mod tests {
             assert!(told[0].starts_with("tcp.delayed_ack:"), "{congestion}: {told:?}");
         }
         // At half the speed, CUBIC's third power of time is an eighth.
-        let told = |c: &str| {
-            let tcp = format!("preset = \"linux-6\"\ncongestion = {{kind = \"cubic\", c = {c}}}");
+        let told = |c: &str, clock: &str| {
+            let tcp = format!("preset = \"linux-6\"\ncongestion = {{kind = \"cubic\", c = {c}{clock}}}");
             dilated_plan(&tcp, "", "100Mbps", 2).unwrap().differences.join("\n")
         };
-        assert!(told("0.4").contains("C = 3.2 here"), "{}", told("0.4"));
-        assert!(!told("3.2").contains("tcp.congestion.c"), "{}", told("3.2"));
+        assert!(told("0.4", "").contains("C = 3.2 here"), "{}", told("0.4", ""));
+        assert!(!told("3.2", "").contains("tcp.congestion.c"), "{}", told("3.2", ""));
+        // And a tick half as long.
+        assert!(told("3.2", "").contains("tick = \"2ms\" and hold = \"14ms\""), "{}", told("3.2", ""));
+        let same = told("3.2", ", tick = \"2ms\", hold = \"14ms\"");
+        assert!(!same.contains("tcp.congestion"), "{same}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::omitted::is_default;
-use crate::quantity::Window;
+use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
@@ -59,6 +59,12 @@ pub(crate) struct Cubic {
     /// In what it counts. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,
+    /// Where it counts segments, how long a tick of its clock lasts (Linux' jiffy, 1/HZ). Left out or 0, time has no steps.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) tick: Option<Time>,
+    /// Where it counts segments, how long a window that stands still is not computed anew (Linux: HZ/32 ticks). Left out or 0, it always is.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) hold: Option<Time>,
 }
 
 /// In what CUBIC counts.

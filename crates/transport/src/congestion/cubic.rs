@@ -23,6 +23,29 @@ pub struct Config {
     pub hystart: hystart::Config,
     /// In what it counts.
     pub counting: Counting,
+    /// By what clock it does, where it counts whole segments.
+    pub clock: Clock,
+}
+
+/// How often Linux computes anew how fast a window grows (tcp_cubic.c, `bictcp_update`); both zero: at every acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Time goes on in steps of this (a jiffy); the cubic function is looked at once in each.
+    pub tick: Duration,
+    /// A window that has not changed is not looked at again, and Reno's not followed, before more than this has passed (`HZ / 32`).
+    pub hold: Duration,
+}
+
+impl Clock {
+    /// The tick that is on now began then.
+    fn now(self, now: Instant) -> Instant {
+        now.0.checked_rem(self.tick.0).map_or(now, |into| Instant(now.0 - into))
+    }
+
+    /// So long a time in whole ticks, rounded up.
+    fn whole(self, time: Duration) -> Duration {
+        time.0.checked_next_multiple_of(self.tick.0).map_or(time, Duration)
+    }
 }
 
 /// In what CUBIC counts.
@@ -46,6 +69,7 @@ impl Default for Config {
             fast_convergence: true,
             hystart: hystart::Config::Off,
             counting: Counting::Exact,
+            clock: Clock::default(),
         }
     }
 }
@@ -64,6 +88,10 @@ pub struct Cubic {
     credit: f64,
     /// Segments acknowledged that have not grown cwnd yet, where whole ones count (`snd_cwnd_cnt`).
     pending: u64,
+    /// So many of them grow it by one (`cnt`).
+    each: u64,
+    /// When that was last computed, and for which window (`last_time`, `last_cwnd`).
+    computed: Option<(Instant, u64)>,
     hystart: HyStart,
 }
 
@@ -97,7 +125,17 @@ impl Cubic {
     /// A new connection.
     pub fn new(config: &Config) -> Self {
         let hystart = HyStart::new(config.hystart);
-        Self { config: *config, w_max: 0.0, cwnd_prior: 0.0, epoch: None, credit: 0.0, pending: 0, hystart }
+        Self {
+            config: *config,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            credit: 0.0,
+            pending: 0,
+            each: 0,
+            computed: None,
+            hystart,
+        }
     }
 
     /// Grow in congestion avoidance.
@@ -127,34 +165,51 @@ impl Cubic {
         window.set_cwnd(window.cwnd().0 + whole);
     }
 
-    /// Likewise in whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`, but for its clock of ticks.
+    /// Likewise in whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`.
     fn avoid_in_segments(&mut self, window: &mut Window, ack: &Ack) {
-        let Config { c, beta, .. } = self.config;
         let mss = window.mss().0;
         let (cwnd, acked) = (window.cwnd().0 / mss, ack.growth.0.div_ceil(mss));
+        if let Some(epoch) = &mut self.epoch {
+            epoch.pending += acked;
+        }
+        let now = self.config.clock.now(ack.now);
+        let stands =
+            |(then, of): (Instant, u64)| of == cwnd && now.saturating_since(then) <= self.config.clock.hold;
+        if self.config.clock.hold == Duration::ZERO || !self.computed.is_some_and(stands) {
+            self.compute(now, cwnd, acked, ack.srtt);
+        }
+        let overdue = u64::from(self.pending >= self.each);
+        self.pending = if overdue == 1 { acked } else { self.pending + acked };
+        let more = overdue + self.pending / self.each;
+        self.pending %= self.each;
+        window.set_cwnd((cwnd + more) * mss);
+    }
+
+    /// How many acknowledged segments grow the window by one.
+    fn compute(&mut self, now: Instant, cwnd: u64, acked: u64, srtt: Duration) {
+        let Config { c, beta, clock, .. } = self.config;
         let w_max = self.w_max.floor();
-        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, cwnd as f64, w_max, c));
-        let rtt = if ack.srtt == Duration::MAX { Duration::ZERO } else { ack.srtt };
-        let t = (ack.now.saturating_since(epoch.start) + rtt).as_secs_f64();
-        let target = epoch.w_max + (epoch.w_cubic(t, c) - epoch.w_max).trunc();
+        let this_tick = clock.tick > Duration::ZERO && self.computed.is_some_and(|(then, _)| then == now);
+        let begun = self.epoch.is_some();
+        let begin = || Epoch { pending: acked, ..Epoch::new(now, cwnd as f64, w_max, c) };
+        let epoch = self.epoch.get_or_insert_with(begin);
         let ahead = |target: f64| (target as u64).saturating_sub(cwnd);
-        // Acknowledged segments for each by which the window grows.
-        let mut each = cwnd.checked_div(ahead(target)).unwrap_or(100 * cwnd);
-        if w_max == 0.0 {
-            each = each.min(20);
+        if !(begun && this_tick) {
+            self.computed = Some((now, cwnd));
+            let rtt = if srtt == Duration::MAX { Duration::ZERO } else { clock.whole(srtt) };
+            let t = (now.saturating_since(epoch.start) + rtt).as_secs_f64();
+            let target = epoch.w_max + (epoch.w_cubic(t, c) - epoch.w_max).trunc();
+            self.each = cwnd.checked_div(ahead(target)).unwrap_or(100 * cwnd);
+            if w_max == 0.0 {
+                self.each = self.each.min(20);
+            }
         }
         // "TCP friendliness": 3 (1 - beta) / (1 + beta) segments in a round trip, by eighths.
         let round = (cwnd * (8.0 * (1.0 + beta) / 3.0 / (1.0 - beta)) as u64) >> 3;
-        epoch.pending += acked;
         let friendly = epoch.pending.saturating_sub(1) / round.max(1);
         epoch.pending -= friendly * round;
         epoch.w_est += friendly as f64;
-        each = each.min(cwnd.checked_div(ahead(epoch.w_est)).unwrap_or(u64::MAX)).max(2);
-        let overdue = u64::from(self.pending >= each);
-        self.pending = if overdue == 1 { acked } else { self.pending + acked };
-        let more = overdue + self.pending / each;
-        self.pending %= each;
-        window.set_cwnd((cwnd + more) * mss);
+        self.each = self.each.min(cwnd.checked_div(ahead(epoch.w_est)).unwrap_or(u64::MAX)).max(2);
     }
 
     /// RFC 9438 §4.6 and §4.7: note the window that a reduction ends.
@@ -211,6 +266,7 @@ impl CongestionControl for Cubic {
             Congestion::Timeout => {
                 self.note(window);
                 self.w_max = 0.0;
+                self.computed = None;
                 window.start_over(Some(self.reduced(window, base)));
             }
             Congestion::RepeatedTimeout => window.start_over(None),

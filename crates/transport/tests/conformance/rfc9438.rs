@@ -4,7 +4,7 @@ use crate::script::{MSS, RTT, Scripted, ack, cubic};
 use shallows_core::packet::Segment;
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Config as Transport;
-use shallows_transport::congestion::cubic::{Config, Counting};
+use shallows_transport::congestion::cubic::{Clock, Config, Counting};
 
 /// A sender that lost a segment of a hundred, and has recovered: W_max = 100, cwnd = ssthresh = 70.
 fn reduced(config: Config) -> Scripted {
@@ -299,4 +299,25 @@ fn linux_counts_whole_segments() {
     let next = script.sender.acked();
     script.ack(next, &[(next + MSS, next + 5 * MSS)]);
     assert_eq!(script.ssthresh(), 50 * MSS);
+}
+
+#[test]
+fn linux_looks_at_its_clock_in_ticks_and_at_a_window_that_stands_still_less_often() {
+    // As above, an acknowledgement every 100 us, from the begin of a tick of 4 ms. The first 70 grow the window to 71; the next, in
+    // the second tick, finds nothing to do. 28 ms later nobody has looked yet; in the tenth tick, 360 after the first, Reno is
+    // found two ahead, and what has been counted is enough. The next tick finds nothing, and the ninth after it Reno three ahead.
+    let clock = Clock { tick: Duration::from_millis(4), hold: Duration::from_millis(28) };
+    let mut script = reduced(Config { c: 1e-9, counting: Counting::Segments, clock, ..Config::default() });
+    assert_eq!(script.now.0 % clock.tick.0, 0);
+    let acks = [0; 4].map(|_| {
+        let before = script.cwnd();
+        let grown = (1..).find(|_| {
+            script.ack(script.sender.acked() + MSS, &[]);
+            script.wait(Duration::from_micros(100));
+            script.cwnd() > before
+        });
+        grown.expect("it grows")
+    });
+    // Three ahead of 72, it grows by one in 24, still in the same tick.
+    assert_eq!((acks, script.cwnd()), ([70, 291, 360, 23], 74 * MSS));
 }

@@ -49,10 +49,14 @@ prop_compose! {
         beta in 0.3f64..0.9,
         kind in 0usize..3,
         whole: bool,
+        tick in 0u64..5_000,
+        hold in 0u64..30_000,
     ) -> cubic::Config {
         use hystart::Config::{Linux, Off, PlusPlus};
         let counting = if whole { cubic::Counting::Segments } else { cubic::Counting::Exact };
-        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, Linux][kind], counting }
+        let [tick, hold] = [tick, hold].map(Duration::from_micros);
+        let clock = cubic::Clock { tick, hold };
+        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, Linux][kind], counting, clock }
     }
 }
 
