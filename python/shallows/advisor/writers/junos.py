@@ -3,7 +3,17 @@
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.junos import BUFFER_SIZE, COLOURS, LOSS, PAUSED_QUEUE, WATCHDOG
+from shallows.advisor.readers.junos import (
+    BUFFER_SIZE,
+    CABLE,
+    COLOURS,
+    LOSS,
+    MRU,
+    PAUSED_POINTS,
+    PAUSED_QUEUE,
+    PAUSED_TAGS,
+    WATCHDOG,
+)
 from shallows.advisor.writers.lines import (
     NO_REASONS,
     Reasons,
@@ -92,14 +102,33 @@ def _pools(switch: Switch, told: Told) -> None:
             _set(told, f"{start} dynamic-threshold", f" {INDEXES[pool.alpha]}", pool.name)
         elif pool.alpha is not None:
             told.cannot(f"alpha {pool.alpha} of {pool.name}: Junos knows alpha 1/128, 1/64, … 8 alone")
+    bound = {_names(profile)[1] for profile in switch.profiles if _names(profile)}
     for each in switch.settings:
         if each.name in ("dedicated-buffer", "shared-buffer"):
             _set(told, f"{each.name} {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
         elif each.name == PAUSED_QUEUE and len(words := each.scope.split()) == 3:
             start = f"congestion-notification-profile {words[0]} output ieee-802.1 code-point {words[1]}"
             _set(told, f"{start} flow-control-queue {words[2]}", "", each.name)
+        elif each.name == MRU and len(words := each.scope.split()) == 3:
+            bits = f"{int(words[2]):0{6 if words[1] == 'dscp' else 3}b}"
+            start = f"congestion-notification-profile {words[0]} input {words[1]} code-point {bits}"
+            _set(told, f"{start} pfc mru", f" {each.value}", each.name)
+        elif each.name in (PAUSED_POINTS, PAUSED_TAGS) and each.scope not in bound:
+            kind, width = ("dscp", 6) if each.name == PAUSED_POINTS else ("ieee-802.1", 3)
+            for point in map(int, each.value.split(",")):
+                start = f"congestion-notification-profile {each.scope} input {kind}"
+                _set(told, f"{start} code-point {point:0{width}b} pfc", "", each.name)
+        elif each.name == CABLE:
+            path = f"congestion-notification-profile {each.scope} input cable-length"
+            _set(told, path, f" {each.value}", each.name)
         elif each.name == WATCHDOG:
             _set(told, f"congestion-notification-profile {each.scope} pfc-watchdog", "", each.name)
+
+
+def _names(profile: PortProfile) -> list[str]:
+    """Of its scheduler map, congestion notification profile and classifier, if Junos has named them."""
+    words = (profile.name or "").split()
+    return words if len(words) == 3 else []
 
 
 def _profile(
@@ -111,9 +140,8 @@ def _profile(
     drops: dict[str, str],
     told: Told,
 ) -> None:
-    named = (profile.name or "").split()
+    named = _names(profile)
     default = f"shallows-{place + 1}"
-    named = named if len(named) == 3 else []
     scheduler_map, pause, classifier = named or (default, default, default)
     for queue in profile.queues:
         scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
@@ -134,13 +162,18 @@ def _profile(
             f"classifiers dscp {classifier} forwarding-class {kind} loss-priority {loss} code-points {bits}"
         )
         _set(told, slot, "", "maps")
+    tags = settings.get((PAUSED_TAGS, pause), "").split(",")
     for priority in profile.pfc:
+        if str(priority) in tags:
+            path = f"congestion-notification-profile {pause} input ieee-802.1 code-point {priority:03b} pfc"
+            _set(told, path, "", "pfc")
+            continue
         wanted = [
             int(number)
             for kind, number in classes.items()
             if settings.get(("forwarding-class.pfc-priority", kind)) == str(priority)
         ] or [mapped.get(priority, priority)]
-        known = settings.get(("pfc.dscp", pause))
+        known = settings.get((PAUSED_POINTS, pause))
         found = [
             point
             for number in wanted
@@ -153,12 +186,17 @@ def _profile(
             if pause != "-":
                 path = f"congestion-notification-profile {pause} input dscp code-point {point:06b} pfc"
                 _set(told, path, "", "pfc")
+    if profile.cable is not None and profile.cable.denominator == 1 and pause != "-":
+        path = f"congestion-notification-profile {pause} input cable-length"
+        _set(told, path, f" {profile.cable}", "pfc")
+    elif profile.cable is not None:
+        told.cannot(f"cables of {called(profile)}: whole metres of a profile that the port has")
     if profile.groups:
         told.cannot(f"memory of the priority groups of {called(profile)}: Junos works it out itself")
     for port in profile.ports:
         if (profile.queues or named) and scheduler_map != "-":
             _set(told, f"interfaces {port} scheduler-map", f" {scheduler_map}", scheduler_map)
-        if (profile.pfc or named) and pause != "-":
+        if (profile.pfc or profile.cable or named) and pause != "-":
             _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
         if (profile.maps.dscp_to_class or named) and classifier != "-":
             _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
