@@ -1,5 +1,6 @@
 """Juniper Junos: `set` and `delete` commands below `class-of-service`."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
@@ -42,17 +43,17 @@ def tell(switch: Switch) -> Told:
     told = Told()
     _pools(switch, told)
     settings = {(each.name, each.scope): each.value for each in switch.settings}
-    classes = {scope: value for (name, scope), value in settings.items() if name == "forwarding-class"}
+    numbers = {scope: value for (name, scope), value in settings.items() if name == "forwarding-class"}
+    paused = {} if numbers else _paused(switch)
     for profile in switch.profiles:
         for queue in profile.queues:
-            classes.setdefault(_kind(queue), str(queue.number))
-    for kind, number in classes.items():
+            numbers.setdefault(_kind(queue), str(queue.number))
+    for kind, number in numbers.items():
         more = " no-loss" if ("no-loss", kind) in settings else ""
-        priority = settings.get(("forwarding-class.pfc-priority", kind)) or _paused(
-            switch, int(number), classes, kind
-        )
+        priority = settings.get(("forwarding-class.pfc-priority", kind)) or paused.get(int(number))
         more += f" pfc-priority {priority}" if priority is not None else ""
         _set(told, f"forwarding-classes class {kind}", f" queue-num {number}{more}", f"queue {number}")
+    classes = _Classes.of(numbers, settings)
     drops: dict[str, str] = {}
     for place, profile in enumerate(switch.profiles):
         _profile(switch, profile, place, classes, settings, drops, told)
@@ -75,17 +76,33 @@ def _kind(queue: Queue) -> str:
     return queue.name if plain and queue.name else f"class-{queue.number}"
 
 
-def _paused(switch: Switch, number: int, classes: dict[str, str], kind: str) -> str | None:
-    """The priority that is paused for a queue, where no class says so yet."""
-    del classes, kind
-    if any(each.name == "forwarding-class" for each in switch.settings):
-        return None
+@dataclass(frozen=True)
+class _Classes:
+    """Forwarding classes, looked up once for all ports."""
+
+    by_queue: dict[str, str]
+    """The first class of each queue."""
+    by_priority: dict[str, list[int]]
+    """Queues of the classes that have a priority of PFC."""
+
+    @classmethod
+    def of(cls, numbers: dict[str, str], settings: dict[tuple[str, str], str]) -> "_Classes":
+        """Classes and their queues, with what settings say of priorities."""
+        by_priority: dict[str, list[int]] = {}
+        for kind, number in numbers.items():
+            if priority := settings.get(("forwarding-class.pfc-priority", kind)):
+                by_priority.setdefault(priority, []).append(int(number))
+        return cls({number: kind for kind, number in reversed(numbers.items())}, by_priority)
+
+
+def _paused(switch: Switch) -> dict[int, str]:
+    """The priority that is paused for each queue, where no class says so yet: what the first port says."""
+    found: dict[int, str] = {}
     for profile in switch.profiles:
         mapped = dict(profile.maps.class_to_queue)
         for priority in profile.pfc:
-            if mapped.get(priority, priority) == number:
-                return str(priority)
-    return None
+            found.setdefault(mapped.get(priority, priority), str(priority))
+    return found
 
 
 def _pools(switch: Switch, told: Told) -> None:
@@ -135,7 +152,7 @@ def _profile(
     switch: Switch,
     profile: PortProfile,
     place: int,
-    classes: dict[str, str],
+    classes: _Classes,
     settings: dict[tuple[str, str], str],
     drops: dict[str, str],
     told: Told,
@@ -147,11 +164,10 @@ def _profile(
         scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
         path = f"scheduler-maps {scheduler_map} forwarding-class {_kind(queue)}"
         _set(told, path, f" scheduler {scheduler}", f"queue {queue.number}")
-    by_queue = {number: kind for kind, number in reversed(classes.items())}
     mapped = dict(profile.maps.class_to_queue)
     points: dict[int, list[int]] = {}
     for point, number in profile.maps.dscp_to_class:
-        kind = by_queue.get(str(mapped.get(number, number)))
+        kind = classes.by_queue.get(str(mapped.get(number, number)))
         if kind is None or classifier == "-":
             told.cannot(f"code point {point} of {called(profile)}: no forwarding class has its queue")
             continue
@@ -168,11 +184,7 @@ def _profile(
             path = f"congestion-notification-profile {pause} input ieee-802.1 code-point {priority:03b} pfc"
             _set(told, path, "", "pfc")
             continue
-        wanted = [
-            int(number)
-            for kind, number in classes.items()
-            if settings.get(("forwarding-class.pfc-priority", kind)) == str(priority)
-        ] or [mapped.get(priority, priority)]
+        wanted = classes.by_priority.get(str(priority), [mapped.get(priority, priority)])
         known = settings.get((PAUSED_POINTS, pause))
         found = [
             point
