@@ -1,12 +1,14 @@
 """How good recommendations are: `shallows advise` in random fabrics, beside a much longer exhaustive sweep.
 
-Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N]
+Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N] [--most HOPS] [--jobs N]
 
 Each fabric is raced, as `shallows advise` does. Then all candidates and a grid of thresholds and factors α
-run under seeds that the race did not see, until they have cost so many times as many packet-hops. A setting
-beats the recommendation if by interval it is better by more than 3 % in one of the goals, and in those that
-stand before it no worse by more than that; the intervals of a fabric hold together. Runs are kept in
-`target/bench/recommendations`, so that what was stopped goes on; the table is in docs/advisor.md.
+run under seeds that the race did not see, until they have cost so many times as many packet-hops. A rival
+beats the recommendation if it is better by more than 3 % in one of the goals, and in those that stand
+before it no worse by more than that. Rivals of whom intervals say neither that they do nor that they do not
+go on, under more and more seeds, until nobody is left or `--most` packet-hops are spent. The intervals of a
+fabric hold together, over all rivals, goals and looks. Runs are kept in `target/bench/recommendations`, so
+that what was stopped goes on; the table is in docs/advisor.md.
 """
 
 from __future__ import annotations
@@ -14,15 +16,30 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import random
 import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from shallows.about import build
 from shallows.advisor.candidates import Candidate, Curve, candidates
 from shallows.advisor.fabric import Fabric
-from shallows.advisor.race import CONFIDENCE, Objective, Race, judge_pair, run_set
-from shallows.advisor.recommendation import Recommendation, recommend
+from shallows.advisor.final import run_to_end
+from shallows.advisor.race import CONFIDENCE, COOL_DOWN, Objective, Race, decide, judge_pair, share_of_look
+from shallows.advisor.recommendation import recommend
+from shallows.advisor.simulated import document
+from shallows.comparison import samples
+from shallows.comparison.intervals import Interval
+from shallows.comparison.samples import Sample, Series
+from shallows.runs.running import Source, execute, toml_document
 from shallows.sweeps.sweeps import choose_engine
 
 FOLDER = Path(__file__).resolve().parent.parent / "target" / "bench" / "recommendations"
@@ -33,7 +50,10 @@ THRESHOLDS = (0.15, 0.3, 0.6, 1.0, 2.0, 4.0)
 
 FIRST_SEED = 1_001
 BLOCK = 4
-"""Seeds that run between two looks at what they have cost."""
+"""Seeds of everybody that run between two looks at what they have cost."""
+
+GROWTH = 1.5
+"""Seeds at a look over those at the one before."""
 
 
 def draw(number: int, flows: int) -> Fabric:
@@ -79,64 +99,161 @@ def grid(fabric: Fabric) -> list[Candidate]:
     return found
 
 
-def beaten(
-    found: Recommendation, measured: dict[str, Any], goals: list[Objective], others: int
-) -> tuple[list[str], str]:
-    """By whom, and by how much at least; and who comes nearest to that, with the interval."""
-    confidence = 1 - (1 - CONFIDENCE) / (others * len(goals))
-    mine = found.candidate.name
-    by: list[str] = []
-    nearest: tuple[float, str] = (0.0, "none")
-    for name in sorted(measured.keys() - {mine}):
-        for objective in goals:
-            change = judge_pair(measured, objective.metric, mine, name, confidence).change
-            if change is None or change.estimate > objective.delta:
-                break
-            share = -change.estimate / objective.delta
-            if share > nearest[0]:
-                limits = f"{-change.high:.1%} to {-change.low:.1%}"
-                nearest = share, f"{name}: {objective.goal.said} by {-change.estimate:.1%} ({limits})"
-            if change.high < -objective.delta:
-                by.append(
-                    f"{name}: {objective.goal.said} by {-change.estimate:.1%}, at least {-change.high:.1%}"
-                )
-                break
-    return by, nearest[1]
+@dataclass
+class Measured:
+    """Samples of a fabric's settings by name and seed, kept in a file: of each run what the goals need."""
+
+    fabric: Fabric
+    settings: dict[str, Candidate]
+    path: Path
+    jobs: int
+    samples: dict[str, dict[int, Sample]] = field(default_factory=dict)
+    hops: int = 0
+    """Of the runs that were asked for, whether they were kept or ran now."""
+    _kept: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.samples = {name: {} for name in self.settings}
+        self.texts = {
+            name: toml_document(document(self.fabric, each, self.fabric.loads[0]))
+            for name, each in self.settings.items()
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                if line.endswith("}"):  # what was stopped may have left half a line
+                    record = json.loads(line)
+                    self._kept[record["key"]] = record
+
+    def add(self, names: Iterable[str], seeds: range) -> None:
+        """Run these settings under these seeds."""
+        wanted = [(name, seed, _key(self.texts[name], seed)) for seed in seeds for name in names]
+        missing = [(self.texts[name], seed, key) for name, seed, key in wanted if key not in self._kept]
+        needed = {goal.metric.series for goal in self.fabric.goals}
+        with self.path.open("a", encoding="utf-8") as file:
+            for record in _run_all(missing, needed, self.jobs):
+                self._kept[record["key"]] = record
+                file.write(json.dumps(record) + "\n")
+        for name, seed, key in wanted:
+            record = self._kept[key]
+            self.hops += record["hops"]
+            series = {
+                each: Series(np.array(values), late) for each, (values, late) in record["series"].items()
+            }
+            self.samples[name][seed] = Sample(series, record["totals"], ())
 
 
-def examine(number: int, flows: int, times: float) -> dict[str, Any]:
-    """Race one fabric, and run everything much longer beside it."""
+def _key(text: str, seed: int) -> str:
+    """What a run is kept under: its scenario, its seed, and the engine that ran it."""
+    return sha256(f"{build()['source_hash']} {seed} {text}".encode()).hexdigest()[:16]
+
+
+def _run_all(missing: list[tuple[str, int, str]], needed: set[str], jobs: int) -> Iterator[dict[str, Any]]:
+    tasks = [(*each, needed) for each in missing]
+    if jobs == 1:
+        yield from map(_run, tasks)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(_run, tasks, chunksize=16)
+
+
+def _run(task: tuple[str, int, str, set[str]]) -> dict[str, Any]:
+    text, seed, key, needed = task
+    with tempfile.TemporaryDirectory() as folder:
+        source = Source(f"{folder}/scenario.toml", text, (), seed)
+        run = execute(source, source.parse(), Path(folder) / "run")
+        sample = samples.read(run, COOL_DOWN, [])
+        hops = run.summary["engine"]["packet_hops"]
+    series = {
+        name: ([round(float(value), 6) for value in each.values], each.incomplete)
+        for name, each in sample.series.items()
+        if name in needed
+    }
+    return {"key": key, "hops": hops, "series": series, "totals": sample.totals}
+
+
+@dataclass
+class Rival:
+    """A setting beside the recommended one: whether it beats it, once intervals say so."""
+
+    name: str
+    beats: bool | None = None
+    changes: list[tuple[Objective, Interval]] = field(default_factory=list)
+    """By goal, those that have limits."""
+    seeds: int = 0
+
+    def judge(self, measured: Measured, mine: str, goals: list[Objective], confidence: float) -> None:
+        """Look once more; what was decided stays."""
+        self.seeds = len(measured.samples[self.name])
+        judged = [judge_pair(measured.samples, each.metric, mine, self.name, confidence) for each in goals]
+        found = [(goal, each.change) for goal, each in zip(goals, judged, strict=True)]
+        self.changes = [(goal, change) for goal, change in found if change is not None]
+        if len(self.changes) == len(goals):
+            self.beats = decide([(goal.delta, change) for goal, change in self.changes])
+
+    @property
+    def better_by(self) -> float:
+        """The estimate of the goal in which it is better by most, over what counts as none."""
+        return max((-change.estimate / goal.delta for goal, change in self.changes), default=0.0)
+
+    @property
+    def text(self) -> str:
+        """By how much it is better, goal by goal."""
+        said = []
+        for goal, change in self.changes:
+            numbers = (-change.estimate, -change.high, -change.low)
+            said.append(f"{goal.goal.said} by {numbers[0]:.2%} ({numbers[1]:.2%} to {numbers[2]:.2%})")
+        return f"{self.name}: {'; '.join(said)}; {self.seeds} seeds"
+
+
+def examine(number: int, flows: int, times: float, most: float, jobs: int) -> dict[str, Any]:
+    """Race one fabric, run everything much longer beside it, and those who are not decided longer still."""
     fabric, folder = draw(number, flows), FOLDER / str(number)
-    engine = choose_engine("local")
-    race = Race(fabric, candidates(fabric), folder / "race", engine)
-    race.run(1e9, lambda *_: None)
+    race = Race(fabric, candidates(fabric), folder / "race", choose_engine("local", jobs))
+    run_to_end(race, 1e9, lambda *_: None)
     found = recommend(race)
-    load = fabric.loads[0]
+    mine, load = found.candidate.name, fabric.loads[0]
     goals = [Objective(goal, load) for goal in fabric.goals]
-    field = {each.settings: each for each in [*race.candidates, *grid(fabric)]}
-    everybody = list(field.values())
-    hops, measured, first = 0, {each.name: {} for each in everybody}, FIRST_SEED
-    while hops < times * race.packet_hops:
-        seeds = range(first, first + BLOCK)
-        metrics = [goal.metric for goal in goals]
-        ran = run_set(fabric, everybody, [load], seeds, folder / "all", engine, lambda *_: None, metrics)
-        hops, first = hops + ran.packet_hops, first + BLOCK
-        for name, by_seed in ran.measured[load].items():
-            measured[name].update(by_seed)
-    by, nearest = beaten(found, measured, goals, len(everybody) - 1)
+    everybody = {each.settings: each for each in [*race.candidates, *grid(fabric)]}
+    measured = Measured(fabric, {each.name: each for each in everybody.values()}, folder / "runs.jsonl", jobs)
+    last = FIRST_SEED
+    while measured.hops < times * race.packet_hops:
+        measured.add(measured.settings, range(last, last + BLOCK))
+        last += BLOCK
+    sweep_seeds, sweep_hops = last - FIRST_SEED, measured.hops
+    rivals = [Rival(name) for name in measured.settings if name != mine]
+    for look in itertools.count(1):
+        share = share_of_look(look) / (len(rivals) * len(goals))
+        undecided = [each for each in rivals if each.beats is None]
+        for each in undecided:
+            each.judge(measured, mine, goals, 1 - (1 - CONFIDENCE) * share)
+        undecided = [each for each in undecided if each.beats is None]
+        if not undecided or measured.hops >= most:
+            break
+        until = FIRST_SEED + math.ceil((last - FIRST_SEED) * GROWTH)
+        print(f"    {number}: {len(undecided)} open after {last - FIRST_SEED} seeds, {measured.hops:,} hops")
+        measured.add([mine, *(each.name for each in undecided)], range(last, until))
+        last = until
+    by, undecided = ([each for each in rivals if each.beats is state] for state in (True, None))
     return {
         "fabric": number,
         "said": described(fabric),
         "goal": "; ".join(goal.text for goal in fabric.goals),
         "recommended": found.candidate.text,
+        "name": mine,
         "why": found.candidate.origin,
+        "race_ended": race.ended,
         "race_seeds": race.rounds,
         "race_hops": race.packet_hops,
-        "settings": len(everybody),
-        "seeds": first - FIRST_SEED,
-        "hops": hops,
-        "beaten_by": by,
-        "nearest": nearest,
+        "settings": len(measured.settings),
+        "sweep_seeds": sweep_seeds,
+        "sweep_hops": sweep_hops,
+        "seeds": last - FIRST_SEED,
+        "hops": measured.hops,
+        "verdict": "beaten" if by else "cannot tell" if undecided else "held",
+        "beaten_by": [each.text for each in by],
+        "undecided": [each.text for each in undecided],
+        "nearest": max(rivals, key=lambda each: each.better_by).text,
     }
 
 
@@ -146,20 +263,25 @@ def main() -> int:
     parser.add_argument("fabrics", type=int, nargs="*", help="which (default: 1 to 10)")
     parser.add_argument("--flows", type=int, default=100, help="of a run (default: 100)")
     parser.add_argument("--times", type=float, default=10, help="packet-hops over the race's (default: 10)")
+    parser.add_argument("--most", type=float, default=5e9, help="packet-hops of a fabric (default: 5e9)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time (default: 1)")
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     rows = []
     for number in options.fabrics or range(1, 11):
-        row = examine(number, options.flows, options.times)
+        row = examine(number, options.flows, options.times, options.most, options.jobs)
         rows.append(row)
+        (FOLDER / str(number) / "row.json").write_text(json.dumps(row, indent=2) + "\n", encoding="utf-8")
         raced = f"{row['race_seeds']} seeds, {row['race_hops'] / 1e6:.0f} M packet-hops"
-        beside = f"{row['settings']} settings, {row['seeds']} seeds, {row['hops'] / 1e6:.0f} M"
-        print(f"{number:>2}  {row['goal']}: {row['recommended']} ({row['why']}) after {raced}", flush=True)
-        print(f"    {row['said']}", flush=True)
-        print(f"    beside {beside}: beaten by {len(row['beaten_by'])}; nearest {row['nearest']}", flush=True)
-        for each in row["beaten_by"]:
-            print(f"      {each}")
-    (FOLDER / "table.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    return 1 if any(row["beaten_by"] for row in rows) else 0
+        beside = f"{row['settings']} settings, {row['sweep_seeds']} seeds, {row['sweep_hops'] / 1e6:.0f} M"
+        on = f"{row['seeds']} seeds, {row['hops'] / 1e6:.0f} M"
+        print(f"{number:>2}  {row['goal']}: {row['recommended']} ({row['name']}, {row['why']}) after {raced}")
+        print(f"    {row['said']}")
+        print(f"    beside {beside}; to the end {on}: {row['verdict']}; nearest {row['nearest']}")
+        for what in ("beaten_by", "undecided"):
+            for each in row[what]:
+                print(f"      {what}: {each}")
+    return 1 if any(row["verdict"] == "beaten" for row in rows) else 0
 
 
 if __name__ == "__main__":

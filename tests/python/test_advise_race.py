@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from shallows.advisor.advice_page import page
 from shallows.advisor.answer import Answer, answer
 from shallows.advisor.candidates import Candidate, Curve, candidates
 from shallows.advisor.fabric import Fabric
+from shallows.advisor.final import RESOLVED, run_to_end
 from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
 from shallows.advisor.race import Objective, Race
-from shallows.advisor.recommendation import recommend
+from shallows.advisor.recommendation import contenders, recommend
 from shallows.cli import main
+from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample, Series
 from shallows.sweeps.sweeps import choose_engine
 
@@ -265,3 +267,83 @@ def test_a_seed_without_large_flows_says_nothing_of_them_and_stops_nothing() -> 
             each.series.pop("fct_us.large", None)
     assert race.value(Objective(THROUGHPUT, 0.7), "a") is None
     assert race.judge(Objective(THROUGHPUT, 0.7), "a", "b").verdict == "cannot tell"
+
+
+def noisy(numbers: Mapping[str, float], seeds: int, spread: float) -> Race:
+    """A race of these times of large flows, each with noise of its own: pairs agree in nothing."""
+    race = made_up({name: (500, large, 0.0) for name, large in numbers.items()}, seeds, "throughput")
+    for place, by_seed in enumerate(race.measured[0.7].values()):
+        for seed, each in by_seed.items():
+            shift = random.Random(f"{place} {seed}").uniform(1 - spread, 1 + spread)  # noqa: S311
+            large = each.series["fct_us.large"]
+            each.series["fct_us.large"] = Series(large.values * shift)
+    return race
+
+
+def test_the_best_goes_on_with_those_alone_who_may_be_better_by_more_than_3_percent() -> None:
+    # Noise of 10 % leaves some 10 % after ten seeds at the pairs' confidence: `far` is out of its reach.
+    race = noisy({"good": 4000, "near": 4040, "far": 6000}, 10, 0.1)
+    assert sorted(contenders(race)) == ["good", "near"]
+    # Noise of 1 % leaves 1 %: nobody is open.
+    assert contenders(noisy({"good": 4000, "near": 4040, "far": 6000}, 10, 0.01)) == []
+
+
+def test_who_comes_first_is_preferred_only_where_it_is_known_to_cost_less_than_3_percent() -> None:
+    for spread, expected in ((0.01, "rule"), (0.1, "other")):
+        race = noisy({"rule": 4000, "other": 4000}, 12, spread)
+        rule, other = (race.value(Objective(THROUGHPUT, 0.7), name) for name in ("rule", "other"))
+        assert rule
+        assert other
+        # By estimates the other is better by 1 %.
+        for each in race.measured[0.7]["other"].values():
+            large = each.series["fct_us.large"]
+            each.series["fct_us.large"] = Series(large.values * (0.99 * rule / other))
+        assert recommend(race).candidate.name == expected
+
+
+def test_decided_is_what_intervals_say_goal_by_goal() -> None:
+    better, none = Interval(-0.1, -0.2, -0.05), Interval(0.0, -0.02, 0.02)
+    worse, wide = Interval(0.1, 0.05, 0.2), Interval(0.0, -1.0, 1.0)
+    # Better by 5 % at least, no worse and no better than 2 %, worse by 5 % at least, and anything.
+    assert [racing.decide([(0.03, each)]) for each in (better, none, worse, wide)] == [
+        True,
+        False,
+        False,
+        None,
+    ]
+    # The second goal counts only while nothing is lost in the first.
+    assert racing.decide([(0.03, none), (0.03, better)]) is True
+    assert racing.decide([(0.03, worse), (0.03, better)]) is False
+    assert racing.decide([(0.03, wide), (0.03, better)]) is None
+    # A bound that is not quite kept: 4 % worse may be more than nobody would notice.
+    assert racing.decide([(0.03, Interval(0.02, 0.0, 0.04)), (0.03, better)]) is None
+
+
+class MadeUp(Race):
+    """A race whose runs are made up: independent noise of 10 %."""
+
+    def _run(self, names: Sequence[str], seeds: Sequence[int], *_: object) -> None:
+        means = {"good": 4000.0, "near": 4100.0, "far": 6000.0}
+        for name, seed in itertools.product(names, seeds):
+            noise = random.Random(f"{name} {seed}")  # noqa: S311
+            found = sample(500, means[name] * noise.uniform(0.9, 1.1), 0.0, random.Random(seed))  # noqa: S311
+            self.measured.setdefault(0.7, {}).setdefault(name, {})[seed] = found
+
+
+def test_a_race_goes_on_with_who_is_open_until_the_best_is_known(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    names = ("far", "near", "good")
+    field = [
+        Candidate(name, "made up", "rule", (Curve(208, 208 * place + 208),), 1.0)
+        for place, name in enumerate(names)
+    ]
+    race = MadeUp(fabric(goal="throughput"), field, tmp_path, choose_engine("local", 1))
+    run_to_end(race, 1e6, lambda *_: None, 1000)
+    assert race.ended == RESOLVED
+    assert contenders(race) == []
+    # Half the width of 3 % takes (3.3 · 8 % / 3 %)² = 80 seeds of two; nobody needs 1,000.
+    assert race.seeds("far") < 20 < race.seeds("good") < 1000
+    assert recommend(race).candidate.name in ("near", "good")
+    short = MadeUp(fabric(goal="throughput"), field, tmp_path, choose_engine("local", 1))
+    run_to_end(short, 1e6, lambda *_: None, 12)
+    assert (short.rounds, short.ended) == (12, "12 seeds are the most")

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from shallows.advisor.configuration import Switch
 from shallows.advisor.explain import explain
 from shallows.advisor.readers import format_of
 from shallows.advisor.resolved import resolve
@@ -209,3 +210,140 @@ def test_a_session_says_what_the_same_configuration_says() -> None:
     assert [each.text for each in session.unread] == [
         "class-of-service schedulers rdma transmit-rate percent 60"
     ]
+
+
+PAUSE = """class-of-service {
+    forwarding-classes {
+        class fcoe queue-num 3 no-loss;
+        class web queue-num 0;
+        class data queue-num 5 no-loss;
+    }
+    schedulers { s { transmit-rate percent 50; } }
+    scheduler-maps {
+        m {
+            forwarding-class fcoe scheduler s;
+            forwarding-class web scheduler s;
+            forwarding-class data scheduler s;
+        }
+    }
+    congestion-notification-profile {
+        tags {
+            input {
+                ieee-802.1 { code-point 011 { pfc { mru 2240; } } code-point 100 pfc; }
+                cable-length 150;
+            }
+            output {
+                ieee-802.1 {
+                    code-point 011 { flow-control-queue 3; }
+                    code-point 100 { flow-control-queue 5; }
+                }
+            }
+        }
+        spare { input { ieee-802.1 { code-point 110 pfc; } cable-length 40; } }
+    }
+    interfaces { xe-0/0/1 { scheduler-map m; congestion-notification-profile tags; } }
+}
+"""
+
+
+def test_pfc_by_vlan_tags_is_read_with_its_queues_and_written_as_it_was() -> None:
+    switch = read("junos", PAUSE)
+    assert switch.unread == ()
+    [profile] = switch.profiles
+    # 011 is priority 3, 100 is 4; the output side says that 4 pauses queue 5.
+    assert (profile.pfc, profile.cable) == ((3, 4), Fraction(150))
+    assert [(each.number, each.lossless) for each in profile.queues] == [(0, False), (3, True), (5, True)]
+    text = write("junos", None, switch)
+    assert text.inexpressible == ()
+    assert read("junos", text.change) == switch
+    assert "input ieee-802.1 code-point 011 pfc mru 2240\n" in text.change
+    assert "spare input cable-length 40" in text.change
+    tags = "delete class-of-service congestion-notification-profile tags input"
+    taken = f"{tags} ieee-802.1 code-point 011 pfc\n{tags} cable-length\n"
+    [left] = read("junos", text.change + taken).profiles
+    assert (left.pfc, left.cable) == ((4,), None)
+
+
+def test_a_profile_that_pauses_by_tags_and_by_code_points_is_listed() -> None:
+    # Junos allows one of them in a congestion notification profile.
+    start = "set class-of-service congestion-notification-profile p input"
+    both = f"{start} ieee-802.1 code-point 011 pfc\n{start} dscp code-point 011010 pfc\n"
+    [unread] = read("junos", both).unread
+    assert unread.text.endswith("dscp code-point 011010 pfc")
+
+
+WILD = """groups {
+    PORTS {
+        interfaces { <xe-*> { mtu 9216; speed 25g; } }
+        class-of-service { interfaces { "<xe-0/0/[0-1]>" { scheduler-map m; } } }
+    }
+    FEW { class-of-service { interfaces { <et-*> { scheduler-map m; } } } }
+}
+apply-groups PORTS;
+interfaces { xe-0/0/0 { mtu 1500; } xe-0/0/1 { description two; } xe-0/0/2 { description three; } }
+class-of-service {
+    forwarding-classes { class web queue-num 0; }
+    schedulers { s { transmit-rate percent 50; } }
+    scheduler-maps {
+        m { forwarding-class web scheduler s; }
+        n { forwarding-class web scheduler s; }
+    }
+    interfaces {
+        xe-0/0/0 { scheduler-map n; }
+        xe-0/0/1 { congestion-notification-profile p; }
+        xe-0/0/2 { congestion-notification-profile p; }
+        et-0/0/7 { APPLIED }
+        et-0/0/8 { congestion-notification-profile p; }
+    }
+}
+"""
+
+
+def maps(switch: Switch) -> dict[str, tuple[str, int | None, int | None]]:
+    """Of each port its names, MTU and rate in Gbit/s."""
+    return {
+        port: (str(each.name).split()[0], each.mtu, each.rate and each.rate // 10**9)
+        for each in switch.profiles
+        for port in each.ports
+    }
+
+
+def test_a_group_gives_what_it_says_to_whatever_is_there_and_matches() -> None:
+    applied = "apply-groups FEW;"
+    switch = read("junos", WILD.replace("APPLIED", applied))
+    assert switch.unread == ()
+    assert maps(switch) == {
+        # What the port itself says goes before: its map and its MTU.
+        "xe-0/0/0": ("n", 1500, 25),
+        "xe-0/0/1": ("m", 9216, 25),
+        # Not of [0-1].
+        "xe-0/0/2": ("-", 9216, 25),
+        # FEW is applied there, and not at its neighbour.
+        "et-0/0/7": ("m", None, None),
+        "et-0/0/8": ("-", None, None),
+    }
+    text = write("junos", None, switch)
+    assert replace(read("junos", text.change), notes=()) == replace(switch, notes=())
+
+
+def test_a_group_that_is_excepted_or_matches_nothing_gives_nothing() -> None:
+    text = WILD.replace("APPLIED", "congestion-notification-profile p;")
+    switch = read("junos", text)
+    [unread] = switch.unread
+    assert unread.text == "groups FEW class-of-service interfaces <et-*> scheduler-map m"
+    assert any("group FEW" in note.what for note in switch.notes)
+    excepted = text.replace("xe-0/0/1 { cong", "xe-0/0/1 { apply-groups-except PORTS; cong")
+    assert maps(read("junos", excepted))["xe-0/0/1"] == ("-", 9216, 25)
+
+
+def test_two_wildcards_of_a_group_that_differ_are_listed_and_not_guessed() -> None:
+    start = "set groups G class-of-service interfaces"
+    text = (
+        f"{start} <xe-*> scheduler-map m\n{start} <*-0/0/1> scheduler-map n\nset apply-groups G\n"
+        "set class-of-service interfaces xe-0/0/1 congestion-notification-profile p\n"
+    )
+    switch = read("junos", text)
+    assert len(switch.unread) == 2
+    assert maps(switch) == {"xe-0/0/1": ("-", None, None)}
+    same = read("junos", text.replace("scheduler-map n", "scheduler-map m"))
+    assert maps(same) == {"xe-0/0/1": ("m", None, None)}

@@ -11,6 +11,7 @@ from shallows.advisor.candidates import Candidate, candidates
 from shallows.advisor.configuration import Switch
 from shallows.advisor.configured import Configured, configured
 from shallows.advisor.fabric import Fabric
+from shallows.advisor.final import run_to_end
 from shallows.advisor.goals import AXES, Goal
 from shallows.advisor.race import (
     CONFIDENCE,
@@ -190,7 +191,7 @@ def answer(
         raise ShallowsError(
             "there is one setting only to choose from", "allow more: buffer.alpha, buffer.pool"
         )
-    race.run(RACE_SHARE * budget_s, on_round, most_rounds)
+    run_to_end(race, RACE_SHARE * budget_s, on_round, most_rounds)
     found.race, found.recommendation = race, recommend(race)
     seeds = range(1, race.rounds + 1)
     text = sweep_text(found.fabric, race.candidates, loads(race.objectives), seeds)

@@ -18,6 +18,7 @@ from shallows.advisor.fabric import Fabric
 from shallows.advisor.goals import AXES, Goal
 from shallows.advisor.simulated import sweep_text
 from shallows.comparison import samples
+from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import SAME, Judgement, Metric, estimate, is_measured, judge
 from shallows.errors import ShallowsError
@@ -130,6 +131,8 @@ class Race:
     rounds: int = 0
     ended: str = ""
     """Why there was no further round."""
+    is_stable: bool = False
+    """Whether it ended because looks dropped nobody any more."""
     measured: dict[float, dict[str, dict[int, Sample]]] = field(default_factory=dict)
     """Samples by load, candidate and seed."""
     points: list[Point] = field(default_factory=list)
@@ -165,21 +168,41 @@ class Race:
             if len(self.kept) == 1:
                 self.ended = "one candidate is left"
             elif self.rounds >= FEWEST_ROUNDS and stable >= STABLE:
-                self.ended = f"{STABLE} rounds in a row dropped nobody"
+                self.ended, self.is_stable = f"{STABLE} rounds in a row dropped nobody", True
             elif elapsed + lasted > budget_s:
                 self.ended = "the budget is spent"
             elif self.rounds >= most_rounds:
                 self.ended = f"{most_rounds} rounds are the most"
+        self.write()
+
+    def write(self) -> None:
+        """Write down which points were run."""
         write_index(self.folder / RUNS, self.points)
+
+    def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
+        """Run so many seeds more of these alone, with those that one of them has missed, and look."""
+        last = self.rounds + count
+        lacking: dict[int, list[str]] = {}
+        for name in names:
+            lacking.setdefault(self.seeds(name), []).append(name)
+        for seeds, behind in lacking.items():
+            self._run(behind, range(seeds + 1, last + 1), progress, on_round)
+        self.rounds = last
+        self._look()
 
     def _round(self, progress: Progress, on_round: OnRound) -> None:
         """One more seed of each that is left, at each load."""
-        left = [each for each in self.candidates if each.name in self.kept]
+        self._run(self.kept, [self.rounds + 1], progress, on_round)
+        self.rounds += 1
+        if self.rounds == 1:
+            self._choose()
+
+    def _run(self, names: Sequence[str], seeds: Sequence[int], progress: Progress, on_round: OnRound) -> None:
         done = run_set(
             self.fabric,
-            left,
+            [each for each in self.candidates if each.name in names],
             loads(self.objectives),
-            [self.rounds + 1],
+            seeds,
             self.folder / RUNS,
             self.engine,
             lambda running, outcomes: on_round(progress, running, outcomes),
@@ -190,9 +213,6 @@ class Race:
         for load, by_name in done.measured.items():
             for name, by_seed in by_name.items():
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
-        self.rounds += 1
-        if self.rounds == 1:
-            self._choose()
 
     def _choose(self) -> None:
         """Objectives of which this traffic has flows; a goal that has none is a mistake."""
@@ -210,8 +230,7 @@ class Race:
         count = len(self.kept)
         pairs = count * (count - 1) // 2
         look = self.rounds - FIRST_LOOK + 1
-        # The looks' shares, 6 / (π·look)², add up to one however many there are.
-        share = 6 / (math.pi * look) ** 2 / max(1, pairs * len(self.objectives))
+        share = share_of_look(look) / max(1, pairs * len(self.objectives))
         confidence = 1 - (1 - CONFIDENCE) * share
         values = {name: [self.value(each, name) for each in self.objectives] for name in self.kept}
         for name in [*self.kept]:
@@ -255,6 +274,12 @@ class Race:
         """One candidate beside another in one objective, by the seeds that both have."""
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
+    def beats(self, goals: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
+        """Whether one is better than another in the goals, as `decide` says it."""
+        changes = [(goal.delta, self.judge(goal, other, one, confidence).change) for goal in goals]
+        known = [(delta, change) for delta, change in changes if change is not None]
+        return decide(known) if len(known) == len(goals) else None
+
     def value(self, objective: Objective, name: str) -> float | None:
         """A candidate's number, of all its seeds whose traffic has such flows."""
         samples = self.measured[objective.load][name].values()
@@ -263,6 +288,14 @@ class Race:
     def seeds(self, name: str) -> int:
         """How many a candidate has run."""
         return len(next(iter(self.measured.values()))[name])
+
+
+def share_of_look(look: int) -> float:
+    """What a look may spend of the errors that all together may make: the shares add up to one.
+
+    However many looks there are, that is, as the sum of 1/n² is π²/6.
+    """
+    return 6 / (math.pi * look) ** 2
 
 
 @dataclass(frozen=True)
@@ -308,6 +341,33 @@ def run_set(
             outcome.run, COOL_DOWN, wanted
         )
     return Ran(points, measured, hops)
+
+
+def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
+    """Whether a rival beats, by the intervals of its changes in the goals' order; nothing if that is open.
+
+    It does if it is better in one by more than what counts as none, and in those before no worse by more.
+
+    >>> better, none, worse = Interval(-0.1, -0.2, -0.05), Interval(0, -0.02, 0.02), Interval(0.1, 0.05, 0.2)
+    >>> wide = Interval(0, -1, 1)
+    >>> [decide([(0.03, each)]) for each in (better, none, worse, wide)]
+    [True, False, False, None]
+    >>> decide([(0.03, none), (0.03, better)]), decide([(0.03, worse), (0.03, better)])
+    (True, False)
+    >>> decide([(0.03, wide), (0.03, better)]), decide([(0.03, wide), (0.03, worse)])
+    (None, None)
+    """
+    certain = True
+    """That whoever is not decided yet has not lost in a goal before."""
+    ruled_out = True
+    for delta, change in changes:
+        if certain and change.high < -delta:
+            return True
+        ruled_out &= change.low >= -delta
+        if change.low > delta:
+            break
+        certain &= change.high <= delta
+    return False if ruled_out else None
 
 
 def judge_pair(

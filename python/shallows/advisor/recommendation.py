@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shallows.advisor.candidates import Candidate
 from shallows.advisor.goals import THROUGHPUT, Goal, value_text
-from shallows.advisor.race import CONFIDENCE, DELTA, Objective, Race
+from shallows.advisor.race import CONFIDENCE, DELTA, FIRST_LOOK, Objective, Race, share_of_look
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
@@ -87,24 +87,18 @@ def recommend(race: Race) -> Recommendation:
     """Choose among those that are left.
 
     Who keeps all bounds comes first, then those of whom that cannot be told; if all miss one, the
-    one that misses least. Among them the goals decide in their order: who is within `race.DELTA` of the best
-    stays, and of those that stay to the end the first in the fixed order is taken. With fewer than three
-    seeds
-    nothing is told apart, and the first is taken at once. Weighted goals are weighed by logarithms.
+    one that misses least. Among them the goals decide in their order: the best is taken, or the first in the
+    fixed order of whom intervals say that nobody is better by more than `race.DELTA`. With fewer than three
+    seeds nothing is told apart, and the first is taken at once. Weighted goals are weighed by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
-    bounded = [each for each in _goals(race) if each.goal.bound is not None]
-    checked = {
-        each.name: [_bound(race, objective, each.name) for objective in bounded] for each in race.candidates
-    }
-    states = {name: _state(found) for name, found in checked.items()}
-    best = min(states[each.name] for each in kept)
-    left = [each for each in kept if states[each.name] == best]
+    bounded, checked = _bounded(race)
+    left, best = _keeping(kept, checked)
     if race.rounds < FEWEST_SEEDS:
         chosen, decided_by = left[0], _deciding(race)[0]
     elif best == 2:
         chosen, decided_by = _least_missing(race, left, bounded)
-    elif any(goal.weight is not None for goal in race.fabric.goals):
+    elif _is_weighed(race):
         chosen, decided_by = _weigh(race, left), _goals(race)[0]
     else:
         chosen, decided_by = _in_order(race, left)
@@ -183,18 +177,77 @@ def _least_missing(
     return min(left, key=excess), bounded[0]
 
 
+def contenders(race: Race) -> list[str]:
+    """The best by estimates, and who may be better by more than `race.DELTA`; nobody if that is known.
+
+    Of weighted goals, and of bounds that all miss, estimates alone decide.
+    """
+    kept = [each for each in race.candidates if each.name in race.kept]
+    left, best = _keeping(kept, _bounded(race)[1])
+    if best == 2 or _is_weighed(race):
+        return []
+    leader, _ = _best(race, left)
+    open_with = [
+        each.name
+        for each in left
+        if each is not leader and _beats(race, each, leader, len(left)) is not False
+    ]
+    return [leader.name, *open_with] if open_with else []
+
+
+def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
+    """Goals with a bound, and of each candidate whether it keeps them."""
+    bounded = [each for each in _goals(race) if each.goal.bound is not None]
+    return bounded, {
+        each.name: [_bound(race, objective, each.name) for objective in bounded] for each in race.candidates
+    }
+
+
+def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
+    """Those that are best in keeping bounds, and how good that is."""
+    states = {name: _state(found) for name, found in checked.items()}
+    best = min(states[each.name] for each in kept)
+    return [each for each in kept if states[each.name] == best], best
+
+
+def _is_weighed(race: Race) -> bool:
+    return any(goal.weight is not None for goal in race.fabric.goals)
+
+
+def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
+    """Whether one of so many is better than another by more than what counts as none, by interval."""
+    goals = _deciding(race)
+    share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))
+    return race.beats(goals, one.name, other.name, 1 - (1 - CONFIDENCE) * share)
+
+
 def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Goals in their order; one with a bound has done its work unless it is the only one."""
-    decided_by = _deciding(race)[0]
-    for objective in _deciding(race):
+    """The best; or the first of whom it is known that nobody is better by more than what counts as none."""
+    best, decided_by = _best(race, left)
+    for each in left[: left.index(best)]:
+        if all(_beats(race, other, each, len(left)) is False for other in left if other is not each):
+            return each, decided_by
+    return best, decided_by
+
+
+def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
+    """Of those with most seeds the best by estimates, goals in their order, and which goal said so.
+
+    One with a bound has done its work unless it is the only one. In all but the last, who is within what
+    counts as none of the best stays.
+    """
+    most = max(race.seeds(each.name) for each in left)
+    left = [each for each in left if race.seeds(each.name) == most]
+    *firsts, last = _deciding(race)
+    for objective in firsts:
         values = _values(race, objective, left)
         best = min(values.values())
         limit = best * (1 + objective.delta) if objective.metric.is_relative else best + objective.delta
-        stay = [each for each in left if values[each.name] <= limit]
-        if len(stay) < len(left):
-            decided_by = objective
-        left = stay
-    return left[0], decided_by
+        left = [each for each in left if values[each.name] <= limit]
+        if len(left) == 1:
+            return left[0], objective
+    values = _values(race, last, left)
+    return min(left, key=lambda each: values[each.name]), last
 
 
 def _deciding(race: Race) -> list[Objective]:
@@ -268,7 +321,8 @@ def _reasons(
         found.append(
             f"In that, it cannot be told from {len(equals)} of the {len(race.kept) - 1} others that are "
             "left: "
-            f"{others}. Within {percent(DELTA)}, the one that comes first is taken: rules before defaults."
+            f"{others}. Where nobody is known to be better by more than {percent(DELTA)}, rules come before "
+            "defaults."
         )
     found.append(
         f"{len(race.kept)} of {len(race.candidates)} settings are left after {race.rounds} seeds: "

@@ -9,6 +9,7 @@ flows. docs/statistics.md explains the formulas and shows how often the interval
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from shallows.series.percentiles import nearest_rank
@@ -249,6 +250,7 @@ def is_dependent(stretches: "NDArray[np.float64]") -> bool:
     return total > 0 and successive / total > 1.645 / math.sqrt(stretches.size)
 
 
+@cache
 def student_t(probability: float, degrees: int) -> float:
     """Quantile of Student's t distribution, for probabilities above one half.
 

@@ -27,6 +27,7 @@ from shallows.advisor.configuration import (
 )
 from shallows.advisor.readers.reading import Findings, alike, lossless
 from shallows.advisor.syntax import braces
+from shallows.advisor.syntax.groups import in_force
 from shallows.advisor.syntax.statements import Statement
 from shallows.bounded import whole
 
@@ -41,6 +42,9 @@ LOSS = "dscp.loss-priority"
 PAUSED_QUEUE = "pfc.flow-control-queue"
 BUFFER_SIZE = "buffer-size"
 WATCHDOG = "pfc-profile.watchdog"
+PAUSED_POINTS, PAUSED_TAGS, MRU = "pfc.dscp", "pfc.ieee-802.1", "pfc.mru"
+CABLE = "pfc.cable-length"
+"""What a congestion notification profile pauses: code points, or priorities of VLAN tags, never both."""
 STRICT = ("strict-high", "high", "strict")
 ALIASES = {
     "be": "000000",
@@ -94,29 +98,6 @@ def read(text: str, name: str) -> Switch:
     return reader.switch()
 
 
-def in_force(statements: list[Statement]) -> list[Statement]:
-    """Statements, with those of groups that are applied to all first: what is said outside goes before them.
-
-    What a group says of whatever a wildcard matches, or that nothing applies, stays as it is.
-    """
-    groups: dict[str, list[Statement]] = {}
-    for each in statements:
-        if each.words[0] == "groups" and len(each.words) > 3 and not any(map(_wild, each.words)):
-            groups.setdefault(each.words[1], []).append(each)
-    applied = [
-        each.words[1] for each in statements if each.words[0] == "apply-groups" and len(each.words) == 2
-    ]
-    # The first of the groups goes before the others.
-    taken = [each for name in reversed(dict.fromkeys(applied)) for each in groups.get(name, [])]
-    known = set(map(id, taken))
-    inherited = [replace(each, words=each.words[2:]) for each in taken]
-    return inherited + [each for each in statements if id(each) not in known]
-
-
-def _wild(word: str) -> bool:
-    return word.startswith("<") and word.endswith(">")
-
-
 @dataclass
 class _Scheduler:
     percent: Fraction | None = None
@@ -164,6 +145,9 @@ class _Reader:
         self.priorities: dict[str, int] = {}
         self.points: dict[str, dict[int, str]] = {}
         self.paused: dict[str, set[int]] = {}
+        self.tagged: dict[str, set[int]] = {}
+        self.outputs: dict[str, dict[int, int]] = {}
+        self.cables: dict[str, Fraction] = {}
         self.pools: dict[str, Pool] = {}
         self.ports: dict[str, _Port] = {}
         self.links: dict[str, dict[str, int]] = {}
@@ -186,7 +170,7 @@ class _Reader:
                 self.found.skip(statement)
             if words[0] == "groups" and words[2:3] == ("class-of-service",) and words[1] not in self.idle:
                 self.idle.add(words[1])
-                said = f"group {words[1]} speaks of queues with wildcards, or is not applied: not read"
+                said = f"group {words[1]} speaks of queues, and is not applied, or matches nothing: not read"
                 self.notes.append(Note("not-valid", said, self.found.source(statement)))
         elif words[0] == "interfaces" and len(words) >= 4:
             self.link(words)
@@ -236,16 +220,8 @@ class _Reader:
                 if loss == "low":
                     return self.found.unset(LOSS, where)
                 return self.found.setting(LOSS, loss, statement, where)
-            case (
-                "congestion-notification-profile",
-                name,
-                "input",
-                "dscp",
-                "code-point",
-                point,
-                "pfc",
-            ) if (bits := self.point(point)) is not None:
-                self.paused.setdefault(name, set()).add(bits)
+            case ("congestion-notification-profile", name, "input", *rest):
+                return self.pause(name, rest, statement)
             case (
                 "congestion-notification-profile",
                 name,
@@ -255,7 +231,8 @@ class _Reader:
                 point,
                 "flow-control-queue",
                 number,
-            ) if re.fullmatch("[01]{3}", point) and whole(number, most=15) is not None:
+            ) if re.fullmatch("[01]{3}", point) and (queue := whole(number, most=15)) is not None:
+                self.outputs.setdefault(name, {})[int(point, 2)] = queue
                 return self.found.setting(PAUSED_QUEUE, "yes", statement, f"{name} {point} {number}")
             case ("congestion-notification-profile", name, "pfc-watchdog"):
                 return self.found.setting(WATCHDOG, "on", statement, name)
@@ -280,6 +257,31 @@ class _Reader:
             case _:
                 return False
         return True
+
+    def pause(self, name: str, words: list[str], statement: Statement) -> bool:
+        """What a congestion notification profile pauses of what comes in."""
+        match words:
+            case ["cable-length", metres] if (length := whole(metres, 1, 10**6)) is not None:
+                self.cables[name] = Fraction(length)
+            case [("dscp" | "ieee-802.1") as kind, "code-point", text, "pfc", *more]:
+                bits, mine, other = self.paused_bits(kind, text)
+                mru = whole(more[1], 64, 65535) if len(more) == 2 and more[0] == "mru" else None
+                if bits is None or other.get(name) or (more and mru is None):
+                    return False
+                mine.setdefault(name, set()).add(bits)
+                if mru is not None:
+                    self.found.setting(MRU, str(mru), statement, f"{name} {kind} {bits}")
+            case _:
+                return False
+        return True
+
+    def paused_bits(
+        self, kind: str, text: str
+    ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
+        """The bits of a code point, what is paused by points of its kind, and what by those of the other."""
+        if kind == "dscp":
+            return self.point(text), self.paused, self.tagged
+        return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused
 
     def point(self, text: str) -> int | None:
         """A code point by its bits or its name."""
@@ -422,9 +424,23 @@ class _Reader:
                 found.unset(LOSS, f"{name} {bits:06b}" if bits is not None else "")
             case ("congestion-notification-profile", name, "output", _, _, point, _, number):
                 found.unset(PAUSED_QUEUE, f"{name} {point} {number}")
-            case ("congestion-notification-profile", name, "input", "dscp", "code-point", point, *_):
-                bits = self.point(point)
-                self.paused.get(name, set()).discard(-1 if bits is None else bits)
+                if re.fullmatch("[01]{3}", point):
+                    self.outputs.get(name, {}).pop(int(point, 2), None)
+            case ("congestion-notification-profile", name, "input", "cable-length"):
+                self.cables.pop(name, None)
+            case (
+                "congestion-notification-profile",
+                name,
+                "input",
+                ("dscp" | "ieee-802.1") as kind,
+                "code-point",
+                point,
+                *rest,
+            ):
+                bits, mine, _ = self.paused_bits(kind, point)
+                if rest != ["pfc", "mru"]:
+                    mine.get(name, set()).discard(-1 if bits is None else bits)
+                found.unset(MRU, f"{name} {kind} {bits}")
             case ("congestion-notification-profile", name, "pfc-watchdog"):
                 found.unset(WATCHDOG, name)
             case ("shared-buffer", side, "buffer-partition", part, *what):
@@ -482,10 +498,15 @@ class _Reader:
         unused = [self.profile("", _Port(name), marked) for name in self.maps if name not in used]
         told += [each for each in unused if each.queues]
         self.dangling()
-        for name, points in self.paused.items():
-            if points:
-                said = ",".join(map(str, sorted(points)))
-                self.found.setting("pfc.dscp", said, Statement(0, (name,)), name)
+        for kind, paused in ((PAUSED_POINTS, self.paused), (PAUSED_TAGS, self.tagged)):
+            for name, points in paused.items():
+                if points:
+                    said = ",".join(map(str, sorted(points)))
+                    self.found.setting(kind, said, Statement(0, (name,)), name)
+        pauses = {each.pause for each in self.ports.values()}
+        for name, metres in self.cables.items():
+            if name not in pauses:
+                self.found.setting(CABLE, str(metres), Statement(0, (name,)), name)
         for name, number in self.queues.items():
             self.found.setting("forwarding-class", str(number), Statement(0, (name,)), name)
         for name, number in self.priorities.items():
@@ -554,10 +575,13 @@ class _Reader:
         )
         by_point = {point: self.priorities[kind] for point, kind in points.items() if kind in self.priorities}
         paused = self.paused.get(port.pause or "", set())
-        pfc = tuple(sorted({by_point[point] for point in paused if point in by_point}))
-        to_queue = {
-            self.priorities[kind]: self.queues[kind] for kind in self.priorities if kind in self.queues
-        }
+        tagged = self.tagged.get(port.pause or "", set())
+        pfc = tuple(sorted(tagged or {by_point[point] for point in paused if point in by_point}))
+        to_queue = (
+            self.outputs.get(port.pause or "", {})
+            if tagged
+            else {self.priorities[kind]: self.queues[kind] for kind in self.priorities if kind in self.queues}
+        )
         mapped = Maps(class_to_queue=tuple(sorted(to_queue.items())))
         link = self.links.get(name, {})
         return PortProfile(
@@ -566,6 +590,7 @@ class _Reader:
             lossless(queues, pfc, mapped),
             pfc=pfc,
             maps=Maps(dscp),
+            cable=self.cables.get(port.pause or ""),
             mtu=link.get("mtu"),
             name=" ".join(each or "-" for each in (port.scheduler_map, port.pause, port.classifier)),
         )

@@ -1,9 +1,20 @@
 """Juniper Junos: `set` and `delete` commands below `class-of-service`."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.junos import BUFFER_SIZE, COLOURS, LOSS, PAUSED_QUEUE, WATCHDOG
+from shallows.advisor.readers.junos import (
+    BUFFER_SIZE,
+    CABLE,
+    COLOURS,
+    LOSS,
+    MRU,
+    PAUSED_POINTS,
+    PAUSED_QUEUE,
+    PAUSED_TAGS,
+    WATCHDOG,
+)
 from shallows.advisor.writers.lines import (
     NO_REASONS,
     Reasons,
@@ -32,17 +43,17 @@ def tell(switch: Switch) -> Told:
     told = Told()
     _pools(switch, told)
     settings = {(each.name, each.scope): each.value for each in switch.settings}
-    classes = {scope: value for (name, scope), value in settings.items() if name == "forwarding-class"}
+    numbers = {scope: value for (name, scope), value in settings.items() if name == "forwarding-class"}
+    paused = {} if numbers else _paused(switch)
     for profile in switch.profiles:
         for queue in profile.queues:
-            classes.setdefault(_kind(queue), str(queue.number))
-    for kind, number in classes.items():
+            numbers.setdefault(_kind(queue), str(queue.number))
+    for kind, number in numbers.items():
         more = " no-loss" if ("no-loss", kind) in settings else ""
-        priority = settings.get(("forwarding-class.pfc-priority", kind)) or _paused(
-            switch, int(number), classes, kind
-        )
+        priority = settings.get(("forwarding-class.pfc-priority", kind)) or paused.get(int(number))
         more += f" pfc-priority {priority}" if priority is not None else ""
         _set(told, f"forwarding-classes class {kind}", f" queue-num {number}{more}", f"queue {number}")
+    classes = _Classes.of(numbers, settings)
     drops: dict[str, str] = {}
     for place, profile in enumerate(switch.profiles):
         _profile(switch, profile, place, classes, settings, drops, told)
@@ -65,17 +76,33 @@ def _kind(queue: Queue) -> str:
     return queue.name if plain and queue.name else f"class-{queue.number}"
 
 
-def _paused(switch: Switch, number: int, classes: dict[str, str], kind: str) -> str | None:
-    """The priority that is paused for a queue, where no class says so yet."""
-    del classes, kind
-    if any(each.name == "forwarding-class" for each in switch.settings):
-        return None
+@dataclass(frozen=True)
+class _Classes:
+    """Forwarding classes, looked up once for all ports."""
+
+    by_queue: dict[str, str]
+    """The first class of each queue."""
+    by_priority: dict[str, list[int]]
+    """Queues of the classes that have a priority of PFC."""
+
+    @classmethod
+    def of(cls, numbers: dict[str, str], settings: dict[tuple[str, str], str]) -> "_Classes":
+        """Classes and their queues, with what settings say of priorities."""
+        by_priority: dict[str, list[int]] = {}
+        for kind, number in numbers.items():
+            if priority := settings.get(("forwarding-class.pfc-priority", kind)):
+                by_priority.setdefault(priority, []).append(int(number))
+        return cls({number: kind for kind, number in reversed(numbers.items())}, by_priority)
+
+
+def _paused(switch: Switch) -> dict[int, str]:
+    """The priority that is paused for each queue, where no class says so yet: what the first port says."""
+    found: dict[int, str] = {}
     for profile in switch.profiles:
         mapped = dict(profile.maps.class_to_queue)
         for priority in profile.pfc:
-            if mapped.get(priority, priority) == number:
-                return str(priority)
-    return None
+            found.setdefault(mapped.get(priority, priority), str(priority))
+    return found
 
 
 def _pools(switch: Switch, told: Told) -> None:
@@ -92,38 +119,55 @@ def _pools(switch: Switch, told: Told) -> None:
             _set(told, f"{start} dynamic-threshold", f" {INDEXES[pool.alpha]}", pool.name)
         elif pool.alpha is not None:
             told.cannot(f"alpha {pool.alpha} of {pool.name}: Junos knows alpha 1/128, 1/64, … 8 alone")
+    bound = {_names(profile)[1] for profile in switch.profiles if _names(profile)}
     for each in switch.settings:
         if each.name in ("dedicated-buffer", "shared-buffer"):
             _set(told, f"{each.name} {each.scope} percent", f" {each.value.rstrip('%')}", each.name)
         elif each.name == PAUSED_QUEUE and len(words := each.scope.split()) == 3:
             start = f"congestion-notification-profile {words[0]} output ieee-802.1 code-point {words[1]}"
             _set(told, f"{start} flow-control-queue {words[2]}", "", each.name)
+        elif each.name == MRU and len(words := each.scope.split()) == 3:
+            bits = f"{int(words[2]):0{6 if words[1] == 'dscp' else 3}b}"
+            start = f"congestion-notification-profile {words[0]} input {words[1]} code-point {bits}"
+            _set(told, f"{start} pfc mru", f" {each.value}", each.name)
+        elif each.name in (PAUSED_POINTS, PAUSED_TAGS) and each.scope not in bound:
+            kind, width = ("dscp", 6) if each.name == PAUSED_POINTS else ("ieee-802.1", 3)
+            for point in map(int, each.value.split(",")):
+                start = f"congestion-notification-profile {each.scope} input {kind}"
+                _set(told, f"{start} code-point {point:0{width}b} pfc", "", each.name)
+        elif each.name == CABLE:
+            path = f"congestion-notification-profile {each.scope} input cable-length"
+            _set(told, path, f" {each.value}", each.name)
         elif each.name == WATCHDOG:
             _set(told, f"congestion-notification-profile {each.scope} pfc-watchdog", "", each.name)
+
+
+def _names(profile: PortProfile) -> list[str]:
+    """Of its scheduler map, congestion notification profile and classifier, if Junos has named them."""
+    words = (profile.name or "").split()
+    return words if len(words) == 3 else []
 
 
 def _profile(
     switch: Switch,
     profile: PortProfile,
     place: int,
-    classes: dict[str, str],
+    classes: _Classes,
     settings: dict[tuple[str, str], str],
     drops: dict[str, str],
     told: Told,
 ) -> None:
-    named = (profile.name or "").split()
+    named = _names(profile)
     default = f"shallows-{place + 1}"
-    named = named if len(named) == 3 else []
     scheduler_map, pause, classifier = named or (default, default, default)
     for queue in profile.queues:
         scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
         path = f"scheduler-maps {scheduler_map} forwarding-class {_kind(queue)}"
         _set(told, path, f" scheduler {scheduler}", f"queue {queue.number}")
-    by_queue = {number: kind for kind, number in reversed(classes.items())}
     mapped = dict(profile.maps.class_to_queue)
     points: dict[int, list[int]] = {}
     for point, number in profile.maps.dscp_to_class:
-        kind = by_queue.get(str(mapped.get(number, number)))
+        kind = classes.by_queue.get(str(mapped.get(number, number)))
         if kind is None or classifier == "-":
             told.cannot(f"code point {point} of {called(profile)}: no forwarding class has its queue")
             continue
@@ -134,13 +178,14 @@ def _profile(
             f"classifiers dscp {classifier} forwarding-class {kind} loss-priority {loss} code-points {bits}"
         )
         _set(told, slot, "", "maps")
+    tags = settings.get((PAUSED_TAGS, pause), "").split(",")
     for priority in profile.pfc:
-        wanted = [
-            int(number)
-            for kind, number in classes.items()
-            if settings.get(("forwarding-class.pfc-priority", kind)) == str(priority)
-        ] or [mapped.get(priority, priority)]
-        known = settings.get(("pfc.dscp", pause))
+        if str(priority) in tags:
+            path = f"congestion-notification-profile {pause} input ieee-802.1 code-point {priority:03b} pfc"
+            _set(told, path, "", "pfc")
+            continue
+        wanted = classes.by_priority.get(str(priority), [mapped.get(priority, priority)])
+        known = settings.get((PAUSED_POINTS, pause))
         found = [
             point
             for number in wanted
@@ -153,12 +198,17 @@ def _profile(
             if pause != "-":
                 path = f"congestion-notification-profile {pause} input dscp code-point {point:06b} pfc"
                 _set(told, path, "", "pfc")
+    if profile.cable is not None and profile.cable.denominator == 1 and pause != "-":
+        path = f"congestion-notification-profile {pause} input cable-length"
+        _set(told, path, f" {profile.cable}", "pfc")
+    elif profile.cable is not None:
+        told.cannot(f"cables of {called(profile)}: whole metres of a profile that the port has")
     if profile.groups:
         told.cannot(f"memory of the priority groups of {called(profile)}: Junos works it out itself")
     for port in profile.ports:
         if (profile.queues or named) and scheduler_map != "-":
             _set(told, f"interfaces {port} scheduler-map", f" {scheduler_map}", scheduler_map)
-        if (profile.pfc or named) and pause != "-":
+        if (profile.pfc or profile.cable or named) and pause != "-":
             _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
         if (profile.maps.dscp_to_class or named) and classifier != "-":
             _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
