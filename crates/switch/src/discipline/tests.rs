@@ -225,3 +225,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_port_takes_the_bytes_of_its_bins_and_buckets() {
+    // A bucket is seven words, a flag that takes one, and four packets; a turn one word and a flag that takes one; a bin two words.
+    let bucket = 8 * 8 + 4 * size_of::<Item<u64>>() as u64;
+    let drr = hashed_drr::Config { buckets: 5, ..hashed_drr::Config::default() };
+    assert_eq!(Config::HashedDrr(drr).footprint::<u64>(), 5 * (bucket + 2 * 8));
+    let sfq = sfq::Config { buckets: 3, ..sfq::Config::default() };
+    assert_eq!(Config::Sfq(sfq).footprint::<u64>(), 3 * bucket);
+    // Seven bins, and the numbers of the two of a packet.
+    let hcf = hcf::Config { bins: 7, hashes: 2, ..hcf::Config::default() };
+    assert_eq!(Config::Hcf(hcf).footprint::<u64>(), 7 * 16 + 2 * 8);
+    assert_eq!(Config::Fifo.footprint::<u64>(), 0);
+}

@@ -21,9 +21,7 @@ pub trait Scheduler {
 
     /// A packet of `size` passes `queue` while all queues are empty: the state is as if it had joined and left at once. Says whether a
     /// turn ends with it; nothing if the packet must join and leave indeed.
-    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
-        None
-    }
+    fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
     /// Tell what traces should show.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
