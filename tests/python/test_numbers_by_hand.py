@@ -11,7 +11,7 @@ import pytest
 
 import shallows as sh
 from shallows.comparison import agreement, comparison, comparison_tables, ranking
-from shallows.comparison.comparison import Comparison
+from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.ranking import Ranking, Standing
 from shallows.comparison.verdicts import Metric
 from shallows.errors import ShallowsError
@@ -87,6 +87,7 @@ def test_what_too_few_pairs_or_flows_say_is_not_told() -> None:
     assert (tail.verdict, tail.reason) == ("cannot tell", "99 flows: 100 are needed")
     assert (tail.difference, tail.low, tail.high) == (0.0, 0.0, 0.0)
     assert found["fct_us.all.mean"].verdict == "agree"
+    assert "fct_us.all.mean" in verdicts_of(ended(count=1))
     assert not [name for name in verdicts_of(ended(count=0)) if name.startswith("fct_us")]
 
 
@@ -259,6 +260,26 @@ def test_a_ranking_marks_reasons_and_says_which_places_others_beat() -> None:
     assert alone.columns[-1] == "95 % interval"
 
 
+def test_a_table_of_verdicts_has_units_and_numbers_its_reasons() -> None:
+    def row(metric: str, reason: str) -> Row:
+        return Row({}, "b", metric, "cannot tell", reason, 0.01, 0.02, 0.5, 0.25, 0.75, "3 seeds")
+
+    rows = [
+        row("loss_rate_in_switches", ""),
+        row("goodput_gbps", "the interval holds 0"),
+        row("timeouts_per_flow", "too few"),
+    ]
+    told = SimpleNamespace(confidence=0.95, rows=rows, baseline="a")
+    (shown,) = comparison_tables.verdicts(cast(Comparison, told), everything=True)
+    assert [cells[1] for cells in shown.rows] == ["cannot tell", "cannot tell", "cannot tell [1]"]
+    assert shown.note == "[1] too few"
+    # Losses in percent and points, rates as they are and by percent.
+    assert shown.rows[0][2:5] == ["1 %", "2 %", "+50 points"]
+    assert shown.rows[1][2:5] == ["0.01", "0.02", "+50 %"]
+    units = [comparison_tables.unit_of(each.metric) for each in rows]
+    assert (units, comparison_tables.unit_of("fct_us.all.mean")) == (["", " Gb/s", ""], " µs")
+
+
 def test_a_note_names_its_place_and_counts_the_others() -> None:
     assert comparison._said("late", [""]) == "late"
     assert comparison._said("late", ["a"]) == "a: late"
@@ -306,6 +327,56 @@ def test_an_average_asks_a_reduced_run_only_where_it_was() -> None:
     assert check.ours == 3.0
     with pytest.raises(ShallowsError):
         judge(asked, experiment, runs, quick=False)
+
+
+def test_an_ordering_holds_if_the_higher_is_higher_by_more_than_chance() -> None:
+    def verdict(*higher: float) -> str:
+        runs = [
+            Measured({"scheme": scheme, "seed": seed}, lambda _, value=value: value)  # type: ignore[misc]
+            for scheme, values in {"a": (5.0,) * 3, "b": higher}.items()
+            for seed, value in enumerate(values)
+        ]
+        asked = claim(kind="ordering", lower={"scheme": "a"}, higher={"scheme": "b"})
+        (check,) = judge(asked, cast(Experiment, SimpleNamespace(axis=None, name="x")), runs, quick=False)
+        return check.verdict
+
+    # By 2, by -2 and by nothing, without chance; and by half of ±1/16, which reaches below zero and not to 1.
+    assert [verdict(by, by, by) for by in (7.0, 3.0, 5.0)] == ["holds", "does not hold", "does not hold"]
+    assert verdict(5.0625, 4.9375, 5.0) == "cannot tell"
+    assert verdict(5.5, 5.4375, 5.5625) == "holds"
+
+
+def test_a_number_may_be_off_by_a_billionth_and_says_how_it_is_meant() -> None:
+    experiment = cast(Experiment, SimpleNamespace(axis=None, name="x"))
+
+    def check(asked: Claim, **values: float) -> Check:
+        runs = [
+            Measured({"scheme": scheme, "seed": 1}, lambda _, value=value: value)  # type: ignore[misc]
+            for scheme, value in values.items()
+        ]
+        return judge(asked, experiment, runs, quick=False)[0]
+
+    million = claim(expected=1e6, where={"scheme": "a"})
+    assert check(million, a=1e6 + 5e-4).verdict == "holds"
+    assert check(million, a=1e6 + 2e-3).verdict == "does not hold"
+    sides = {"where": {"scheme": "a"}, "versus": {"scheme": "b"}}
+    half = check(claim(expected=0.5, change="relative", **sides), a=3.0, b=2.0)
+    assert (half.paper, half.ours, half.verdict) == ("+50 %", 0.5, "holds")
+    one = check(claim(expected=1.0, change="difference", **sides), a=3.0, b=2.0)
+    assert (one.paper, one.ours, one.verdict) == ("+1", 1.0, "holds")
+    assert check(million, a=1e6).paper == "1,000,000"
+
+
+def test_what_is_normalised_is_over_the_run_of_its_seed() -> None:
+    runs = [
+        Measured({"scheme": scheme, "seed": seed}, lambda _, value=value: value)  # type: ignore[misc]
+        for scheme, values in {"a": (2.0, 0.0), "b": (6.0, 9.0)}.items()
+        for seed, value in enumerate(values)
+    ]
+    experiment = cast(Experiment, SimpleNamespace(axis=None, name="x", normalised={"scheme": "a"}))
+    found = [run.value("m") for run in beside._normalised(runs, experiment)]
+    assert found[:3:2] == [1.0, 3.0]
+    assert [math.isnan(each) for each in found] == [False, True, False, True]
 
 
 def test_lines_beside_a_paper_are_told_by_all_but_axis_and_seed() -> None:

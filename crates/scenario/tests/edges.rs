@@ -44,7 +44,7 @@ fn markers_take_no_time_that_is_none_and_no_weight_of_nothing() {
     for (text, key, fits, too_little) in [
         ("{ kind = 'mq-ecn', k = '40p', idle_time = VALUE }", "idle_time", "'1ps'", "'0s'"),
         (
-            "{ kind = 'red-classic', kmin = '5p', kmax = '9p', typical_packet = VALUE }",
+            "{ kind = 'red-classic', kmin = '5p', kmax = '9p', weight = 0.002, typical_packet = VALUE }",
             "typical_packet",
             "'1B'",
             "'0B'",
