@@ -607,3 +607,18 @@ fn a_sample_is_drawn_evenly_from_its_own_workload() {
     // Each with a probability of 1/8: a mean of 8 and a deviation of 2.6; four of them.
     assert!(first < 19 && same < 19, "{first} and {same} of 64");
 }
+
+#[test]
+fn a_marker_that_marked_or_dropped_has_fired() {
+    let incast = "[[workload]]\nkind = 'incast'\nsenders = [0, 1, 2]\nreceivers = 3\nsize = '64KB'\n";
+    let said = |marker: &str| {
+        let sets = [("switch.markers", marker), ("tcp.congestion", "dctcp")];
+        star(incast, &sets).warnings().iter().any(|text| text.contains("never fired"))
+    };
+    // Three windows of ten segments meet at one port, whose buffer has room for 100.
+    assert!(!said("[{ kind = 'threshold', k = '1p' }]"));
+    assert!(!said(
+        "[{ kind = 'red-classic', kmin = '1p', kmax = '2p', pmax = 1.0, weight = 1.0, action = 'drop' }]"
+    ));
+    assert!(said("[{ kind = 'threshold', k = '99p' }]"));
+}

@@ -1,0 +1,179 @@
+//! Values exactly at a limit and just beyond, and what is given where nothing is said: each worked out by hand.
+
+mod common;
+
+use common::parse;
+use shallows_core::{Duration, Instant};
+use shallows_scenario::{Experiment, Next};
+use shallows_switch::aqm;
+
+/// Four hosts around one switch, and a workload. A full packet has 1,538 bytes on the wire.
+const STAR: &str = r#"
+stop.at = "1ms"
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+framing = 38
+
+[switch]
+buffer = { kind = "static-partition", per_port = "100p" }
+"#;
+
+const INCAST: &str = "{ kind = 'incast', senders = '1..3', receivers = '0', size = '64KB' }";
+
+fn star(workload: &str, sets: &[(&str, &str)]) -> Result<Experiment, String> {
+    parse(&format!("workload = [{workload}]\n{STAR}"), sets).map_err(|error| error.to_string())
+}
+
+fn sound(workload: &str, sets: &[(&str, &str)]) -> Experiment {
+    star(workload, sets).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the ports towards hosts mark by.
+fn marker(text: &str) -> aqm::Config {
+    let experiment = sound(INCAST, &[("switch.markers", &format!("[{text}]"))]);
+    let network = &experiment.network;
+    let link = network.links.iter().find(|link| link.name == "switch0->host0").expect("it leads to a host");
+    network.port(link).markers[0].marker.clone()
+}
+
+#[test]
+fn markers_take_no_time_that_is_none_and_no_weight_of_nothing() {
+    for (text, key, fits, too_little) in [
+        ("{ kind = 'mq-ecn', k = '40p', idle_time = VALUE }", "idle_time", "'1ps'", "'0s'"),
+        (
+            "{ kind = 'red-classic', kmin = '5p', kmax = '9p', weight = 0.002, typical_packet = VALUE }",
+            "typical_packet",
+            "'1B'",
+            "'0B'",
+        ),
+        ("{ kind = 'red', kmin = '5p', kmax = '9p', pmax = 0.1, weight = VALUE }", "weight", "1.0", "1.001"),
+        ("{ kind = 'red', kmin = '5p', kmax = '9p', pmax = 0.1, weight = VALUE }", "weight", "1e-9", "0.0"),
+    ] {
+        let told = |value: &str| {
+            let markers = format!("[{}]", text.replace("VALUE", value));
+            star(
+                INCAST,
+                &[
+                    ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1538B' }"),
+                    ("switch.markers", &markers),
+                ],
+            )
+            .err()
+            .unwrap_or_default()
+        };
+        assert_eq!(told(fits), "");
+        assert!(told(too_little).contains(key), "{}", told(too_little));
+    }
+}
+
+#[test]
+fn a_weight_is_that_of_the_average() {
+    let aqm::Config::Red { gauge, .. } =
+        marker("{ kind = 'red', kmin = '5p', kmax = '9p', pmax = 0.1, weight = 0.25 }")
+    else {
+        panic!("another marker");
+    };
+    assert_eq!(gauge.averaging, aqm::Averaging::Ewma { weight: 0.25 });
+}
+
+#[test]
+fn spacing_is_by_count_where_it_is_asked_for() {
+    let spacing = |more: &str| {
+        let text = format!("{{ kind = 'red', kmin = '5p', kmax = '9p', pmax = 0.1{more} }}");
+        let aqm::Config::Red { spacing, .. } = marker(&text) else { panic!("another marker") };
+        spacing
+    };
+    assert_eq!(spacing(""), aqm::Spacing::Independent);
+    assert!(matches!(spacing(", spacing = 'count'"), aqm::Spacing::Count { .. }));
+}
+
+#[test]
+fn what_stops_does_so_after_it_starts() {
+    for kind in
+        ["kind = 'udp', pattern = { kind = 'constant', rate = '1Gbps' }", "kind = 'ping', interval = '10us'"]
+    {
+        let told = |stop: &str| {
+            let workload =
+                format!("{{ {kind}, senders = '0', receivers = '1', start = '5us', stop = '{stop}' }}");
+            star(&workload, &[]).err().unwrap_or_default()
+        };
+        assert_eq!((told("5000001ps"), told("6us")), (String::new(), String::new()));
+        for stop in ["5us", "4us"] {
+            assert!(told(stop).contains("is not after start = 5us"), "{}", told(stop));
+        }
+    }
+}
+
+#[test]
+fn weights_of_classes_are_not_all_nothing() {
+    let told = |weights: &str| {
+        let class = format!(", class = {{ kind = 'random', weights = {weights} }} }}");
+        star(&INCAST.replace(" }", &class), &[("switch.port", "{ kind = 'strict-priority', queues = 2 }")])
+            .err()
+            .unwrap_or_default()
+    };
+    assert_eq!(told("[0, 1]"), "");
+    assert!(told("[0, 0]").contains("not all 0"), "{}", told("[0, 0]"));
+}
+
+#[test]
+fn rounds_take_no_longer_than_a_hundred_days_together() {
+    let told = |repeats: u32| {
+        let more = format!(", spread = '1us', period = '86400s', repeats = {repeats} }}");
+        star(&INCAST.replace(" }", &more), &[]).err().unwrap_or_default()
+    };
+    assert!(!told(100).contains("more than 100 days"), "{}", told(100));
+    assert!(told(101).contains("more than 100 days"), "{}", told(101));
+}
+
+#[test]
+fn a_spread_holds_both_its_ends() {
+    // Of 0 and 1 ps each comes with a probability of a half: all of 200 alike 2⁻¹⁹⁹ of the time.
+    let workload = INCAST.replace(" }", ", spread = '1ps', period = '1us', repeats = 100 }");
+    let experiment = sound(&workload, &[]);
+    let mut generator = experiment.workloads().remove(0);
+    let mut seen = Vec::new();
+    while let Next::Flow(flow) = generator.next(Instant::ZERO) {
+        seen.push((flow.at - Instant::ZERO).0 % 1_000_000);
+    }
+    assert_eq!(seen.len(), 200);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [0, 1]);
+}
+
+#[test]
+fn a_seed_and_the_decisions_of_a_receiver_are_what_the_pages_say_where_nothing_is_said() {
+    let tcp = sound(INCAST, &[("tcp.timestamps", "true"), ("tcp.receiver", "'ictcp'")]);
+    assert_eq!(tcp.seed, 1);
+    assert!(tcp.tcp.timestamps);
+    let shallows_transport::receive_window::Control::Ictcp(ictcp) = &tcp.tcp.receive_control else {
+        panic!("another receiver");
+    };
+    assert_eq!((ictcp.decrease_after, ictcp.rtt_limit), (3, Duration::from_millis(2)));
+    assert!(!sound(INCAST, &[("tcp.timestamps", "false")]).tcp.timestamps);
+}
+
+#[test]
+fn a_file_is_known_by_the_hash_of_what_it_holds() {
+    let read = |_: &str| Ok("start_ns,source,destination,bytes\n0,0,1,9\n".to_owned());
+    let text = format!("workload = [{{ kind = 'trace', path = 'a.csv' }}]\n{STAR}");
+    let experiment =
+        shallows_scenario::parse(&text, "s.toml", &read, &[], None).unwrap_or_else(|error| panic!("{error}"));
+    let [input] = experiment.inputs() else { panic!("one file is read") };
+    // By another implementation: h = 14695981039346656037; for b in text: h = (h ^ b) · 1099511628211 mod 2⁶⁴.
+    assert_eq!((input.path.as_str(), input.content_hash.as_str()), ("a.csv", "33c76f7a438066ad"));
+}
+
+#[test]
+fn a_threshold_of_a_packet_that_counts_itself_does_not_mark_everything() {
+    let warned = |k: u32| {
+        let markers = format!("[{{ kind = 'threshold', k = '{k}B', counts_packet = true }}]");
+        let warnings = sound(INCAST, &[("switch.markers", &markers)]).warnings();
+        warnings.iter().any(|text| text.contains("mark every full packet"))
+    };
+    assert_eq!([1_537, 1_538].map(warned), [true, false]);
+}
