@@ -227,8 +227,8 @@ def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_p
     windows = [
         value / 1_448 for time, value in zip(cwnd["time_us"], cwnd["value"], strict=True) if time > 450_000
     ]
-    # What was saved, at least a dozen segments here, comes back between two readings; that it is exactly that, and no slow start,
-    # is asked of the kernel alone (crates/testbed/tests/bpf/sender.rs).
+    # What was saved, at least a dozen segments here, comes back between two readings; that it is exactly
+    # that, and no slow start, is asked of the kernel alone (crates/testbed/tests/bpf/sender.rs).
     assert any(low <= 20 and high >= low + 8 for low, high in itertools.pairwise(windows)), windows
 
 
