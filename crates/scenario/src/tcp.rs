@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{self, cubic, dctcp, hystart, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Method,
+    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, Method,
     RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes, rack,
 };
 
@@ -111,6 +111,10 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         loss_base: match tcp.loss_base {
             spec::LossBase::FlightSize => congestion::LossBase::FlightSize,
             spec::LossBase::Cwnd => congestion::LossBase::Cwnd,
+        },
+        lost_syn: match tcp.lost_syn {
+            spec::LostSyn::Careful => LostSyn::Careful,
+            spec::LostSyn::Linux => LostSyn::Linux,
         },
         rto: RtoConfig {
             initial: tcp.rto.initial.0,
@@ -407,6 +411,9 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     checker.require(answers || tcp.ece_reaction == spec::EceReaction::AtOnce, "tcp.ece_reaction", || {
         "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
             .to_owned()
+    });
+    checker.require(tcp.handshake || tcp.lost_syn == spec::LostSyn::Careful, "tcp.lost_syn", || {
+        "without a handshake no SYN is lost: leave it out, or set tcp.handshake = true".to_owned()
     });
     let cubic = matches!(tcp.congestion, Congestion::Cubic(_));
     checker.require(!cubic || tcp.avoidance == spec::Avoidance::ByteCounting, "tcp.avoidance", || {

@@ -112,7 +112,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "tcp.congestion",
         "{ kind = 'cubic', tick = '4ms' }",
-        "tcp.congestion.tick: only counting = \"segments\" has a clock",
+        "tcp.congestion.tick: only counting = \"segments\" has a clock: set that, or leave this out",
     ),
     ("tcp.congestion", "{ kind = 'cubic', c = 0.0 }", "tcp.congestion.c: 0 is not above 0"),
     (
@@ -494,6 +494,10 @@ fn settings_that_would_change_nothing_are_refused_with_what_to_do() {
         (
             &[("tcp.recovery", "reno"), ("tcp.sack_after_timeout", "forgotten")],
             "tcp.sack_after_timeout: only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"",
+        ),
+        (
+            &[("tcp.lost_syn", "linux")],
+            "tcp.lost_syn: without a handshake no SYN is lost: leave it out, or set tcp.handshake = true",
         ),
         (
             &[("tcp.congestion", "reno"), ("tcp.ece_reaction", "prr")],

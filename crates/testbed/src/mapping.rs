@@ -9,7 +9,9 @@ use shallows_transport::congestion::{
     Config as Congestion, EcnMode, LossBase, cubic, dctcp, hystart, pulser,
 };
 use shallows_transport::receive_window::Control;
-use shallows_transport::{AckCounts, EceReaction, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
+use shallows_transport::{
+    AckCounts, EceReaction, EctPolicy, LostSyn, Method, RestartAfterIdle, SackAfterTimeout,
+};
 
 use crate::dilation::Dilation;
 
@@ -355,6 +357,10 @@ fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         (
             dilation.real(tcp.rto.initial) != Duration::from_secs(1),
             "tcp.rto.initial: Linux has 1 s of the machine's time",
+        ),
+        (
+            tcp.handshake && tcp.lost_syn == LostSyn::Careful,
+            "tcp.lost_syn: Linux' first four SYNs wait equally long, and a connection starts with its whole window after one loss",
         ),
         (
             matches!(&tcp.congestion, Congestion::Cubic(cubic) if !is_linux_cubic(cubic)),

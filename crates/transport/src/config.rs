@@ -37,6 +37,8 @@ pub struct Config {
     pub loss_base: LossBase,
     /// The retransmission timer.
     pub rto: RtoConfig,
+    /// What a lost SYN does.
+    pub lost_syn: LostSyn,
     /// How losses are repaired.
     pub recovery: Method,
     /// Details of RACK-TLP; of no meaning with other methods.
@@ -133,6 +135,17 @@ pub enum EceReaction {
     Prr,
 }
 
+/// What a lost SYN, or its lost answer, does to the connection that opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LostSyn {
+    /// Each waits twice as long; then one segment (RFC 5681 §3.1) and a timer of 3 s at least (RFC 6298 §5.7).
+    #[default]
+    Careful,
+    /// Linux: the first four wait equally long (`tcp_syn_linear_timeouts`, since 6.5), the timestamp of the answer is a sample, and
+    /// one segment goes only after a second loss (`tcp_init_transfer`).
+    Linux,
+}
+
 /// What becomes of selective acknowledgements when the retransmission timer fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SackAfterTimeout {
@@ -194,6 +207,7 @@ impl Config {
             ece_reaction: EceReaction::default(),
             loss_base: LossBase::default(),
             rto: RtoConfig::default(),
+            lost_syn: LostSyn::default(),
             recovery: Method::Sack(None),
             rack: RackConfig { max_ack_delay: Duration::from_millis(40), timer_slack: Duration::ZERO },
             frto: false,

@@ -25,7 +25,7 @@ mod small_queue;
 
 pub use bursts::Tso;
 pub use config::{
-    AckCounts, AppLimited, Config, DelayedAck, EceReaction, EctPolicy, FullAck, RestartAfterIdle,
+    AckCounts, AppLimited, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, RestartAfterIdle,
     SackAfterTimeout, header_bytes,
 };
 pub use pacer::Pacer;

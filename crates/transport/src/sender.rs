@@ -274,10 +274,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.end_reduction();
         if self.state != State::Open {
-            self.state = State::SynDue;
-            self.rtt.back_off(&config.rto);
-            self.deadline = now + self.rtt.rto();
-            return;
+            return self.on_syn_timeout(config, now);
         }
         let data = self.outstanding();
         let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));

@@ -62,6 +62,14 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     if kind == "cubic" {
         set.remove("avoidance");
     }
+    let exact = congestion.and_then(|congestion| congestion.get("counting")?.as_str()) == Some("exact");
+    if exact && let Some(Value::Table(cubic)) = set.get_mut("congestion") {
+        cubic.remove("tick");
+        cubic.remove("hold");
+    }
+    if given.get("handshake").and_then(Value::as_bool) == Some(false) {
+        set.remove("lost_syn");
+    }
     let recovery = given.get("recovery").or(preset.get("recovery")).and_then(Value::as_str);
     if recovery != Some("rack") {
         set.remove("rack");

@@ -99,6 +99,9 @@ pub(crate) struct Tcp {
     /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the papers' simulators.
     #[serde(default)]
     pub(crate) handshake: bool,
+    /// What a lost SYN, or its lost answer, does. Needs `handshake`. Default `"careful"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) lost_syn: LostSyn,
     /// Whether the last segment of a connection carries a FIN, which a receiver acknowledges at once. Default false, as in
     /// the papers' simulators.
     #[serde(default)]
@@ -159,6 +162,18 @@ pub(crate) enum EceReaction {
     AtOnce,
     /// Over a round trip, in proportion to what is delivered, with no growth meanwhile (Linux, ns-3; the formulas of RFC 6937).
     Prr,
+}
+
+/// What a lost SYN, or its lost answer, does to the connection that opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LostSyn {
+    /// Each waits twice as long; then one segment goes (RFC 5681 §3.1), with a timer of 3 s at least (RFC 6298 §5.7).
+    #[default]
+    Careful,
+    /// The first four wait equally long, the timestamp of the answer is a sample, and a single segment goes only after a second
+    /// loss (Linux).
+    Linux,
 }
 
 /// Whether a window grows that the application does not use.
@@ -254,6 +269,7 @@ impl Default for Tcp {
             sack_after_timeout: SackAfterTimeout::default(),
             restart_after_idle: RestartAfterIdle::default(),
             handshake: false,
+            lost_syn: LostSyn::default(),
             fin: false,
             timestamps: true,
             delayed_ack: DelayedAck::default(),

@@ -5,8 +5,11 @@ use shallows_core::packet::{Flags, Segment};
 
 use super::Sender;
 use super::interface::{State, Transmit};
-use crate::config::Config;
+use crate::config::{Config, LostSyn};
 use crate::congestion::{CongestionControl, EcnMode};
+
+/// Timeouts of a SYN that make the next no longer: Linux, `tcp_syn_linear_timeouts`.
+const LINEAR_TIMEOUTS: u32 = 4;
 
 impl Sender {
     /// The SYN, if it is to go.
@@ -29,6 +32,15 @@ impl Sender {
         Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
     }
 
+    /// No answer came in time.
+    pub(super) fn on_syn_timeout(&mut self, config: &Config, now: Instant) {
+        self.state = State::SynDue;
+        if config.lost_syn == LostSyn::Careful || self.stats.timeouts > LINEAR_TIMEOUTS {
+            self.rtt.back_off(&config.rto);
+        }
+        self.deadline = now + self.rtt.rto();
+    }
+
     /// Its answer came: data may go.
     pub(super) fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
         if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
@@ -47,6 +59,13 @@ impl Sender {
             self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
         } else if config.recovery.is_ns2() {
             self.rtt.end_back_off(&config.rto);
+        } else if config.lost_syn == LostSyn::Linux {
+            if config.timestamps {
+                self.rtt.on_sample(&config.rto, now.saturating_since(segment.timestamp));
+            }
+            if self.stats.timeouts > 1 {
+                self.congestion.on_restart(&mut self.window, config.mss);
+            }
         } else {
             // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
             self.congestion.on_restart(&mut self.window, config.mss);

@@ -1,9 +1,9 @@
 //! The retransmission timer (RFC 6298), rule by rule.
 
 use crate::script::{Listening, MSS, RTT, Scripted, ack, every, reno};
-use shallows_core::packet::Segment;
-use shallows_core::{Duration, Instant};
-use shallows_transport::{Config, RtoConfig};
+use shallows_core::packet::{Flags, Segment};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_transport::{Config, LostSyn, RtoConfig};
 
 /// Bounds so wide that the formula shows.
 const FREE: RtoConfig = RtoConfig {
@@ -197,4 +197,40 @@ fn both_directions_carry_timestamps() {
     script.sender.on_ack(&script.config, script.now, &answer);
     let data = script.transmits()[0].segment;
     assert_eq!((data.timestamp, data.echo()), (script.now, Instant::ZERO + RTT));
+}
+
+/// A connection that opens as Linux' do, whose SYN is sent again so many times: how long each waited, in milliseconds. Then the
+/// last one is answered, 4 ms after it was sent.
+fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
+    let rto = RtoConfig { initial: Duration::from_millis(10), ..FREE };
+    let config = Config { rto, handshake: true, lost_syn: LostSyn::Linux, ..reno() };
+    let mut script = Scripted::new(Config { initial_window: Bytes(10 * MSS), ..config });
+    script.sender.write(&script.config, script.now, 100 * MSS);
+    assert_eq!(script.transmits().len(), 1);
+    let waits = (0..losses).map(|_| {
+        let sent = script.now;
+        script.now = script.sender.deadline().unwrap();
+        script.sender.on_timer(&script.config, script.now);
+        assert_eq!(script.transmits()[0].segment.flags, Flags::SYN);
+        (script.now - sent).0 / 1_000_000_000
+    });
+    let waits = waits.collect();
+    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), timestamp: script.now, ..ack(0, &[]) };
+    script.wait(Duration::from_millis(4));
+    script.sender.on_ack(&script.config, script.now, &answer);
+    (waits, script)
+}
+
+#[test]
+fn linux_waits_as_long_for_the_first_four_syns_and_learns_from_the_answer() {
+    // Linux, tcp_syn_linear_timeouts = 4: the fifth timeout is the first that doubles. What RFC 6298 §5.7 asks for, 3 s, Linux need
+    // not, since the timestamp of the answer tells which SYN it is for (§2.2: SRTT = R, RTTVAR = R/2, so that RTO = 3R).
+    let (waits, script) = opened_as_linux(7);
+    assert_eq!(waits, [10, 10, 10, 10, 10, 20, 40]);
+    assert_eq!(script.sender.srtt(), Some(Duration::from_millis(4)));
+    assert_eq!(script.cwnd(), MSS, "tcp_init_transfer: SYN sent more than twice");
+    let (waits, mut script) = opened_as_linux(1);
+    assert_eq!((waits, script.cwnd()), (vec![10], 10 * MSS));
+    assert_eq!(script.transmits().len(), 10);
+    assert_eq!(script.sender.deadline(), Some(script.now + Duration::from_millis(12)));
 }

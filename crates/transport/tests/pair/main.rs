@@ -14,8 +14,8 @@ use shallows_transport::congestion::{
     self, Avoidance, EcnMode, LossBase, cubic, dctcp, hystart, pulser, reno,
 };
 use shallows_transport::{
-    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, Marks, Method,
-    Receiver, RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender, rack,
+    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, Marks,
+    Method, Receiver, RestartAfterIdle, RtoConfig, SackAfterTimeout, Sender, rack,
 };
 
 const MSS: u64 = 1_000;
@@ -161,6 +161,7 @@ prop_compose! {
                 counts,
                 timeout: Duration::from_micros(50),
             },
+            lost_syn: if reaction == EceReaction::Prr { LostSyn::Linux } else { LostSyn::Careful },
             rto: RtoConfig {
                 initial: Duration::from_micros(minimum),
                 minimum: Duration::from_micros(minimum),
