@@ -209,7 +209,7 @@ fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
     assert_eq!(script.transmits().len(), 1);
     let waits = (0..losses).map(|_| {
         let sent = script.now;
-        script.now = script.sender.deadline().unwrap();
+        script.now = script.sender.deadline().expect("a SYN waits for its answer");
         script.sender.on_timer(&script.config, script.now);
         assert_eq!(script.transmits()[0].segment.flags, Flags::SYN);
         (script.now - sent).0 / 1_000_000_000
