@@ -3,7 +3,8 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Something that happens at one entity. Each has at most one pending event of a class.
+/// Something that happens at one entity. A timer that was set earlier and then back leaves two alike, of which the second finds nothing
+/// to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
