@@ -151,10 +151,12 @@ impl MqEcn {
         }
         let own = if self.config.counts_packet { header.size() } else { Bytes(0) };
         let length = (port.queue_backlog() + own).0 as f64;
-        let curve = self.curve.scaled(self.claim(port.queue, port.rate));
+        let curve = || self.curve.scaled(self.claim(port.queue, port.rate));
         match self.config.standard {
-            Standard::Threshold(_) => Verdict::mark_if(length > curve.kmax()),
+            // No threshold lies below an empty queue, whose share need not be worked out.
+            Standard::Threshold(_) => Verdict::mark_if(length > 0.0 && length > curve().kmax()),
             Standard::Probabilistic { .. } => {
+                let curve = curve();
                 let probability = curve.probability(length);
                 let certain = probability >= 1.0;
                 Verdict::mark_if(certain || probability > 0.0 && self.stream.uniform() < probability)
@@ -205,7 +207,10 @@ impl MqEcn {
 
 impl Aqm for MqEcn {
     fn hears(&self) -> Hears {
-        Hears::ENQUEUES.and(Hears::DEQUEUES)
+        let weights = self.shares.iter().any(|share| matches!(share, Share::Weight(_)));
+        let since_start = self.config.idle_since == IdleSince::AsReleased;
+        let dequeues = self.config.point == Point::Dequeue || weights || since_start;
+        if dequeues { Hears::ENQUEUES.and(Hears::DEQUEUES) } else { Hears::ENQUEUES }
     }
 
     fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {

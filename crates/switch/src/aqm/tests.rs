@@ -95,16 +95,34 @@ fn every_marker_has_its_name_and_only_classic_red_hears_arrivals() {
 
 #[test]
 fn every_marker_hears_of_what_it_decides() {
-    // At its point, where it has one; MQ-ECN also measures at the other. A port asks nobody who does not hear.
+    // At its point, where it has one. A port asks nobody who does not hear.
     for (name, config) in every_config() {
         let hears = config.build(&[Share::Strict], Stream::new(1, "marker", 0)).hears();
         let enqueues = matches!(name, "threshold" | "red" | "red-classic" | "mq-ecn");
-        let dequeues = matches!(name, "ein" | "ein-as-released" | "tcn" | "codel" | "mq-ecn");
+        let dequeues = matches!(name, "ein" | "ein-as-released" | "tcn" | "codel");
         assert_eq!(
             (hears.includes(Hears::ENQUEUES), hears.includes(Hears::DEQUEUES)),
             (enqueues, dequeues),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn mq_ecn_hears_of_departures_where_it_decides_or_measures_at_them() {
+    let round = [Share::Round { quantum: Bytes(1_500) }];
+    let paper = MqEcnConfig::paper(Bytes(1));
+    let at_dequeue = MqEcnConfig { point: Point::Dequeue, ..paper.clone() };
+    let as_released = MqEcnConfig { idle_since: mq_ecn::IdleSince::AsReleased, ..paper.clone() };
+    for (config, shares, dequeues) in [
+        (&paper, &round[..], false),
+        (&at_dequeue, &round, true),
+        (&as_released, &round, true),
+        (&paper, &[Share::Weight(1), Share::Strict], true),
+    ] {
+        let hears = Config::MqEcn(config.clone()).build(shares, Stream::new(1, "marker", 0)).hears();
+        assert!(hears.includes(Hears::ENQUEUES), "it counts idle time at arrivals");
+        assert_eq!(hears.includes(Hears::DEQUEUES), dequeues, "{config:?} {shares:?}");
     }
 }
 

@@ -40,8 +40,13 @@ pub(super) fn span(size: Bytes, weight: u32) -> u128 {
 /// The queue whose head has the smallest finish tag; of equals the first. Empty queues have [`NO_TAG`].
 #[inline]
 pub(super) fn earliest(tags: &[u128]) -> Option<usize> {
-    let (queue, &tag) = tags.iter().enumerate().min_by_key(|&(_, tag)| tag)?;
-    (tag != NO_TAG).then_some(queue)
+    let (mut queue, mut earliest) = (0, NO_TAG);
+    for (other, &tag) in tags.iter().enumerate() {
+        if tag < earliest {
+            (queue, earliest) = (other, tag);
+        }
+    }
+    (earliest != NO_TAG).then_some(queue)
 }
 
 /// The finish tag of no packet.
@@ -174,11 +179,16 @@ impl Gps {
         while work > 0 && self.weights > 0 {
             // PG §III: V grows with work over the weights of the busy queues, until one of them is done.
             let until_next = (self.next - self.virtual_time) * u128::from(self.weights);
-            let step = u64::try_from(until_next).map_or(work, |until_next| until_next.min(work));
-            self.virtual_time += u128::from(step / self.weights);
-            work -= step;
-            if self.virtual_time == self.next {
-                self.find_next();
+            match u64::try_from(until_next) {
+                Ok(until_next) if until_next <= work => {
+                    self.virtual_time = self.next;
+                    work -= until_next;
+                    self.find_next();
+                }
+                _ => {
+                    self.virtual_time += u128::from(work / self.weights);
+                    work = 0;
+                }
             }
         }
     }
