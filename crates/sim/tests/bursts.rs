@@ -1,6 +1,8 @@
 //! Cards as hosts have them: bursts (`host.nic.tso`), pacing, and packets that are taken up together.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use shallows_core::Duration;
 use shallows_sim::Report;
@@ -167,4 +169,22 @@ fn bursts_are_paced_as_a_whole() {
     let (spread, backlog) = first_window(&[("host.nic.pacing", "fq"), ("host.nic.tso", "linux")]);
     assert_eq!(backlog, 19.0);
     assert_eq!(spread - at_once, Duration(10 * 250_080 + 19 * 120_000 - 39 * 120_000));
+}
+
+#[test]
+fn a_card_that_adapts_climbs_while_more_comes_and_wavers_while_nothing_changes() {
+    // Echoes of 40 bytes, 4 · 10.032 us there and back, each of which waits alone in both cards. After every 64 a card changes its
+    // level: from 8 us to 16, since more came than before, when nothing had; as that gains nothing, back to 8, and so on.
+    let ping =
+        "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\npayload = '12B'\n";
+    let network = ONCE.split("[[workload]]").next().expect("it comes first");
+    let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", "25600us")];
+    let waits = rows::rows(&common::run(&[network, ping].concat(), &sets), "pings");
+    let waits =
+        waits.iter().filter_map(|row| rows::double(&row["rtt_us"])).map(|us| (us - 4.0 * 10.032) / 2.0);
+    let levels: Vec<u64> = waits.map(|us| us.round() as u64).collect();
+    let mut changes = levels.clone();
+    changes.dedup();
+    assert_eq!((levels.len(), changes), (256, vec![8, 16, 8, 16]));
+    assert!((0..256).all(|ping| levels[ping] == [8, 16][ping / 64 % 2]), "{levels:?}");
 }

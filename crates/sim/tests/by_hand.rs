@@ -577,7 +577,7 @@ fn a_sample_is_drawn_evenly_from_its_own_workload() {
 }
 
 #[test]
-fn a_marker_that_marked_or_dropped_has_fired() {
+fn a_marker_that_marked_dropped_or_told_of_incast_has_fired() {
     let incast = "[[workload]]\nkind = 'incast'\nsenders = [0, 1, 2]\nreceivers = 3\nsize = '64KB'\n";
     let said = |marker: &str| {
         let sets = [("switch.markers", marker), ("tcp.congestion", "dctcp")];
@@ -589,4 +589,9 @@ fn a_marker_that_marked_or_dropped_has_fired() {
         "[{ kind = 'red-classic', kmin = '1p', kmax = '2p', pmax = 1.0, weight = 1.0, action = 'drop' }]"
     ));
     assert!(said("[{ kind = 'threshold', k = '99p' }]"));
+    // Three arrive while one leaves: the backlog grows by twice the line rate.
+    let ein = "[{ kind = 'ein', high_water = '1p', samples = 2 }]";
+    let counts = &star(incast, &[("switch.markers", ein)]).summary()["markers"]["ein"];
+    assert_eq!((&counts["marked"], &counts["dropped"]), (&json!(0), &json!(0)));
+    assert!(counts["incast"].as_u64() > Some(0) && !said(ein), "{counts}");
 }

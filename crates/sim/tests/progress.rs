@@ -25,7 +25,8 @@ const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\n\
                    pattern = { kind = 'constant', rate = '5Gbps' }\n";
 
 /// Four flows of one segment, a millisecond apart.
-const FLOWS: &str = "[[workload]]\nkind = 'incast'\nsenders = 2\nreceivers = 3\nsize = '1KB'\nrepeats = 4\nperiod = '1ms'\n";
+const FLOWS: &str =
+    "[[workload]]\nkind = 'incast'\nsenders = 2\nreceivers = 3\nsize = '1KB'\nrepeats = 4\nperiod = '1ms'\n";
 
 /// What a run tells after each event.
 fn steps(workloads: &str, sets: &[(&str, &str)]) -> Vec<Progress> {
@@ -73,7 +74,8 @@ fn with_both_it_is_the_larger_of_the_two() {
     let of = |stop: &str| -> Vec<f64> {
         let told = steps(FLOWS, &[("stop.at", stop)]);
         // Before the second flow, and before the fourth.
-        let at = |started: u64| told.iter().rfind(|progress| progress.flows_started == started).expect("a step");
+        let at =
+            |started: u64| told.iter().rfind(|progress| progress.flows_started == started).expect("a step");
         vec![at(1).fraction, at(3).fraction]
     };
     // After 5 us one of four is complete, and next to nothing of ten seconds has passed.
