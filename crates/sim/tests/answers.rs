@@ -143,11 +143,31 @@ fn connections_are_taken_again_when_their_answer_is_there() {
 fn a_connection_that_answered_closes_its_own_side_and_no_other() {
     // Two flows reach host 1 before the requests, and last longer: their receivers have the first places there.
     let flows = "[[workload]]\nkind = 'incast'\nsenders = [2, 3]\nreceivers = 1\nsize = '1MB'\n";
-    let sets = [("topology.hosts", "4"), ("workload.0.start", "100us"), ("workload.0.queries", "5")];
+    let sets = [
+        ("topology.hosts", "4"),
+        ("tcp.delayed_ack.segments", "1"),
+        ("workload.0.start", "100us"),
+        ("workload.0.queries", "5"),
+    ];
     let report = run(&[ASK, flows].concat(), &sets);
     let summary = report.summary();
     assert_eq!(summary["flows"], serde_json::json!({"started": 12, "completed": 12, "endless": 0}));
     assert_eq!((&summary["retransmits"], &summary["packets"]["stale"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn segments_that_echo_the_same_are_merged() {
+    // Every packet is marked, so that each of the 79 segments of the answer says that the request was. With the acknowledgement of the
+    // request, which comes at once since that is the first to be marked, they are taken up by eights, each of which has one.
+    let sets = [
+        ("workload.0.size", "115340B"),
+        ("tcp.congestion", "dctcp"),
+        ("switch.markers", "[{ kind = 'threshold', k = '0p', counts_packet = true }]"),
+        ("host.nic.coalescing", "{ time = '1ms', packets = 8 }"),
+    ];
+    let report = run(ASK, &sets);
+    let passed = ["switch0->host0", "switch0->host1"].map(|name| report.port(name).expect("a port"));
+    assert_eq!(passed.map(|port| (port.sent, port.marked)), [(1 + 79, 1 + 79), (1 + 10, 1 + 10)]);
 }
 
 #[test]

@@ -188,3 +188,30 @@ fn a_card_that_adapts_climbs_while_more_comes_and_wavers_while_nothing_changes()
     assert_eq!((levels.len(), changes), (256, vec![8, 16, 8, 16]));
     assert!((0..256).all(|ping| levels[ping] == [8, 16][ping / 64 % 2]), "{levels:?}");
 }
+
+#[test]
+fn more_packets_are_better_where_the_bytes_are_the_same() {
+    // A packet of 1,000 bytes each 100 us, 64 times, and then two of 500, which come within a microsecond and are taken up together:
+    // the card goes on from 16 us to 32, and when nothing changes any more back again.
+    let ping = |start: &str, stop: &str, payload: &str| {
+        format!(
+            "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\nstart = '{start}'\nstop = '{stop}'\n\
+             payload = '{payload}'\n"
+        )
+    };
+    let network = ONCE.split("[[workload]]").next().expect("it comes first");
+    let pings =
+        [ping("0us", "6400us", "972B"), ping("6400us", "25600us", "472B"), ping("6401us", "25600us", "472B")];
+    let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", "26ms")];
+    let report = common::run(&[network, &pings.concat()].concat(), &sets);
+    // Those that come first, on four links: 0.8 us for each packet of 1,000 bytes and 0.4 for one of 500.
+    let found: Vec<u64> = rows::rows(&report, "pings")
+        .iter()
+        .map(|row| ["sent_us", "rtt_us"].map(|column| rows::double(&row[column]).expect("nothing is lost")))
+        .filter(|[sent, _]| sent.round() as u64 % 100 == 0)
+        .map(|[sent, rtt]| (rtt - 4.0 * (10.0 + if sent < 6_400.0 { 0.8 } else { 0.4 })) / 2.0)
+        .map(|wait| wait.round() as u64)
+        .collect();
+    let expected: Vec<u64> = [8, 16, 32, 16].iter().flat_map(|&level| [level; 64]).collect();
+    assert_eq!(found, expected);
+}
