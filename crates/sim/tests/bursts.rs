@@ -171,22 +171,55 @@ fn bursts_are_paced_as_a_whole() {
     assert_eq!(spread - at_once, Duration(10 * 250_080 + 19 * 120_000 - 39 * 120_000));
 }
 
-#[test]
-fn a_card_that_adapts_climbs_while_more_comes_and_wavers_while_nothing_changes() {
-    // Echoes of 40 bytes, 4 · 10.032 us there and back, each of which waits alone in both cards. After every 64 a card changes its
-    // level: from 8 us to 16, since more came than before, when nothing had; as that gains nothing, back to 8, and so on.
-    let ping =
-        "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\npayload = '12B'\n";
+/// How long a packet waits in a card that adapts, in microseconds, in each of some rounds of 64 echoes. A round brings more bytes than
+/// the one before (`+`), fewer (`-`) or as many (`=`). Each echo waits alone, in both cards, whose levels are always the same.
+fn waits(rounds: &str) -> Vec<u64> {
     let network = ONCE.split("[[workload]]").next().expect("it comes first");
-    let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", "25600us")];
-    let waits = rows::rows(&common::run(&[network, ping].concat(), &sets), "pings");
-    let waits =
-        waits.iter().filter_map(|row| rows::double(&row["rtt_us"])).map(|us| (us - 4.0 * 10.032) / 2.0);
-    let levels: Vec<u64> = waits.map(|us| us.round() as u64).collect();
-    let mut changes = levels.clone();
-    changes.dedup();
-    assert_eq!((levels.len(), changes), (256, vec![8, 16, 8, 16]));
-    assert!((0..256).all(|ping| levels[ping] == [8, 16][ping / 64 % 2]), "{levels:?}");
+    let (mut pings, mut sizes) = (String::new(), vec![200]);
+    for (number, change) in rounds.chars().enumerate() {
+        let before = sizes[number];
+        let size = match change {
+            '+' => before * 5 / 4,
+            '-' => before * 3 / 5,
+            _ => before,
+        };
+        sizes.push(size);
+        // Twenty bytes of IP and eight of ICMP.
+        pings.push_str(&format!(
+            "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '200us'\npayload = '{}B'\nstart = '{}us'\n\
+             stop = '{}us'\n",
+            size - 28,
+            number * 12_800,
+            (number + 1) * 12_800
+        ));
+    }
+    let end = format!("{}us", rounds.len() * 12_800 + 200);
+    let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", end.as_str())];
+    let rows = rows::rows(&common::run(&[network, &pings].concat(), &sets), "pings");
+    assert_eq!(rows.len(), 64 * rounds.len());
+    let wait = |(number, row): (usize, &std::collections::BTreeMap<_, _>)| {
+        // Without waiting, four links of 10 us at 10 Gb/s.
+        let alone = 4.0 * (10.0 + sizes[number / 64 + 1] as f64 * 8e-4);
+        ((rows::double(&row["rtt_us"]).expect("nothing is lost") - alone) / 2.0).round() as u64
+    };
+    let all: Vec<u64> = rows.iter().enumerate().map(wait).collect();
+    assert!(all.chunks(64).all(|round| round.iter().all(|&wait| wait == round[0])), "{all:?}");
+    all.into_iter().step_by(64).collect()
+}
+
+#[test]
+fn a_card_that_adapts_looks_for_the_level_that_brings_most() {
+    // Levels of 2, 8, 16, 32 and 64 us, of which the second is the first that is taken. More is better: up to the last, where it
+    // stays while nothing changes. When something does, it sets out downwards, goes on while that is better, turns where it is
+    // worse, and stays where it has come back to; until something changes again.
+    assert_eq!(waits("++++==++-+=-="), [8, 16, 32, 64, 64, 64, 64, 32, 16, 32, 32, 32, 16]);
+}
+
+#[test]
+fn a_card_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
+    // The same is not better: it turns each time. After ten steps it rests for as many rounds, and sets out downwards.
+    let expected = [[8, 16].repeat(5), vec![8; 11], vec![2, 8, 2]].concat();
+    assert_eq!(waits(&"=".repeat(24)), expected);
 }
 
 #[test]
