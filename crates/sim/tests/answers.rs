@@ -4,9 +4,12 @@
 //! once, and a lone one after 40 ms.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use common::run;
 use shallows_core::Duration;
+use shallows_scenario::FIRST_PORT;
 use shallows_sim::Report;
 
 const ASK: &str = r#"
@@ -134,4 +137,52 @@ fn connections_are_taken_again_when_their_answer_is_there() {
     let last = queued.query_outcomes().last().and_then(|query| query.completion_time);
     assert_eq!(last, Some(micros(88 * 50) - micros(20 * 49)));
     assert_eq!(sent(&queued), 2 * 50 + 1);
+}
+
+#[test]
+fn a_connection_that_answered_closes_its_own_side_and_no_other() {
+    // Two flows reach host 1 before the requests, and last longer: their receivers have the first places there.
+    let flows = "[[workload]]\nkind = 'incast'\nsenders = [2, 3]\nreceivers = 1\nsize = '1MB'\n";
+    let sets = [
+        ("topology.hosts", "4"),
+        ("tcp.delayed_ack.segments", "1"),
+        ("workload.0.start", "100us"),
+        ("workload.0.queries", "5"),
+    ];
+    let report = run(&[ASK, flows].concat(), &sets);
+    let summary = report.summary();
+    assert_eq!(summary["flows"], serde_json::json!({"started": 12, "completed": 12, "endless": 0}));
+    assert_eq!((&summary["retransmits"], &summary["packets"]["stale"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn segments_that_echo_the_same_are_merged() {
+    // Every packet is marked, so that each of the 79 segments of the answer says that the request was. With the acknowledgement of the
+    // request, which comes at once since that is the first to be marked, they are taken up by eights, each of which has one.
+    let sets = [
+        ("workload.0.size", "115340B"),
+        ("tcp.congestion", "dctcp"),
+        ("switch.markers", "[{ kind = 'threshold', k = '0p', counts_packet = true }]"),
+        ("host.nic.coalescing", "{ time = '1ms', packets = 8 }"),
+    ];
+    let report = run(ASK, &sets);
+    let passed = ["switch0->host0", "switch0->host1"].map(|name| report.port(name).expect("a port"));
+    assert_eq!(passed.map(|port| (port.sent, port.marked)), [(1 + 79, 1 + 79), (1 + 10, 1 + 10)]);
+}
+
+#[test]
+fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
+    // The connection that asks has the first of 64,512 ports and keeps it. A flow each 10 us takes the others, and then the second.
+    let flows = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1460B'\nstart = '100us'\n\
+                 repeats = 64513\nperiod = '10us'\n";
+    let report = run(&[ASK, flows].concat(), &[PERSISTENT, ("tcp.delayed_ack.segments", "1")]);
+    let ports: Vec<i64> = rows::rows(&report, "flows")
+        .iter()
+        .filter(|row| rows::long(&row["workload"]) == Some(1))
+        .map(|row| rows::long(&row["source_port"]).expect("it was sent"))
+        .collect();
+    let first = i64::from(FIRST_PORT);
+    assert_eq!(ports.len(), 64_513);
+    assert!(ports[..64_511].iter().copied().eq(first + 1..=65_535));
+    assert_eq!(ports[64_511..], [first + 1, first + 2]);
 }

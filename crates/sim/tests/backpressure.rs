@@ -75,6 +75,9 @@ fn a_smaller_limit_holds_less_and_costs_nothing_while_two_packets_wait() {
     assert!((3_001..=4_500).contains(&largest_backlog(&held)), "{}", largest_backlog(&held));
     let time = held.flows().next().and_then(|flow| flow.completion_time).expect("complete").as_secs_f64();
     assert!((0.0414..0.0420).contains(&time), "{time}");
+    // What opens a connection has left before its data comes, and takes no room.
+    let opened = common::run(SCENARIO, &[("host.nic.backpressure", "3000B"), ("tcp.handshake", "true")]);
+    assert_eq!(largest_backlog(&opened), largest_backlog(&held));
     // A window that its host does not let out does not grow beyond twice what is outstanding, which without backpressure
     // it would.
     let traced = common::run(

@@ -1,6 +1,8 @@
 //! Cards as hosts have them: bursts (`host.nic.tso`), pacing, and packets that are taken up together.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use shallows_core::Duration;
 use shallows_sim::Report;
@@ -167,4 +169,82 @@ fn bursts_are_paced_as_a_whole() {
     let (spread, backlog) = first_window(&[("host.nic.pacing", "fq"), ("host.nic.tso", "linux")]);
     assert_eq!(backlog, 19.0);
     assert_eq!(spread - at_once, Duration(10 * 250_080 + 19 * 120_000 - 39 * 120_000));
+}
+
+/// How long a packet waits in a card that adapts, in microseconds, in each of some rounds of 64 echoes. A round brings more bytes than
+/// the one before (`+`), fewer (`-`) or as many (`=`). Each echo waits alone, in both cards, whose levels are always the same.
+fn waits(rounds: &str) -> Vec<u64> {
+    let network = ONCE.split("[[workload]]").next().expect("it comes first");
+    let (mut pings, mut sizes) = (String::new(), vec![200]);
+    for (number, change) in rounds.chars().enumerate() {
+        let before = sizes[number];
+        let size = match change {
+            '+' => before * 5 / 4,
+            '-' => before * 3 / 5,
+            _ => before,
+        };
+        sizes.push(size);
+        // Twenty bytes of IP and eight of ICMP.
+        pings.push_str(&format!(
+            "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '200us'\npayload = '{}B'\nstart = '{}us'\n\
+             stop = '{}us'\n",
+            size - 28,
+            number * 12_800,
+            (number + 1) * 12_800
+        ));
+    }
+    let end = format!("{}us", rounds.len() * 12_800 + 200);
+    let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", end.as_str())];
+    let rows = rows::rows(&common::run(&[network, &pings].concat(), &sets), "pings");
+    assert_eq!(rows.len(), 64 * rounds.len());
+    let wait = |(number, row): (usize, &std::collections::BTreeMap<_, _>)| {
+        // Without waiting, four links of 10 us at 10 Gb/s.
+        let alone = 4.0 * (10.0 + sizes[number / 64 + 1] as f64 * 8e-4);
+        ((rows::double(&row["rtt_us"]).expect("nothing is lost") - alone) / 2.0).round() as u64
+    };
+    let all: Vec<u64> = rows.iter().enumerate().map(wait).collect();
+    assert!(all.chunks(64).all(|round| round.iter().all(|&wait| wait == round[0])), "{all:?}");
+    all.into_iter().step_by(64).collect()
+}
+
+#[test]
+fn a_card_that_adapts_looks_for_the_level_that_brings_most() {
+    // Levels of 2, 8, 16, 32 and 64 us, of which the second is the first that is taken. More is better: up to the last, where it
+    // stays while nothing changes. When something does, it sets out downwards, goes on while that is better, turns where it is
+    // worse, and stays where it has come back to; until something changes again.
+    assert_eq!(waits("++++==++-+=-="), [8, 16, 32, 64, 64, 64, 64, 32, 16, 32, 32, 32, 16]);
+}
+
+#[test]
+fn a_card_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
+    // The same is not better: it turns each time. After ten steps it rests for as many rounds, and sets out downwards.
+    let expected = [[8, 16].repeat(5), vec![8; 11], vec![2, 8, 2]].concat();
+    assert_eq!(waits(&"=".repeat(24)), expected);
+}
+
+#[test]
+fn more_packets_are_better_where_the_bytes_are_the_same() {
+    // A packet of 1,000 bytes each 100 us, 64 times, and then two of 500, which come within a microsecond and are taken up together:
+    // the card goes on from 16 us to 32, and when nothing changes any more back again.
+    let ping = |start: &str, stop: &str, payload: &str| {
+        format!(
+            "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\nstart = '{start}'\nstop = '{stop}'\n\
+             payload = '{payload}'\n"
+        )
+    };
+    let network = ONCE.split("[[workload]]").next().expect("it comes first");
+    let pings =
+        [ping("0us", "6400us", "972B"), ping("6400us", "25600us", "472B"), ping("6401us", "25600us", "472B")];
+    let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", "26ms")];
+    let report = common::run(&[network, &pings.concat()].concat(), &sets);
+    // Those that come first, on four links: 0.8 us for each packet of 1,000 bytes and 0.4 for one of 500.
+    let found: Vec<u64> = rows::rows(&report, "pings")
+        .iter()
+        .map(|row| ["sent_us", "rtt_us"].map(|column| rows::double(&row[column]).expect("nothing is lost")))
+        .filter(|[sent, _]| sent.round() as u64 % 100 == 0)
+        .map(|[sent, rtt]| (rtt - 4.0 * (10.0 + if sent < 6_400.0 { 0.8 } else { 0.4 })) / 2.0)
+        .map(|wait| wait.round() as u64)
+        .collect();
+    let expected: Vec<u64> = [8, 16, 32, 16].iter().flat_map(|&level| [level; 64]).collect();
+    assert_eq!(found, expected);
 }

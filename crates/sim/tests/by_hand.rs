@@ -4,14 +4,14 @@
 //! 4.4 us from host to host.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::run;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
+use rows::{double, long, rows};
 use serde_json::{Value, json};
 use shallows_core::Duration;
 use shallows_scenario::FIRST_PORT;
@@ -45,22 +45,6 @@ fn number(value: &Value) -> f64 {
 
 fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
-}
-
-/// The rows of a table, by column.
-fn rows(report: &Report, table: &str) -> Vec<BTreeMap<String, Field>> {
-    // Tests run side by side.
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("shallows-by-hand-{}-{number}", std::process::id()));
-    report.write_table(table, File::create(&path).expect("a temporary file")).expect("it can be written");
-    let reader = SerializedFileReader::new(File::open(&path).expect("it is there")).expect("a table");
-    let row = |row: parquet::errors::Result<parquet::record::Row>| {
-        row.expect("a row").get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect()
-    };
-    let rows = reader.get_row_iter(None).expect("rows").map(row).collect();
-    fs::remove_file(&path).expect("nobody else removes it");
-    rows
 }
 
 /// One segment, and a flow that the end of the run cuts off.
@@ -264,22 +248,6 @@ fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     // The sender has waited until then; its receiver longest for the first.
     assert_eq!(flows[2].longest_ack_gap, Some(Duration::from_micros(140)));
     assert_eq!(flows[2].longest_arrival_gap, Some(Duration::from_nanos(114_200)));
-}
-
-fn long(field: &Field) -> Option<i64> {
-    match field {
-        Field::Long(value) => Some(*value),
-        Field::Null => None,
-        other => panic!("{other} is no whole number"),
-    }
-}
-
-fn double(field: &Field) -> Option<f64> {
-    match field {
-        Field::Double(value) => Some(*value),
-        Field::Null => None,
-        other => panic!("{other} is no number"),
-    }
 }
 
 /// What a queue of a port counted, in these columns.
@@ -609,7 +577,7 @@ fn a_sample_is_drawn_evenly_from_its_own_workload() {
 }
 
 #[test]
-fn a_marker_that_marked_or_dropped_has_fired() {
+fn a_marker_that_marked_dropped_or_told_of_incast_has_fired() {
     let incast = "[[workload]]\nkind = 'incast'\nsenders = [0, 1, 2]\nreceivers = 3\nsize = '64KB'\n";
     let said = |marker: &str| {
         let sets = [("switch.markers", marker), ("tcp.congestion", "dctcp")];
@@ -621,4 +589,9 @@ fn a_marker_that_marked_or_dropped_has_fired() {
         "[{ kind = 'red-classic', kmin = '1p', kmax = '2p', pmax = 1.0, weight = 1.0, action = 'drop' }]"
     ));
     assert!(said("[{ kind = 'threshold', k = '99p' }]"));
+    // Three arrive while one leaves: the backlog grows by twice the line rate.
+    let ein = "[{ kind = 'ein', high_water = '1p', samples = 2 }]";
+    let counts = &star(incast, &[("switch.markers", ein)]).summary()["markers"]["ein"];
+    assert_eq!((&counts["marked"], &counts["dropped"]), (&json!(0), &json!(0)));
+    assert!(counts["incast"].as_u64() > Some(0) && !said(ein), "{counts}");
 }

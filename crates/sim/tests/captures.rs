@@ -176,3 +176,21 @@ fn what_leaves_at_the_same_time_is_in_the_order_of_ports_and_written_as_the_run_
         assert!(early.contains(&2) && early.is_sorted() && early[0] == 0, "{early:?}");
     }
 }
+
+#[test]
+fn echoes_are_numbered_by_the_pair_that_asks_and_replies_repeat_it() {
+    let pings = "[[workload]]\nkind = 'ping'\nsenders = '0..2'\nreceivers = 2\ninterval = '100us'\n";
+    let text =
+        format!("stop.at = '250us'\n{}{pings}", SCENARIO.split("[[workload]]").next().expect("a network"));
+    let (files, _) = captured(&text, "[{ hosts = 0 }]");
+    let mut reader = PcapNgReader::new(&files[0].1[..]).expect("a section header");
+    let mut found = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(packet) = block.expect("a sound block") {
+            // Behind 14 bytes of Ethernet and 20 of IP: type (RFC 792: 8 asks, 0 replies), code, checksum, identifier, number.
+            let icmp = &packet.data[34..];
+            found.push((icmp[0], icmp[7]));
+        }
+    }
+    assert_eq!(found, [(8, 0), (0, 0), (8, 1), (0, 1), (8, 2), (0, 2)]);
+}

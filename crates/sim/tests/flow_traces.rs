@@ -1,7 +1,11 @@
 //! What is observed of flows: traces of their senders, and how long they starve.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
+use parquet::record::Field;
+use rows::{double, long, rows};
 use shallows_core::Duration;
 use shallows_sim::Report;
 
@@ -168,4 +172,37 @@ fn flows_of_one_connection_are_traced_each_from_its_own_start() {
         // Ten segments; the last acknowledgement ends the flow and gives no reading.
         assert_eq!(acked.last().expect("it was sent").1, 9.0 * 1_460.0);
     }
+}
+
+#[test]
+fn rows_have_their_times_in_microseconds() {
+    let report = common::run(SCENARIO, &[("measure.flow_traces", "[{ flows = [0] }]")]);
+    let rows = rows(&report, "flow_traces");
+    let cwnd = rows.iter().filter(|row| row["quantity"] == Field::Str("cwnd_bytes".to_owned()));
+    let found: Vec<_> = cwnd
+        .map(|row| {
+            let [at, value] = ["time_us", "value"].map(|column| double(&row[column]).expect("a number"));
+            assert_eq!(long(&row["flow"]), Some(0));
+            ((at * 1e3).round() as u64, value)
+        })
+        .collect();
+    assert!(found.len() > 3);
+    assert_eq!(found, trace(&report, 0, "cwnd_bytes"));
+}
+
+#[test]
+fn only_what_acknowledges_new_data_ends_a_gap() {
+    // Nine segments at once to a port that sends one and holds three: the fifth to the ninth are lost. What comes after the timer
+    // acknowledges them one after the other; what was acknowledged twice meanwhile ended nothing.
+    let sets = [
+        ("measure.flow_traces", "[{ flows = [0] }]"),
+        ("switch.buffer.per_port", "3p"),
+        ("topology.links", "[{ between = ['host2', 'switch0'], rate = '1Gbps' }]"),
+        ("tcp.initial_window", "9"),
+    ];
+    let report = common::run(SCENARIO, &sets);
+    let flow = report.flows().next().expect("there is one");
+    let acked: Vec<u64> = report.flow_trace(0, "acked_bytes").map(|(at, _)| at.0).collect();
+    let longest = acked.windows(2).map(|pair| pair[1] - pair[0]).max();
+    assert_eq!(flow.longest_ack_gap.map(|gap| gap.0), longest);
 }

@@ -63,3 +63,55 @@ fn a_receiver_that_has_forgotten_a_connection_acknowledges_again_what_it_had_of_
     assert_eq!(received.dropped.iter().sum::<u64>(), 0);
     assert!(report.flows().all(|flow| flow.completion_time.is_some_and(|time| time.as_micros_f64() < 100.0)));
 }
+
+/// Links of 100 us: a round trip of 404 us, but the timer fires after 150 us, and again 300 us later.
+const EARLY: &str = r#"
+stop.at = "3ms"
+host.jitter = "off"
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+link_delay = "100us"
+
+[switch]
+buffer = { kind = "static-partition", per_port = "2MB" }
+port = { kind = "strict-priority", queues = 2 }
+
+[tcp]
+timestamps = false
+delayed_ack = { segments = 1 }
+rto = { initial = "150us", min = "150us" }
+
+[[workload]]
+kind = "incast"
+senders = 0
+receivers = 1
+size = "1KB"
+class = 1
+"#;
+
+#[test]
+fn what_arrives_for_a_connection_whose_place_another_has_is_stale() {
+    let packets = |workloads: &str| {
+        let report = common::run(&[EARLY, workloads].concat(), &[]);
+        let sent = |port: &str| report.port(port).expect("a port").sent;
+        let stale = report.summary()["packets"]["stale"].as_u64().expect("a count");
+        [sent("host0->switch0"), sent("host1->switch0"), stale]
+    };
+    let flood = |start: &str, stop: &str| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = '2..4'\nreceivers = 1\noverload = true\nstart = '{start}'\nstop = '{stop}'\n\
+             pattern = {{ kind = 'constant', rate = '5.5Gbps' }}\n"
+        )
+    };
+    // The segment is sent twice, since it is acknowledged after 404 us; the second acknowledgement finds its sender closed.
+    assert_eq!(packets(&flood("2ms", "2.1ms")), [2, 2, 1]);
+    // The second segment comes to the switch at 251 us, where datagrams of two hosts, of the first class, keep it from leaving until 790 us.
+    // Meanwhile the sender has begun another flow, of the first class and two windows of ten segments, whose connection has the
+    // place of the one before. Its second window is not there yet when that segment comes, stale, and is not acknowledged.
+    let second = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '29200B'\nstart = '450us'\n\
+                  tcp = { initial_window = 10, rto = { initial = '5ms', min = '5ms' } }\n";
+    assert_eq!(packets(&[&flood("140us", "640us"), second].concat()), [2 + 20, 1 + 20, 1]);
+}

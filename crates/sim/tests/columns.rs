@@ -1,0 +1,188 @@
+//! What stands in tables, bins and warnings, of runs so small that every number can be worked out.
+//!
+//! As in `by_hand.rs`, links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes
+//! 1.2 us on each, and 4.4 us from host to host.
+
+mod common;
+#[path = "common/rows.rs"]
+mod rows;
+
+use common::run;
+use parquet::record::Field;
+use rows::{double, long, rows};
+use serde_json::json;
+use shallows_sim::Report;
+
+const STAR: &str = r#"
+host.jitter = "off"
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+framing = "0B"
+
+[switch]
+buffer = { kind = "static-partition", per_port = "100p" }
+
+[tcp]
+congestion = "reno"
+timestamps = false
+delayed_ack = { segments = 1 }
+"#;
+
+/// One segment from host 0 to host 1.
+const ONE: &str = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1460B'\n";
+
+fn star(workloads: &str, sets: &[(&str, &str)]) -> Report {
+    run(&[STAR, workloads].concat(), sets)
+}
+
+#[test]
+fn a_run_in_which_all_is_well_has_two_tables_and_no_warning() {
+    let report = star(ONE, &[]);
+    assert_eq!(report.tables(), ["flows", "counters"]);
+    assert_eq!(report.warnings(), [""; 0]);
+    // One row for the queue of each port, and none for what had no queue.
+    let counters = rows(&report, "counters");
+    assert_eq!(counters.len(), 4 + 4);
+    assert!(counters.iter().all(|row| row["queue"] == Field::Long(0)));
+    let ports = &report.summary()["ports"];
+    assert_eq!((&ports["nic"]["ports"], &ports["to-host"]["ports"]), (&json!(4), &json!(4)));
+    let marked = star(ONE, &[("switch.markers", "[{ kind = 'threshold', k = '9p' }]")]);
+    assert_eq!(marked.tables(), ["flows", "counters", "markers"]);
+}
+
+#[test]
+fn each_queue_of_a_port_is_known_by_the_name_of_the_port() {
+    let udp = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\nclass = 1\nstop = '12us'\n\
+               pattern = { kind = 'constant', rate = '10Gbps' }\n";
+    let report =
+        star(udp, &[("switch.port", "{ kind = 'strict-priority', queues = 2 }"), ("stop.at", "40us")]);
+    let queues = report.queues("switch0->host1").iter().map(|queue| (queue.received, queue.sent));
+    assert_eq!(queues.collect::<Vec<_>>(), [(0, 0), (10, 10)]);
+    assert!(report.queues("switch0->host9").is_empty());
+}
+
+#[test]
+fn samples_of_memory_are_named_by_their_switch() {
+    // Two segments at once, one of which waits 1.2 us.
+    let both = "[[workload]]\nkind = 'incast'\nsenders = '0..2'\nreceivers = 2\nsize = '1460B'\n";
+    let sets =
+        [("switch.buffer", "{ kind = 'complete-sharing', pool = '1MB' }"), ("measure.sample_queues", "1us")];
+    let report = star(both, &sets);
+    let found: Vec<_> = rows(&report, "queues")
+        .iter()
+        .map(|row| {
+            (
+                double(&row["time_us"]).map(f64::round),
+                row["kind"].to_string(),
+                row["name"].to_string(),
+                long(&row["bytes"]),
+            )
+        })
+        .filter(|(.., name, _)| name.contains("switch0"))
+        .collect();
+    let row = |us: f64, kind: &str, name: &str, bytes| {
+        (Some(us), format!("{kind:?}"), format!("{name:?}"), Some(bytes))
+    };
+    let (port, pool) = ("switch0->host2", "switch0.pool0");
+    // It waits from 2.2 to 3.4 us: at 3 us it is there, and at 4 us it is not.
+    assert_eq!(
+        found,
+        [
+            row(3.0, "port", port, 1_500),
+            row(3.0, "pool", pool, 1_500),
+            row(4.0, "port", port, 0),
+            row(4.0, "pool", pool, 0)
+        ]
+    );
+}
+
+#[test]
+fn bins_are_named_by_their_edges_unless_they_are_three() {
+    let named = |bins: &str| {
+        let summary = star(ONE, &[("measure.bins", bins)]).summary();
+        let bins = summary["fct_us"].as_object().expect("bins").clone();
+        bins.into_iter()
+            .map(|(name, bin)| (name, bin["count"].as_u64().expect("a count")))
+            .collect::<Vec<_>>()
+    };
+    let of = |counts: &[(&str, u64)]| {
+        counts.iter().map(|&(name, count)| (name.to_owned(), count)).collect::<Vec<_>>()
+    };
+    // The flow has 1,460 bytes.
+    assert_eq!(named("['1000B', '2000B']"), of(&[("all", 1), ("large", 0), ("medium", 1), ("small", 0)]));
+    assert_eq!(named("['1460B']"), of(&[("0_to_1460", 1), ("above_1460", 0), ("all", 1)]));
+    assert_eq!(
+        named("['1000B', '2000B', '3000B']"),
+        of(&[("0_to_1000", 0), ("1000_to_2000", 1), ("2000_to_3000", 0), ("above_3000", 0), ("all", 1)])
+    );
+}
+
+#[test]
+fn a_query_has_its_times_in_microseconds() {
+    // Every 20 us host 0 asks hosts 1 and 2 for a segment each, which take 5.6 us one after the other.
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = '1..3'\nsize = '1460B'\nrequest = '0B'\n\
+                 arrivals = { kind = 'periodic', period = '20us' }\nqueries = 3\n";
+    let rows = rows(&star(query, &[]), "queries");
+    let column = |name: &str| {
+        rows.iter().map(|row| double(&row[name]).map(|us| (us * 1e6).round())).collect::<Vec<_>>()
+    };
+    assert_eq!(column("start_us"), [Some(0.0), Some(20e6), Some(40e6)]);
+    assert_eq!(column("completion_us"), [Some(5.6e6); 3]);
+    let goodput = 2.0 * 1_460.0 * 8.0 / 5.6e3;
+    assert!(
+        rows.iter().all(|row| (double(&row["goodput_gbps"]).expect("complete") / goodput - 1.0).abs() < 1e-9)
+    );
+}
+
+#[test]
+fn jitter_takes_its_spread_and_nothing_too() {
+    // Up to 1 ps in each of two hosts: a round trip of 40 bytes takes 4 · 1.032 us and 0, 1 or 2 ps more.
+    let ping =
+        "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '10us'\npayload = '12B'\n";
+    let report = star(ping, &[("host.jitter", "1ps"), ("stop.at", "1ms")]);
+    let mut more: Vec<u64> = rows(&report, "pings")
+        .iter()
+        .filter_map(|row| double(&row["rtt_us"]))
+        .map(|us| (us * 1e6).round() as u64 - 4 * 1_032_000)
+        .collect();
+    more.sort_unstable();
+    more.dedup();
+    assert_eq!(more, [0, 1, 2]);
+}
+
+#[test]
+fn a_port_with_two_queues_tells_each_backlog_when_it_changes() {
+    let udp = |from: u32, class: u32| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = {from}\nreceivers = 3\nclass = {class}\nstop = '1us'\n\
+             pattern = {{ kind = 'constant', rate = '1Gbps' }}\nstart = '{from}ns'\n"
+        )
+    };
+    let sets = [
+        ("switch.port", "{ kind = 'strict-priority', queues = 2 }"),
+        ("measure.traces", "[{ ports = ['switch0->host3'] }]"),
+        ("stop.at", "40us"),
+    ];
+    let sampled = ("measure.traces", "[{ ports = ['switch0->host3'], every = '1us' }]");
+    let report = star(&[udp(0, 0), udp(1, 1), udp(2, 1)].concat(), &sets);
+    let told = |queue| -> Vec<(u64, f64)> {
+        report
+            .port_trace("switch0->host3", "backlog_bytes", queue)
+            .map(|(at, bytes)| (at.0 / 1_000, bytes))
+            .collect()
+    };
+    // Of three that come at 2.2 us and a nanosecond apart the first is sent at once; the others wait 1.2 us for it and for each other.
+    let backlog = [(2_200, 0.0), (2_201, 1_500.0), (2_202, 3_000.0), (3_400, 1_500.0), (4_600, 0.0)];
+    assert_eq!(told(None), backlog);
+    assert_eq!((told(Some(0)), told(Some(1))), (vec![(2_200, 0.0)], backlog.to_vec()));
+    // At intervals, what it is then: of a port that is not the first of the network.
+    let report = star(&[udp(0, 0), udp(1, 1), udp(2, 1)].concat(), &[sets[0], sampled, sets[2]]);
+    let told: Vec<_> = report
+        .port_trace("switch0->host3", "backlog_bytes", None)
+        .map(|(at, bytes)| (at.0 / 1_000_000, bytes))
+        .collect();
+    assert_eq!(told, [(0, 0.0), (3, 3_000.0), (4, 1_500.0), (5, 0.0)]);
+}

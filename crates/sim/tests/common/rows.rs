@@ -1,0 +1,42 @@
+//! Tables of a run, read again.
+#![allow(dead_code, reason = "some files of tests read no whole numbers, and some nothing else")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use shallows_sim::Report;
+
+/// The rows of a table, by column.
+pub(crate) fn rows(report: &Report, table: &str) -> Vec<BTreeMap<String, Field>> {
+    // Tests run side by side.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("shallows-rows-{}-{number}", std::process::id()));
+    report.write_table(table, File::create(&path).expect("a temporary file")).expect("it can be written");
+    let reader = SerializedFileReader::new(File::open(&path).expect("it is there")).expect("a table");
+    let row = |row: parquet::errors::Result<parquet::record::Row>| {
+        row.expect("a row").get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect()
+    };
+    let rows = reader.get_row_iter(None).expect("rows").map(row).collect();
+    fs::remove_file(&path).expect("nobody else removes it");
+    rows
+}
+
+pub(crate) fn long(field: &Field) -> Option<i64> {
+    match field {
+        Field::Long(value) => Some(*value),
+        Field::Null => None,
+        other => panic!("{other} is no whole number"),
+    }
+}
+
+pub(crate) fn double(field: &Field) -> Option<f64> {
+    match field {
+        Field::Double(value) => Some(*value),
+        Field::Null => None,
+        other => panic!("{other} is no number"),
+    }
+}

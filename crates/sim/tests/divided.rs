@@ -1,0 +1,210 @@
+//! Networks so small that what a division of them does can be worked out: what is added up over parts, what each thread has, and
+//! when several run. `parts.rs` shows that everything is the same, on networks in which much happens.
+
+mod common;
+
+use common::{parse, run};
+use serde_json::{Value, json};
+use shallows_core::Duration;
+use shallows_scenario::Experiment;
+use shallows_sim::{Division, Simulation, Undivided, cell, nowhere};
+
+/// Three hosts at one switch and one at another, 100 us apart.
+const DUMBBELL: &str = r#"
+stop.at = "1ms"
+host.jitter = "off"
+
+[topology]
+kind = "dumbbell"
+left = 3
+right = 1
+rate = "10Gbps"
+framing = "0B"
+bottleneck_delay = "100us"
+
+[switch]
+buffer = { kind = "static-partition", per_port = "2p" }
+
+[tcp]
+congestion = "reno"
+timestamps = false
+delayed_ack = { segments = 1 }
+rto = { initial = "150us", min = "150us" }
+"#;
+
+/// One segment from host 0 to host 3, two that meet it in a port for two, and datagrams.
+const WORKLOADS: &str = r#"
+[[workload]]
+kind = "incast"
+senders = 0
+receivers = 3
+size = "1460B"
+
+[[workload]]
+kind = "udp"
+senders = "1..3"
+receivers = 3
+overload = true
+start = "400us"
+stop = "412us"
+pattern = { kind = "constant", rate = "10Gbps" }
+"#;
+
+fn experiment(workloads: &str, sets: &[(&str, &str)]) -> Experiment {
+    parse(&[DUMBBELL, workloads].concat(), sets)
+}
+
+/// In so many parts, on so many threads.
+fn divided(experiment: &Experiment, threads: u32) -> Simulation {
+    let division = Division::in_pieces(experiment, threads, 0).expect("it has two switches");
+    Simulation::of_parts(experiment.clone(), division, nowhere).expect("nothing is captured")
+}
+
+fn summary(mut simulation: Simulation) -> Value {
+    simulation.advance(u64::MAX);
+    simulation.finish().summary()
+}
+
+#[test]
+fn what_parts_count_is_added_up() {
+    let experiment = experiment(WORKLOADS, &[]);
+    assert_eq!(Simulation::new(experiment.clone()).parts(), 1);
+    let whole = run(&[DUMBBELL, WORKLOADS].concat(), &[]).summary();
+    // The round trip takes 206.5 us and the timer 150: the segment is sent twice, and the second acknowledgement finds nobody.
+    // Of twenty datagrams, which come in pairs, one of each pair leaves the port and two more wait: seven or eight are lost.
+    let packets = &whole["packets"];
+    assert_eq!((&packets["data"], &packets["stale"], &packets["sent"]), (&json!(2), &json!(1), &json!(24)));
+    assert_eq!(packets["dropped"], packets["dropped_in_switches"]);
+    assert!(packets["dropped"].as_u64() >= Some(7), "{packets}");
+    for threads in [1, 2] {
+        let parts = divided(&experiment, threads);
+        assert_eq!(parts.parts(), 2);
+        assert_eq!(summary(parts), whole, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_division_is_as_even_as_the_links_of_its_threads() {
+    // To the left three links of hosts and four of their switch, to the right one and two: 10 of 2 · 7.
+    let experiment = experiment(WORKLOADS, &[]);
+    assert_eq!(cell(&experiment), Ok(Duration::from_micros(100)));
+    let evenness = |threads| Division::new(&experiment, threads).expect("two switches").evenness();
+    assert!((evenness(2) - 10.0 / 14.0).abs() < 1e-12, "{}", evenness(2));
+    assert!((evenness(1) - 1.0).abs() < 1e-12, "{}", evenness(1));
+    let parts = |links| Division::in_pieces(&experiment, 1, links).expect("two switches").parts();
+    // Both have hosts: seven and three links are ten.
+    assert_eq!([0, 9, 10].map(parts), [2, 2, 1]);
+}
+
+#[test]
+fn what_cannot_be_divided_is_said_in_words() {
+    let words = |sets: &[(&str, &str)], workload: &str| {
+        cell(&experiment(workload, sets)).expect_err("it cannot be divided").to_string()
+    };
+    let star = ("topology", "{ kind = 'star', hosts = 4, rate = '10Gbps' }");
+    assert_eq!(words(&[star], WORKLOADS), "no link joins two switches");
+    let near = ("topology.bottleneck_delay", "0s");
+    assert_eq!(words(&[near], WORKLOADS), "a link between switches has no delay");
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 3\nsize = '1KB'\nqueries = 1\n\
+                 arrivals = { kind = 'closed-loop', think_time = '0s' }\n";
+    assert_eq!(
+        words(&[], query),
+        "a workload decides at once by what becomes of its flows (queries, lists that wait)"
+    );
+    assert_eq!(cell(&experiment(query, &[])), Err(Undivided::Reacts));
+}
+
+/// Two hosts at each switch, the first of which sends the other datagrams, at each switch the same or not.
+fn pairs(left: &str, right: &str) -> Experiment {
+    let udp = |from: u32, rate: &str| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = {from}\nreceivers = {}\npattern = {{ kind = 'constant', rate = '{rate}' }}\n",
+            from + 1
+        )
+    };
+    let sets = [("topology.left", "2"), ("topology.right", "2"), ("stop.at", "20ms")];
+    experiment(&[udp(0, left), udp(2, right)].concat(), &sets)
+}
+
+#[test]
+fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_one_does_all() {
+    let faster = |experiment: &Experiment| {
+        let mut simulation = divided(experiment, 1);
+        simulation.follow_critical_path(&[1, 2, 9]);
+        simulation.advance(u64::MAX);
+        simulation.speed_ups()
+    };
+    assert_eq!(faster(&pairs("4Gbps", "4Gbps")), [(1, 1.0), (2, 2.0), (9, 2.0)]);
+    let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
+    // A packet of a thousandth of the rate is some of 6,600.
+    assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
+    let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);
+    unfollowed.advance(u64::MAX);
+    assert_eq!(unfollowed.speed_ups(), []);
+}
+
+#[test]
+fn threads_run_beside_each_other_only_where_much_happens() {
+    let threaded = |experiment: &Experiment, threads| {
+        let mut simulation = divided(experiment, threads);
+        let progress = simulation.advance(u64::MAX);
+        assert!(progress.events > 2 << 14, "two stretches of 16,384: {}", progress.events);
+        simulation.threaded_windows()
+    };
+    // Windows of 100 us: of 33 packets on four ways, each with several events, or of three.
+    let (dense, sparse) = (pairs("4Gbps", "4Gbps"), echoes());
+    assert_eq!([1, 2].map(|threads| threaded(&sparse, threads)), [0, 0]);
+    assert_eq!(threaded(&dense, 1), 0, "there is one thread");
+    // Of two hundred windows those that come after the first stretch.
+    let windows = threaded(&dense, 2);
+    assert!((50..200).contains(&windows), "{windows}");
+}
+
+/// An echo in each window.
+fn echoes() -> Experiment {
+    let sets = [("topology.left", "2"), ("topology.right", "2"), ("stop.at", "1s")];
+    let ping = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\n";
+    experiment(ping, &sets)
+}
+
+/// 33 leaves of 16 hosts and 16 spines: more than 2,048 directed links, which are divided into ten parts even for one thread
+/// (`parts.rs`). A few of its hosts send.
+const LARGE: &str = r#"
+stop.at = "1s"
+
+[topology]
+kind = "leaf-spine"
+leaves = 33
+spines = 16
+hosts_per_leaf = 16
+rate = "10Gbps"
+uplink_delay = "3us"
+
+[switch]
+buffer = { kind = "static-partition", per_port = "100p" }
+
+[[workload]]
+kind = "udp"
+senders = "0..512 step 64"
+receivers = 527
+pattern = { kind = "constant", rate = "1Gbps" }
+"#;
+
+#[test]
+fn a_large_network_in_which_little_happens_becomes_one_part_after_a_million_events_unless_it_is_captured() {
+    let start = |sets: &[(&str, &str)]| {
+        let simulation = Simulation::capturing(parse(LARGE, sets), 1, nowhere).expect("nowhere");
+        assert_eq!(simulation.parts(), 10);
+        simulation
+    };
+    let mut plain = start(&[]);
+    plain.advance(1 << 19);
+    assert_eq!(plain.parts(), 10, "not so soon");
+    let (before, after) = (plain.progress(), plain.advance(1 << 19));
+    assert_eq!(plain.parts(), 1);
+    assert!(after.events >= 1 << 20 && after.now > before.now, "it has come as far: {after:?}");
+    // What is written cannot be written again.
+    let mut captured = start(&[("measure.captures", "[{ ports = ['leaf0->host0'] }]")]);
+    captured.advance((1 << 20) + 1);
+    assert_eq!(captured.parts(), 10);
+}
