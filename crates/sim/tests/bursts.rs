@@ -241,7 +241,7 @@ fn more_packets_are_better_where_the_bytes_are_the_same() {
     let found: Vec<u64> = rows::rows(&report, "pings")
         .iter()
         .map(|row| ["sent_us", "rtt_us"].map(|column| rows::double(&row[column]).expect("nothing is lost")))
-        .filter(|[sent, _]| sent.round() as u64 % 100 == 0)
+        .filter(|[sent, _]| (sent.round() as u64).is_multiple_of(100))
         .map(|[sent, rtt]| (rtt - 4.0 * (10.0 + if sent < 6_400.0 { 0.8 } else { 0.4 })) / 2.0)
         .map(|wait| wait.round() as u64)
         .collect();
