@@ -150,7 +150,15 @@ mod tests {
         // kitten → sitten → sittin → sitting.
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!((edit_distance("abc", ""), edit_distance("xabc", "abc")), (3, 1));
         assert_eq!(edit_distance("same", "same"), 0);
+    }
+
+    #[test]
+    fn numbers_of_more_than_forty_digits_are_shown_with_few() {
+        let ones = "1".repeat(40);
+        assert_eq!(shorten(&format!("{ones} and {ones}")), format!("{ones} and {ones}"));
+        assert_eq!(shorten(&format!("x=1{}.", "0".repeat(40))), "x=1e40");
     }
 
     #[test]

@@ -72,6 +72,8 @@ mod tests {
     fn a_range_stands_for_its_names() {
         assert_eq!(expand("s1-{9..11}.x").unwrap(), ["s1-9.x", "s1-10.x"]);
         assert_eq!(expand("tor").unwrap(), ["tor"]);
+        assert_eq!(expand("h{0..131072}").unwrap().len(), 131_072);
+        assert!(expand("h{0..131073}").is_err());
     }
 
     #[test]

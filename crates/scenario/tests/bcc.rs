@@ -61,3 +61,13 @@ fn a_pool_that_cannot_hold_the_reserve_is_refused_with_the_inputs() {
     let message = parse(BCC_F2, &alone).unwrap_err().to_string();
     assert!(message.contains("needs a pool that ports share by a dynamic threshold"), "{message}");
 }
+
+#[test]
+fn a_reserve_of_less_than_nothing_is_refused() {
+    let told = |lambda: &str| {
+        let marker = format!("[{{ kind = 'bcc', lambda = {lambda} }}]");
+        parse(BCC_F2, &[("switch.markers", &marker)]).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(told("0.0"), "");
+    assert!(told("-0.001").contains("lambda = -0.001 is no share of C·RTT"), "{}", told("-0.001"));
+}

@@ -5,7 +5,7 @@ mod common;
 use common::parse;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, Next};
-use shallows_switch::aqm;
+use shallows_switch::{aqm, discipline};
 
 /// Four hosts around one switch, and a workload. A full packet has 1,538 bytes on the wire.
 const STAR: &str = r#"
@@ -43,6 +43,7 @@ fn marker(text: &str) -> aqm::Config {
 fn markers_take_no_time_that_is_none_and_no_weight_of_nothing() {
     for (text, key, fits, too_little) in [
         ("{ kind = 'mq-ecn', k = '40p', idle_time = VALUE }", "idle_time", "'1ps'", "'0s'"),
+        ("{ kind = 'ein-as-released', packet_time = VALUE }", "packet_time", "'1ps'", "'0s'"),
         (
             "{ kind = 'red-classic', kmin = '5p', kmax = '9p', weight = 0.002, typical_packet = VALUE }",
             "typical_packet",
@@ -117,6 +118,122 @@ fn weights_of_classes_are_not_all_nothing() {
     };
     assert_eq!(told("[0, 1]"), "");
     assert!(told("[0, 0]").contains("not all 0"), "{}", told("[0, 0]"));
+}
+
+#[test]
+fn classes_are_drawn_by_at_most_64_weights() {
+    let told = |count: usize| {
+        let class = format!(", class = {{ kind = 'random', weights = {:?} }} }}", vec![1; count]);
+        star(
+            &INCAST.replace(" }", &class),
+            &[
+                ("switch.port", "{ kind = 'strict-priority', queues = 64 }"),
+                ("host.nic.port", "{ kind = 'strict-priority', queues = 64 }"),
+            ],
+        )
+        .err()
+        .unwrap_or_default()
+    };
+    assert_eq!(told(64), "");
+    assert!(told(65).contains("up to 64 classes"), "{}", told(65));
+}
+
+#[test]
+fn a_list_says_the_class_of_each_flow_or_the_workload_says_it_of_all() {
+    let told = |column: bool, class: &str| {
+        let (head, tail) = if column { (",class", ",2") } else { ("", "") };
+        let read = |_: &str| Ok(format!("start_ns,source,destination,bytes{head}\n0,0,1,9{tail}\n"));
+        let text = format!("workload = [{{ kind = 'trace', path = 'a.csv'{class} }}]\n{STAR}");
+        let sets = [("switch.port".to_owned(), "{ kind = 'strict-priority', queues = 3 }".to_owned())];
+        shallows_scenario::parse(&text, "s.toml", &read, &sets, None)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    for (column, class) in [(false, ""), (true, ""), (false, ", class = 1")] {
+        assert_eq!(told(column, class), "", "{column}{class}");
+    }
+    assert!(told(true, ", class = 1").contains("leave one of the two out"));
+}
+
+#[test]
+fn queues_that_share_a_limit_hold_a_packet_each() {
+    for (division, least) in
+        [("equal", 2), ("thirds", 3), ("dynamic", 1), ("{ kind = 'unequal', high = 0.75 }", 4)]
+    {
+        let told = |packets: u32| {
+            let division =
+                if division.starts_with('{') { division.to_owned() } else { format!("'{division}'") };
+            let port = format!("{{ kind = 'hcf', limit = '{packets}p', division = {division} }}");
+            star(INCAST, &[("switch.port", &port)]).err().unwrap_or_default()
+        };
+        assert_eq!(told(least), "", "{division}");
+        assert!(least == 1 || told(least - 1).contains("does not hold one packet"), "{division}");
+    }
+}
+
+#[test]
+fn buckets_earn_something_and_hash_by_what_the_pages_say() {
+    let of = |port: &str| {
+        let experiment = sound(INCAST, &[("switch.port", port)]);
+        let network = &experiment.network;
+        let link =
+            network.links.iter().find(|link| link.name == "switch0->host0").expect("it leads to a host");
+        network.port(link).discipline.clone()
+    };
+    let discipline::Config::Sfq(sfq) = of("'sfq'") else { panic!("another discipline") };
+    let discipline::Config::HashedDrr(drr) = of("{ kind = 'hashed-drr', quantum = '1B' }") else {
+        panic!("another discipline")
+    };
+    assert_eq!((sfq.hash, drr.hash), (discipline::FlowHash::AddressPair, discipline::FlowHash::FiveTuple));
+    let none =
+        star(INCAST, &[("switch.port", "{ kind = 'hashed-drr', quantum = '0B' }")]).err().unwrap_or_default();
+    assert!(none.contains("a bucket that earns nothing never sends"), "{none}");
+}
+
+#[test]
+fn a_load_is_less_than_one_and_offers_no_link_more_than_it_has_but_those_of_others() {
+    let poisson = |senders: &str, receivers: &str, load: &str| {
+        format!(
+            "{{ kind = 'poisson', senders = '{senders}', receivers = '{receivers}', of = 'receivers', load = {load}, \
+             sizes = {{ kind = 'fixed', size = '1KB' }} }}"
+        )
+    };
+    let told = |workloads: &[String]| star(&workloads.join(", "), &[]).err().unwrap_or_default();
+    assert!(told(&[poisson("1", "0", "1.0")]).contains("1 is not in (0, 1)"));
+    assert!(told(&[poisson("1", "0", "0.0")]).contains("0 is not in (0, 1)"));
+    assert_eq!(told(&[poisson("1", "0", "0.5")]), "");
+    // What the first offers its link, which is too much and may be, is no matter of the second, which uses other links.
+    let over = poisson("1", "0", "1.5, overload = true");
+    assert_eq!(told(&[over.clone(), poisson("2", "3", "0.5")]), "");
+    assert!(told(&[over, poisson("2", "0", "0.5")]).contains("offers the link switch0->host0"));
+}
+
+#[test]
+fn a_burst_of_a_group_fits_its_card_with_the_framing_of_each_packet() {
+    // 65,536 bytes are 45 segments of 1,448, of 1,538 bytes on the wire.
+    let told = |limit: u32| {
+        let group =
+            format!("[{{ name = 'g', members = 0, nic = {{ tso = '65536B', limit = '{limit}B' }} }}]");
+        star(INCAST, &[("host.group", &group)]).err().unwrap_or_default()
+    };
+    assert_eq!(told(45 * 1_538), "");
+    assert!(told(45 * 1_538 - 1).contains("does not fit the card"), "{}", told(45 * 1_538 - 1));
+}
+
+#[test]
+fn rounds_of_an_incast_are_expected_as_far_as_the_run_lasts() {
+    let workload = INCAST.replace(" }", ", repeats = 3, period = '400us' }");
+    let flows = |stop: &str| sound(&workload, &[("stop.at", stop)]).arrivals()[0].flows;
+    // Of two senders three rounds, or those that begin until 400 us: at 0 and 400.
+    assert_eq!(["2ms", "400us"].map(flows), [6.0, 4.0]);
+}
+
+#[test]
+fn a_first_window_is_spelled_out_in_whole_segments() {
+    // Ten of 1,500 bytes less 20 of IP, 20 of TCP and 12 of timestamps.
+    let resolved = sound(INCAST, &[("tcp.timestamps", "true")]).resolved();
+    assert_eq!(resolved["tcp"]["initial_window"], "14.48KB");
 }
 
 #[test]

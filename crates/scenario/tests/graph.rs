@@ -87,6 +87,11 @@ fn the_base_round_trip_is_that_of_the_longest_path() {
         "{ between = ['a*', 's0'], delay = '50us' }, { between = ['b', 's1'] }, { between = ['s0', 's1'] }";
     let network = graph("['a{0..2}', 'b']", "['s{0..2}']", fork).unwrap();
     assert_eq!(network.base_rtt(), Duration::from_micros(200));
+    // Of a triangle each side is a shortest path, and no way over two of them is: 1 + 100 + 1 us, not 1 + 100 + 1 + 1.
+    let triangle = "{ between = ['a', 's0'] }, { between = ['b', 's1'] }, { between = ['c', 's2'] }, \
+                    { between = ['s0', 's1'], delay = '100us' }, { between = ['s1', 's2'] }, { between = ['s2', 's0'] }";
+    let network = graph("['a', 'b', 'c']", "['s{0..3}']", triangle).unwrap();
+    assert_eq!(network.base_rtt(), Duration::from_micros(204));
 }
 
 #[test]
@@ -107,6 +112,17 @@ fn a_load_is_spread_over_all_shortest_paths() {
     // 6 · 50 Mb/s over 200 Mb/s.
     let error = parse(&udp("50Mbps"), &[("topology.links.5.rate", "200Mbps")]).unwrap_err().to_string();
     assert!(error.contains("offers the link t2->t3 1.5000 times its 200Mbps"), "{error}");
+}
+
+#[test]
+fn more_routes_than_any_network_has_are_refused_before_anything_is_looked_for() {
+    // 2¹⁷ hosts and 2¹⁰ switches are the most; there is no cable at all.
+    let told = |switches: u32| {
+        let switches = format!("['s{{0..{switches}}}']");
+        graph("['h{0..131072}']", &switches, "{ between = ['h0', 's0'] }").err().unwrap_or_default()
+    };
+    assert!(!told(1_024).contains("too many to route"), "{}", told(1_024));
+    assert_eq!(told(1_025), "topology.hosts: 131072 hosts and 1025 switches are too many to route");
 }
 
 #[test]

@@ -147,3 +147,28 @@ fn a_preset_gives_a_congestion_control_the_same_however_it_is_named() {
         assert_eq!(of(&format!("'{kind}'")), of(&format!("{{ kind = '{kind}' }}")));
     }
 }
+
+#[test]
+fn kinds_times_pairs_of_groups_are_no_more_than_anybody_writes() {
+    // 64 groups and the hosts in none: 65² pairs for each kind, of which 16,384 hold three: what hosts say, and two more.
+    let told = |own: usize| {
+        let groups: Vec<_> =
+            (0..64).map(|group| format!("{{ name = 'g{group}', members = {group} }}")).collect();
+        let workload = |window: usize| {
+            format!(
+                "{{ kind = 'long-lived', senders = 0, receivers = 1, tcp = {{ initial_window = {window} }} }}"
+            )
+        };
+        let workloads: Vec<_> = (1..=own).map(workload).collect();
+        let text = format!(
+            "stop.at = '1ms'\ntopology = {{ kind = 'star', hosts = 66, rate = '10Gbps' }}\n\
+             switch.buffer = {{ kind = 'complete-sharing', pool = '1MB' }}\nhost.group = [{}]\nworkload = [{}]\n",
+            groups.join(", "),
+            workloads.join(", ")
+        );
+        parse(&text, &[]).err().map(|error| error.problems[0].message.clone()).unwrap_or_default()
+    };
+    assert_eq!(told(2), "");
+    let expected = "3 of them have a tcp of their own, between each two of 65 groups of hosts; at most 2";
+    assert_eq!(told(3), expected);
+}

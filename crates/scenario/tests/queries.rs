@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{QUERIES, parse};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, Flow, LegKind, Next, Workload};
@@ -253,6 +255,9 @@ fn sizes_and_delays_are_drawn_within_their_bounds() {
     );
     let sent = flows(&mut *e.workloads().remove(0));
     let answers = sent.iter().filter(|flow| flow.source.0 != 0);
+    // Seven of a query, of 10⁹: two alike in one of 50 million queries.
+    let first: BTreeSet<Instant> = answers.clone().take(7).map(|flow| flow.at).collect();
+    assert_eq!(first.len(), 7, "each is drawn for itself");
     let sizes: Vec<u64> = answers.map(|flow| flow.size.unwrap().0).collect();
     assert!(sizes.iter().all(|size| (8_000..=32_000).contains(size)) && sizes.len() == 2_100);
     // Uniform: standard deviation 24,000/√12 = 6,928, of the mean of 2,100 of them 151.
@@ -263,4 +268,21 @@ fn sizes_and_delays_are_drawn_within_their_bounds() {
     let mean = delays.iter().sum::<u64>() as f64 / delays.len() as f64;
     // Uniform up to 10⁹ ps; 2,100 draws, each counted twice: standard deviation of the mean 6.3 · 10⁶.
     assert!((mean - 5e8).abs() < 3e7, "{mean}");
+}
+
+#[test]
+fn blocks_may_be_answered_on_the_connections_of_their_requests() {
+    let blocks =
+        |more: &str| experiment(&format!("{BLOCKS}\nservers = '0..3'\nconnections = 'persistent'\n{more}"));
+    let asked = "request = '2KB'";
+    let pairs = |more: &str| -> Vec<(u32, u32)> {
+        blocks(more).pairs[0].iter().map(|(from, to)| (from.0, to.0)).collect()
+    };
+    // Host 0 is among the servers, and asks the other two only.
+    assert_eq!(pairs(asked), [(0, 1), (0, 2), (1, 0), (2, 0)]);
+    let same = "request = '2KB'\nanswers = 'same-connection'";
+    assert_eq!(pairs(same), [(0, 1), (0, 2)]);
+    assert_eq!([asked, same].map(|more| blocks(more).shares()), [[false], [true]]);
+    // Unasked, they send by themselves.
+    assert_eq!(pairs(""), [(1, 0), (2, 0)]);
 }

@@ -61,6 +61,19 @@ fn flows_that_begin_when_the_run_has_ended_are_warned_of() {
 }
 
 #[test]
+fn a_workload_that_begins_when_the_run_has_ended_is_warned_of_whoever_draws_it() {
+    for draws in ["own", "ns-2"] {
+        let poisson = format!(
+            "[[workload]]\nkind = 'poisson'\nload = 0.5\nof = 'receivers'\nsizes = {{ kind = 'fixed', size = '1KB' }}\n\
+             draws = '{draws}'\nstart = '3ms'\n"
+        );
+        let expected = "workload[1] sends nothing: it begins at 3ms, and the run ends at 3ms";
+        assert_eq!(warnings(&[LIST, &poisson], &[("stop.at", "3ms")])[1..], [expected]);
+        assert_eq!(warnings(&[LIST, &poisson], &[("stop.at", "3001us")]).len(), 1);
+    }
+}
+
+#[test]
 fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
     // Datagrams have no place among those that are numbered, but one in the scenario.
     assert_eq!(

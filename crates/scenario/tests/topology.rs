@@ -299,3 +299,12 @@ fn limits_in_packets_count_full_ones_with_framing() {
     assert_eq!(curve.limits[0].limit_bytes, 100 * 9_038);
     assert_eq!(e.network.links[130].private, Bytes(0));
 }
+
+#[test]
+fn every_switch_has_a_route_to_each_switch_with_hosts() {
+    // Of eight leaves and eight spines to eight leaves.
+    assert_eq!(parse(LEAF_SPINE, &[]).unwrap().network.routing.routes(), 16 * 8);
+    // Hosts of both sides are counted, not their pairs: 800, of 131,072 at most.
+    let wide = [("topology.left", "400"), ("topology.right", "400")];
+    assert_eq!(parse(DUMBBELL, &wide).unwrap().network.hosts, 800);
+}

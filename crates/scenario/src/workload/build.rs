@@ -222,16 +222,16 @@ impl Builder<'_, '_, '_> {
             LoadOf::Senders => ("links of the senders", ""),
             LoadOf::Uplinks => ("uplinks", " (a load of the receivers has of = \"receivers\")"),
         };
-        self.checker.require(capacity > 0.0 && crossing > 0.0, &format!("{key}.of"), || {
+        let crosses = self.checker.require(capacity > 0.0 && crossing > 0.0, &format!("{key}.of"), || {
             format!("no flow crosses any of the {what}{remedy}")
         });
         let load = w.load;
         let most = if w.overload { 1_000.0 } else { 1.0 };
-        self.checker.require(load > 0.0 && (load < most), &at, || match w.overload {
+        let sound = self.checker.require(load > 0.0 && load < most, &at, || match w.overload {
             true => format!("{load} is not above 0 and below 1000"),
             false => format!("{load} is not in (0, 1); a load of 1 or more needs overload = true"),
         });
-        if !(capacity > 0.0 && crossing > 0.0 && load > 0.0 && load < most) {
+        if !(crosses && sound) {
             return None;
         }
         // Between each two groups: the flows, their share of all, and how they become packets.
@@ -255,7 +255,7 @@ impl Builder<'_, '_, '_> {
                 (share, link) = (worst, at);
             }
         }
-        self.checker.require(share < 1.0 || w.overload, &at, || {
+        let fits = self.checker.require(share < 1.0 || w.overload, &at, || {
             let link = &self.network.links[link];
             format!(
                 "a load of {load} offers the link {} {:.4} times its {}, headers included; \
@@ -263,7 +263,7 @@ impl Builder<'_, '_, '_> {
                 link.name, share, link.rate
             )
         });
-        (share < 1.0 || w.overload).then_some(rate)
+        fits.then_some(rate)
     }
 
     /// These hosts by their groups.

@@ -68,10 +68,10 @@ impl Cdf {
         }
     }
 
-    /// The value up to which a share `u` of flows lies.
+    /// The value up to which a share `u` of flows lies, at most all of them: the last point has the share 1.
     fn quantile(&self, u: f64) -> f64 {
         let index = self.points.partition_point(|point| point.1 < u);
-        let (value, share) = self.points[index.min(self.points.len() - 1)];
+        let (value, share) = self.points[index];
         match index.checked_sub(1).map(|before| self.points[before]) {
             Some((low, below)) if share > below => low + (value - low) * ((u - below) / (share - below)),
             _ => value,

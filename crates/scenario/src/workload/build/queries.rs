@@ -62,10 +62,12 @@ impl Builder<'_, '_, '_> {
         let network = self.network;
         let clients = self.checker.accept(&format!("{key}.clients"), w.clients.resolve(network));
         let servers = self.checker.accept(&format!("{key}.servers"), w.servers.resolve(network));
-        self.checker.require(w.block.0.0 > 0, &format!("{key}.block"), || {
+        let bytes = self.checker.require(w.block.0.0 > 0, &format!("{key}.block"), || {
             "a block of 0 bytes; a size above 0B".to_owned()
         });
-        self.checker.require(w.repeats > 0, &format!("{key}.repeats"), || "0 blocks; at least 1".to_owned());
+        let blocks = self
+            .checker
+            .require(w.repeats > 0, &format!("{key}.repeats"), || "0 blocks; at least 1".to_owned());
         let arrivals = Arrivals::ClosedLoop(w.think_time.0);
         self.check_length(w.think_time.0, Some(w.repeats.into()), &format!("{key}.think_time"));
         let config = Config {
@@ -85,8 +87,7 @@ impl Builder<'_, '_, '_> {
         self.check_number(&config, &format!("{key}.repeats"))?;
         let connections = self.connections(&w.connections, || count_exchanges(&config), key)?;
         let classes = self.classes(&w.class, key)?;
-        let sound = w.block.0.0 > 0 && w.repeats > 0;
-        sound.then(|| self.add_queries(config, connections, classes))
+        (bytes && blocks).then(|| self.add_queries(config, connections, classes))
     }
 
     /// Rounds of an incast of which each begins after the last has ended.
@@ -192,15 +193,14 @@ impl Builder<'_, '_, '_> {
         let key = format!("{key}.aggregators");
         let hosts = aggregators.hosts.resolve(self.network);
         let hosts = self.checker.accept(&format!("{key}.hosts"), hosts)?;
-        self.checker.require(aggregators.count > 0, &format!("{key}.count"), || {
+        let some = self.checker.require(aggregators.count > 0, &format!("{key}.count"), || {
             "0 aggregators; at least 1, or none of this table".to_owned()
         });
-        self.checker.require(aggregators.size.0.0 > 0, &format!("{key}.size"), || {
+        let bytes = self.checker.require(aggregators.size.0.0 > 0, &format!("{key}.size"), || {
             "an answer of 0 bytes; a size above 0B".to_owned()
         });
         self.check_deadline(aggregators.deadline, w.jitter, &format!("{key}.deadline"));
-        let sound = aggregators.count > 0 && aggregators.size.0.0 > 0;
-        sound.then_some(Some(Aggregators {
+        (some && bytes).then_some(Some(Aggregators {
             hosts,
             count: aggregators.count as usize,
             size: aggregators.size.0,

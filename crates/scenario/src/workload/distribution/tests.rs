@@ -61,6 +61,17 @@ fn draws_interpolate_linearly_and_round_up() {
 }
 
 #[test]
+fn the_mean_of_stretches_between_fractions_is_exact() {
+    // From 1.5 to 3.5: a quarter of all become 2, a half 3, and a quarter 4. In segments of two, half of them each one and two.
+    let sizes = Sizes::new(&Cdf::parse("1.5 0\n3.5 1").unwrap(), Bytes(1), Bytes(1)).unwrap();
+    assert_eq!(sizes.mean(), 3.0);
+    assert_eq!(sizes.mean_segments(Bytes(2)), 0.25 + 0.75 * 2.0);
+    // Between 1.25 and 1.75 all become 2.
+    let sizes = Sizes::new(&Cdf::parse("1.25 0\n1.75 1").unwrap(), Bytes(1), Bytes(1)).unwrap();
+    assert_eq!(sizes.mean(), 2.0);
+}
+
+#[test]
 fn a_jump_in_the_distribution_is_a_size_that_many_flows_have() {
     // "6 0, 6 0.15": fifteen flows of a hundred have 6 packets.
     let sizes = Sizes::new(&Cdf::parse("6 0\n6 0.15\n13 1").unwrap(), Bytes(1_460), Bytes(1)).unwrap();
