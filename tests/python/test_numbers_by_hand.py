@@ -76,6 +76,27 @@ def test_real_tcp_agrees_up_to_the_bound_of_each_metric() -> None:
     assert [verdicts_of(ended(more=0.04))[name] for name in names[4:]] == ["differ", "agree"]
 
 
+def test_what_is_exactly_at_a_bound_agrees() -> None:
+    # Five timeouts more in a hundred flows are the bound of 0.05; four times that, over four, is the same.
+    for simulated, real in ((ended(), ended(more=0.05)), (ended(more=0.05), ended())):
+        found = agreement.agreements([simulated] * 4, [real] * 4)
+        (timeouts,) = [each for each in found if each.metric == "timeouts_per_flow"]
+        assert abs(timeouts.difference or 0.0) == timeouts.bound == 0.05
+        assert timeouts.verdict == "agree"
+
+
+def test_shares_are_of_all_data_also_where_there_is_one_packet_or_none() -> None:
+    def simulated(data: int, flows: int) -> tuple[float | None, ...]:
+        run = ended(flows=flows)
+        run.summary |= {"packets": {"data": data, "marked": 1}, "retransmits": 2, "timeouts": 3}
+        found = {each.metric: each.simulated for each in agreement.agreements([run], [run])}
+        return tuple(found[name] for name in ("marked", "retransmits", "timeouts_per_flow"))
+
+    assert [simulated(4, 6), simulated(1, 1)] == [(0.25, 0.5, 0.5), (1, 2, 3)]
+    # Of nothing, as if of one.
+    assert simulated(0, 0) == (1, 2, 3)
+
+
 def test_what_too_few_pairs_or_flows_say_is_not_told() -> None:
     two = agreement.agreements([ended()] * 2, [ended(1.5)] * 2)
     assert {(each.verdict, each.low, each.reason) for each in two if each.metric != "fct_us.all.p99"} == {

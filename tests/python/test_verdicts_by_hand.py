@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from shallows.comparison.intervals import Interval
 from shallows.comparison.ranking import Race, Ranking, Standing
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import Judgement, Metric, judge
+from shallows.errors import ShallowsError
 from shallows.runs.results import Run
 
 TIMES = Metric("fct_us.all.mean")
@@ -59,6 +61,8 @@ def test_two_seeds_have_a_change_without_limits() -> None:
     found = judge(TIMES, constant(2, 5, 1.5), 0.95)
     assert (found.baseline_value, found.value) == (1.0, 1.5)
     assert found.change == Interval(0.5, -math.inf, math.inf)
+    timeouts = [(sample(timeouts_per_flow=[0.25]), sample(timeouts_per_flow=[1.0]))] * 2
+    assert judge(Metric("timeouts_per_flow"), timeouts, 0.95).change == Interval(0.75, -math.inf, math.inf)
 
 
 def test_what_is_known_of_whole_runs_needs_five_of_them() -> None:
@@ -108,6 +112,8 @@ def test_unfinished_flows_matter_to_times_only() -> None:
     assert judge(Metric("timeouts_per_flow"), pairs, 0.95).verdict == "better"
     found = judge(TIMES, [(sample(3, fct=[2.0]), sample(2, fct=[1.0]))] * 5, 0.95)
     assert found.reason == "10 of its flows are not complete"
+    found = judge(TIMES, [(sample(3, fct=[1.0]), sample(2, fct=[2.0]))] * 5, 0.95)
+    assert found.reason == "15 of the baseline's flows are not complete"
 
 
 def test_limits_of_a_change_of_percentiles_are_where_one_side_has_the_whole_tail() -> None:
@@ -137,6 +143,22 @@ def test_pairs_that_differ_widen_the_limits_of_a_percentile() -> None:
     assert math.log1p(found.estimate) == pytest.approx(0.2)
     assert math.log1p(found.low) <= 0.2 - half + 1e-6
     assert math.log1p(found.high) >= 0.2 + half - 1e-6
+
+
+def test_unless_it_is_said_percentiles_are_the_99th_and_limits_those_of_95_percent() -> None:
+    groups = [np.arange(300.0) + offset for offset in (1, 2, 3, 4, 5)]
+    assert intervals.percentile(groups) == intervals.percentile(groups, 0.99, 0.95)
+    later = [1.5 * group for group in groups]
+    usual = intervals.percentile_change(groups, later)
+    assert usual == intervals.percentile_change(groups, later, 0.99, 0.95)
+    assert usual.estimate == pytest.approx(0.5)
+    assert intervals.mean(groups) == intervals.mean(groups, 0.95)
+    assert intervals.mean_change(groups, later) == intervals.mean_change(groups, later, 0.95)
+    assert intervals.mean_difference(groups, later) == intervals.mean_difference(groups, later, 0.95)
+    # Means of 1 to 5 more than 149.5: t(0.975, 4) · √2.5 / √5 to each side.
+    half = 2.776445 * math.sqrt(2.5 / 5)
+    found = intervals.mean(groups)
+    assert (found.estimate, found.low, found.high) == pytest.approx((152.5, 152.5 - half, 152.5 + half))
 
 
 def test_a_percentile_below_which_there_may_be_nothing_is_open_downwards() -> None:
@@ -300,15 +322,59 @@ def test_an_axis_is_meant_by_its_key_before_its_last_word() -> None:
     two = runs({"k": 1, "red.k": 2, "seed": 1, "tcp.initial_window": 5}, {"seed": 2, "red.pmax": 1})
     assert places.axes_of(two, ["k"]) == ["k"]
     assert places.axes_of(two, ["initial window", "k", "initial_window"]) == ["tcp.initial_window", "k"]
-    with pytest.raises(comparison.ShallowsError, match="several axes are called k"):
+    with pytest.raises(ShallowsError, match="several axes are called k"):
         places.axes_of(runs({"a.k": 1, "b.k": 2}), ["k"])
     assert places.place_of(two[1], ["k", "red.pmax"]) == {"k": None, "red.pmax": 1}
 
 
 def test_a_place_is_meant_by_all_of_its_values_or_by_some_with_their_axes() -> None:
-    known = {"A": {"red.k": "30KB", "n": 1}, "B": {"red.k": "30KB", "n": 2}}
-    asked = ["A", "30KB,2", "2, 30KB", "30KB", "n=2", "k=30KB, n = 1", "k=30KB", "red.k=1", "k=30KB, 1"]
-    assert [places.find(each, known) for each in asked] == ["A", "B", None, None, "B", "A", None, None, None]
+    known = {"A": {"red.k_min": "30KB", "n": 1}, "B": {"red.k_min": "30KB", "n": 2}}
+    asked = [
+        "A",
+        "30KB,2",
+        "2, 30KB",
+        "30KB",
+        "n=2",
+        "k_min=30KB, n = 1",
+        "k min=30KB,n=2",
+        "red.k_min=30KB,n=1",
+    ]
+    assert [places.find(each, known) for each in asked] == ["A", "B", None, None, "B", "A", "B", "A"]
+    for several_or_none in ("k_min=30KB", "red.k_min=1", "k_min=30KB, 1", "min=30KB, n=1"):
+        assert places.find(several_or_none, known) is None
+
+
+def resolved(**scenario: Any) -> Run:
+    """A run that was resolved to this."""
+    return cast(Run, SimpleNamespace(path=Path("run"), scenario=scenario))
+
+
+def test_what_a_scenario_does_not_say_cannot_be_compared() -> None:
+    refuse, whole = comparison._refuse_if_different, resolved(measure={"warm_up": "0ps"}, stop={})
+    refuse((whole, whole), "measure.warm_up")
+    for missing in (resolved(), resolved(measure={}), resolved(measure="warm_up")):
+        for pair in ((whole, missing), (missing, whole)):
+            with pytest.raises(ShallowsError, match=r"run/resolved\.json has no measure\.warm_up"):
+                refuse(pair, "measure.warm_up")
+    with pytest.raises(ShallowsError, match=r"run and run do not match: stop is \{\} and not set"):
+        refuse((whole, resolved(stop=None)), "stop")
+
+
+def test_a_table_of_verdicts_has_labels_of_points_as_columns() -> None:
+    told = Comparison("a", 0.95, 0.05, [Row({"load": 0.5}, "b", *["x"] * 3, *[1.0] * 5, "5 seeds")]).table
+    names = [
+        "load",
+        "scheme",
+        "metric",
+        "verdict",
+        "reason",
+        "baseline_value",
+        "value",
+        "change",
+        "low",
+        "high",
+    ]
+    assert told.columns == [*names, "groups"]
 
 
 def standing(place: str, front: Any, *open_with: str, **more: Any) -> Standing:
