@@ -40,7 +40,7 @@ def test_values_of_claims_have_the_shape_of_their_keys() -> None:
     assert taken(claim_types.PLACE, 0.4, "325KB", f"{long}B", f"0.{long}ms") == [True] * 4
     assert taken(claim_types.PLACE, f"{long}9B", f"0.{long}9ms", "soon", "5", True, None) == [False] * 6
     assert taken(claim_types.CLAIM["points"], [], [[0.3, 1], ["9KB", 2.5]]) == [True] * 2
-    wrong = [0.3], [0.3, 1, 2], ["soon", 1], [0.3, "9KB"], (0.3, 1), {}
+    wrong: tuple[Any, ...] = [0.3], [0.3, 1, 2], ["soon", 1], [0.3, "9KB"], (0.3, 1), {}
     assert taken(claim_types.CLAIM["points"], *([each] for each in wrong), [[0.3, 1], [0.3]]) == [False] * 7
     assert taken(claim_types.LISTS, {}, {"seed": [1]}) == [True] * 2
     assert taken(claim_types.LISTS, {"seed": [1], "load": 1}, [], "x") == [False] * 3

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -317,7 +317,9 @@ def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> 
 
     def rows(**options: float) -> int:
         return len(
-            sh.compare(one, other, names=["a", "b"], **{"confidence": 0.9, "cool_down": 0.1} | options).rows
+            sh.compare(
+                one, other, names=["a", "b"], **cast(Any, {"confidence": 0.9, "cool_down": 0.1} | options)
+            ).rows
         )
 
     assert rows(confidence=0.5) == rows(confidence=0.999) == rows(cool_down=0) == rows(cool_down=0.999) > 0

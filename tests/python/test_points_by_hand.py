@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs.manifest import stamp
 from shallows.runs.running import Source
 from shallows.sweeps import merging, points
 from shallows.sweeps.conditions import Condition
@@ -131,7 +132,7 @@ def finished(folder: Path, **labels: Any) -> Point:
 def test_a_point_was_made_since_if_it_is_there_and_is_not_what_was_there(tmp_path: Path) -> None:
     new = finished(tmp_path / "new")
     assert (new.has_results, new.was_made_since()) == (True, True)
-    old = Point(new.source, new.hash, new.folder, is_finished=True, stamp=points.stamp(new.folder))
+    old = Point(new.source, new.hash, new.folder, is_finished=True, stamp=stamp(new.folder))
     assert (old.has_results, old.was_made_since()) == (True, False)
     gone = Point(new.source, "gone", tmp_path / "gone", is_finished=False)
     assert (gone.has_results, gone.was_made_since()) == (False, False)

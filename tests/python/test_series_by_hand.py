@@ -187,7 +187,7 @@ def test_what_was_sent_again_is_what_is_more_than_the_data_with_their_headers() 
     # 14,000 of 15,000 bytes 6,500 are no news.
     summary = {"simulated_s": 1e-5, "datagram_gbps": 0.8}
     run = invented(summary=summary, counters=COUNTERS, flows=flows(delivered_bytes=[7_000, 300]))
-    assert measure(run, "repeated_share@s->a") == pytest.approx(6_500 / 14_000)
+    assert measure(run, "repeated_share@s->a") == pytest.approx(6_500 / 14_000, rel=1e-12)
 
 
 def test_a_queue_peaks_when_it_leaves_its_highest_value_for_the_last_time() -> None:
@@ -389,9 +389,9 @@ def test_what_a_link_has_left_goes_to_flows_that_nothing_else_limits() -> None:
 
 
 def test_slices_of_fairness_are_cut_where_they_end() -> None:
-    # Per ms: 1 and 1, then 3 and 0, then 1 and 3: indices of 1, 1/2 and 16/20. What comes 10 ns after a cut
-    # is of the next slice, and what comes with it of the one before.
-    rows = [(1_000.0, 0, 1.0), (1_000.0, 1, 1.0), (1_999.99, 0, 4.0), (2_000.01, 0, 5.0), (3_000.0, 1, 4.0)]
+    # Per ms: 1 and 1, then 3 and 0, then 1 and 3: indices of 1, 1/2 and 16/20. What comes 1 ns after a cut
+    # is of the next slice, and what comes 1 ns before it, or with it, of the one before.
+    rows = [(1_000.0, 0, 1.0), (1_000.0, 1, 1.0), (1_999.999, 0, 4.0), (2_000.001, 0, 5.0), (3_000.0, 1, 4.0)]
     run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *rows))
     assert measure(run, "jain_over.1ms@0..0.003") == pytest.approx((1 + 0.5 + 16 / 20) / 3, rel=1e-9)
     assert measure(run, "jain_over.1ms@0.001..0.003") == pytest.approx((0.5 + 16 / 20) / 2, rel=1e-9)
@@ -416,7 +416,7 @@ def test_goodput_of_flows_is_from_their_arrivals_to_the_end() -> None:
 
 
 def test_a_class_that_gets_nothing_more_has_its_share_at_once_and_one_without_a_trace_none() -> None:
-    late = flows(**{"class": [1], "arrival_us": [4_000.0]})
+    late = flows(**cast(Any, {"class": [1], "arrival_us": [4_000.0]}))
     acked = traced("acked_bytes", (4_000.0, 0, 0.0), (5_000.0, 0, 9.0))
     assert measure(invented(20_000.0, flows=late, flow_traces=acked), "convergence_ms@class1") == 0
     with pytest.raises(sh.ShallowsError, match="no trace of class1"):

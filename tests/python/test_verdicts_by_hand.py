@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,6 +18,7 @@ from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import Judgement, Metric, judge
 from shallows.errors import ShallowsError
 from shallows.runs.results import Run
+from shallows.runs.tables import NOTHING
 
 TIMES = Metric("fct_us.all.mean")
 GOODPUT = Metric("goodput_gbps")
@@ -133,6 +135,22 @@ def test_limits_of_a_change_of_percentiles_are_where_one_side_has_the_whole_tail
     assert (open_ended.estimate, open_ended.low, open_ended.high) == pytest.approx((1.0, -1.0, math.inf))
 
 
+def test_what_varies_between_pairs_widens_what_a_test_of_tails_accepts() -> None:
+    # As above, but of the other side's three 6s and three 12s its groups have three, two and one. Beyond r = 3
+    # the baseline has two of the six largest in each group and the other none: −0.2 in each, and no doubt.
+    # Below 0.75 the other has all: 0.3, 0.2 and 0.1 are within t(0.975, 2) · 0.1 / √3 = 0.248 of none, and
+    # not within the 0.169 of 90 %.
+    tails = [[6.0, 12.0, 12.0], [6.0, 12.0], [6.0]]
+    mine = [np.array([0.001] * (10 - len(tail)) + tail) for tail in tails]
+    theirs = [np.array([0.001] * 8 + [4.0, 8.0])] * 3
+    found = intervals._Tails(theirs, mine, 0.9, 0.95)
+    assert found.reach(math.log(1.5), 1) == pytest.approx(math.log(2), abs=3e-5)
+    assert found.reach(math.log(1.5), -1) == math.inf
+    assert intervals._Tails(theirs, mine, 0.9, 0.9).reach(math.log(1.5), -1) == pytest.approx(
+        math.log(2), abs=3e-5
+    )
+
+
 def test_pairs_that_differ_widen_the_limits_of_a_percentile() -> None:
     # Ratios of the pairs are e^0.1, e^0.2 and e^0.3, that of all together e^0.2: deviation 0.1, and
     # t(0.975, 2) · 0.1 / √3 = 0.2484 to each side, more than any tail of one value allows.
@@ -187,7 +205,10 @@ def test_what_is_looked_at_first_is_a_tail_from_two_thousand_flows_on() -> None:
 
 def seeds(count: int = 5, **series: float) -> dict[int, Sample]:
     """A place whose runs are all alike."""
-    return {seed: sample(**{name: [found] * 10 for name, found in series.items()}) for seed in range(count)}
+    return {
+        seed: sample(**cast(Any, {name: [found] * 10 for name, found in series.items()}))
+        for seed in range(count)
+    }
 
 
 def test_a_place_is_beaten_by_one_that_is_better_in_one_metric_and_the_same_in_the_other() -> None:
@@ -349,6 +370,17 @@ def resolved(**scenario: Any) -> Run:
     return cast(Run, SimpleNamespace(path=Path("run"), scenario=scenario))
 
 
+def test_where_there_is_one_scheme_axes_that_differ_are_proposed() -> None:
+    labels = [{"k": 1, "n": 2, "scheme": "a", "seed": 1}, {"k": 3, "n": 2, "scheme": "a", "seed": 2}]
+    runs = {seed: cast(Run, SimpleNamespace(labels=each)) for seed, each in enumerate(labels)}
+    remedies = [
+        comparison._Matched({"a": {"": {seed: runs[seed] for seed in chosen}}}, {}).remedy()
+        for chosen in ((0, 1), (0,))
+    ]
+    assert remedies[0] == "compare the values of an axis with --by; there are: k"
+    assert remedies[1].startswith("name the folders of two schemes")
+
+
 def test_what_a_scenario_does_not_say_cannot_be_compared() -> None:
     refuse, whole = comparison._refuse_if_different, resolved(measure={"warm_up": "0ps"}, stop={})
     refuse((whole, whole), "measure.warm_up")
@@ -361,7 +393,7 @@ def test_what_a_scenario_does_not_say_cannot_be_compared() -> None:
 
 
 def test_a_table_of_verdicts_has_labels_of_points_as_columns() -> None:
-    told = Comparison("a", 0.95, 0.05, [Row({"load": 0.5}, "b", *["x"] * 3, *[1.0] * 5, "5 seeds")]).table
+    told = Comparison("a", 0.95, 0.05, [replace(row(), point={"load": 0.5})]).table
     names = [
         "load",
         "scheme",
@@ -427,9 +459,8 @@ def test_twenty_places_are_shown_and_the_others_counted() -> None:
 
 def test_a_change_without_limits_has_no_interval() -> None:
     change_of = comparison_tables.change_of
-    nothing = comparison_tables.NOTHING
-    assert change_of("goodput_gbps", standing("a", None, low=None)) == ("+50 %", nothing)
+    assert change_of("goodput_gbps", standing("a", None, low=None)) == ("+50 %", NOTHING)
     assert change_of("goodput_gbps", standing("a", None, low=None, high=1.0)) == ("+50 %", "? to +100 %")
-    assert change_of("goodput_gbps", standing("a", None, verdict="first")) == (nothing, nothing)
-    assert change_of("goodput_gbps", standing("a", None, change=None)) == (nothing, nothing)
-    assert comparison_tables.verdict_cells(row(low=None))[-1] == nothing
+    assert change_of("goodput_gbps", standing("a", None, verdict="first")) == (NOTHING, NOTHING)
+    assert change_of("goodput_gbps", standing("a", None, change=None)) == (NOTHING, NOTHING)
+    assert comparison_tables.verdict_cells(row(low=None))[-1] == NOTHING
