@@ -326,6 +326,9 @@ def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> 
     for options in ({"confidence": 0.499}, {"confidence": 1.0}, {"cool_down": -0.001}, {"cool_down": 1.0}):
         with pytest.raises(sh.ShallowsError, match="is not in"):
             rows(**options)
+    for baseline, scheme in (("a", "b"), ("b", "a")):
+        found = sh.compare(one, other, names=["a", "b"], baseline=baseline)
+        assert (found.baseline, {row.scheme for row in found.rows}) == (baseline, {scheme})
     with pytest.raises(sh.ShallowsError, match="there is one scheme only, a"):
         sh.compare(one, names=["a"])
     for names in (["a"], ["a", "a"], ["a", "b", "c"]):

@@ -136,7 +136,7 @@ def test_limits_of_a_change_of_percentiles_are_where_one_side_has_the_whole_tail
 
 
 def test_what_varies_between_pairs_widens_what_a_test_of_tails_accepts() -> None:
-    # As above, but of the other side's three 6s and three 12s its groups have three, two and one. Beyond r = 3
+    # As above, but of the other side's three 6s and 12s its groups have three, two and one. Beyond r = 3
     # the baseline has two of the six largest in each group and the other none: −0.2 in each, and no doubt.
     # Below 0.75 the other has all: 0.3, 0.2 and 0.1 are within t(0.975, 2) · 0.1 / √3 = 0.248 of none, and
     # not within the 0.169 of 90 %.
