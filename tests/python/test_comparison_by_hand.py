@@ -329,6 +329,8 @@ def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> 
     for baseline, scheme in (("a", "b"), ("b", "a")):
         found = sh.compare(one, other, names=["a", "b"], baseline=baseline)
         assert (found.baseline, {row.scheme for row in found.rows}) == (baseline, {scheme})
+        # One seed has a change, without limits; there were no losses.
+        assert {(row.change, row.low, row.high) for row in found.rows} == {(0.0, None, None)}
     with pytest.raises(sh.ShallowsError, match="there is one scheme only, a"):
         sh.compare(one, names=["a"])
     for names in (["a"], ["a", "a"], ["a", "b", "c"]):

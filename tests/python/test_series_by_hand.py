@@ -12,7 +12,7 @@ import shallows as sh
 from shallows.runs import breakdown, pools, tables
 from shallows.runs.running import Source
 from shallows.runs.steps import Series
-from shallows.series import backlogs, flow_series, ideal, percentiles, port_measures
+from shallows.series import backlogs, completions, flow_series, ideal, percentiles, port_measures
 from shallows.series.measures import compute, measure
 
 TCP = {"timestamps": False}
@@ -523,3 +523,54 @@ def test_a_rank_is_taken_to_a_billionth_of_an_observation() -> None:
     ten = [np.arange(1.0, 6.0), np.arange(6.0, 11.0)]
     ranks = (1e-9, 0.1, 0.1 + 4e-11, 0.1 + 4e-10, 0.9, 1.0)
     assert [percentiles.nearest_rank(ten, rank) for rank in ranks] == [1, 1, 1, 2, 9, 10]
+
+
+def test_flows_from_and_to_a_leaf_share_its_uplinks_whatever_the_other_leaf() -> None:
+    # Two uplinks of 2.5 Gb/s: a packet of 12,800 bits takes 2.56 µs, of two each as long again. Two leave
+    # leaf 0 for the leaves 1 and 2; later two come from there.
+    topology = {"kind": "leaf-spine", "links": [], "leaves": 3, "spines": 2, "hosts_per_leaf": 2}
+    topology |= {"rate": "10Gbps", "uplink_rate": "2.5Gbps"}
+    at = [(0.0, 0, 2), (0.0, 1, 4), (100.0, 2, 0), (100.0, 4, 1), (200.0, 2, 0), (200.0, 0, 4)]
+    run = invented(
+        scenario={"tcp": TCP, "topology": TOPOLOGY | topology},
+        flows=flows(
+            arrival_us=[time for time, _, _ in at],
+            source=[source for _, source, _ in at],
+            destination=[destination for _, _, destination in at],
+            size_bytes=[1_460] * 6,
+            ideal_us=[10.0] * 6,
+        ),
+    )
+    assert ideal.completion_us(run) == pytest.approx([12.56] * 4 + [10] * 2)
+    for other in ({"kind": "graph"}, {"links": [{"between": [0, 1]}]}):
+        odd = invented(scenario={"tcp": TCP, "topology": TOPOLOGY | topology | other}, flows=run.flows)
+        with pytest.raises(sh.ShallowsError, match="there is no ideal of a"):
+            ideal.completion_us(odd)
+
+
+def test_traces_hold_other_quantities_too_and_may_be_in_any_order() -> None:
+    rows = [(9_500.0, 0, 3 * 1_460.0), (9_000.0, 0, 1_460.0), (9_500.0, 1, 4 * 1_460.0)]
+    windows = traced("cwnd_bytes", (9_800.0, 0, 9e9), (8_000.0, 1, 9e9))
+    trace = pl.concat([windows, traced("acked_bytes", *rows)])
+    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=trace)
+    assert [measure(run, f"acked_packets.{what}@1ms") for what in ("mean", "max")] == [3, 4]
+    acked = [(1e3 * ms, 0, min(ms, 10) / 4 + max(ms - 10, 0)) for ms in range(21)]
+    odd = traced("cwnd_bytes", *((1e3 * ms + 1, 0, 1e6 * ms) for ms in range(21)))
+    trace = pl.concat([odd, traced("acked_bytes", *acked)])
+    run = invented(20_000.0, flows=flows(**cast(Any, {"class": [1]})), flow_traces=trace)
+    assert measure(run, "convergence_ms@class1") == 12
+    assert measure(run, "catch_up_ms@0") == 5
+    assert flow_series.windows(run, most=0) == {}
+    assert [*flow_series.windows(run, [0], most=0)] == ["flow 0"]
+    with pytest.raises(sh.ShallowsError, match="has no trace of flow 1"):
+        flow_series.windows(run, [0, 1])
+
+
+def test_sizes_are_above_one_edge_and_up_to_the_next() -> None:
+    some = flows(size_bytes=[1, 10, 11, 20, 21])
+    found = [
+        completions.within(some, *edges)["size_bytes"].to_list() for edges in ((0, 10), (10, 20), (20, None))
+    ]
+    assert found == [[1, 10], [11, 20], [21]]
+    half = flows(counted=[0, 1, 1], fct_us=[5.0, 6.0, None]).with_columns(slowdown=pl.lit(1.0))
+    assert completions.completed([invented(flows=half)] * 2)["fct_us"].to_list() == [6, 6]

@@ -348,3 +348,12 @@ def test_parts_are_as_short_as_there_may_be_of_them_and_end_at_a_lone_change() -
     assert (alone.edges.tolist(), alone.longest_us) == ([0, 10, 60, 87.5, 100], 12.5)
     assert alone.mean.tolist() == pytest.approx([1, 2, 3, (3 * 2.5 + 4 + 5 + 6 * 8) / 12.5])
     assert (alone.low.tolist(), alone.high.tolist()) == ([1, 2, 3, 3], [1, 2, 3, 6])
+
+
+def test_what_never_changes_has_no_deviation_however_its_square_is_rounded() -> None:
+    # The mean of the squares of 0.7 and of 123.456 comes out a little below the square of the mean.
+    times = np.array([0.0, 0.1, 0.7, 1.0])
+    for value in (0.7, 123.456):
+        constant = Series(times, np.full(4, value))
+        assert Series(times, constant.values**2).mean() < constant.mean() ** 2
+        assert constant.std() == 0

@@ -179,6 +179,16 @@ def test_unless_it_is_said_percentiles_are_the_99th_and_limits_those_of_95_perce
     assert (found.estimate, found.low, found.high) == pytest.approx((152.5, 152.5 - half, 152.5 + half))
 
 
+def test_of_what_equals_a_percentile_as_much_is_above_it_as_makes_the_shares_add_up() -> None:
+    # Of 30 values the 24th is 5. Above it is a tenth of each group, equal to it are 0.3, 0.2 and 0.1, half of
+    # which makes it a fifth: 0.25, 0.2 and 0.15, and t(0.975, 2) · 0.05 / √3 = 0.124 to each side. Ranks from
+    # 20.3 to 27.7 of 30 are those of the 21st, which is 1, and of the 28th, which is 9.
+    groups = [np.array([1.0] * ones + [5.0] * (9 - ones) + [9.0]) for ones in (6, 7, 8)]
+    assert intervals.percentile(groups, 0.8) == Interval(5.0, 1.0, 9.0)
+    # With half that confidence, t(0.75, 2) = 0.816, they are 23.3 to 24.7, of the 24th and 25th.
+    assert intervals.percentile(groups, 0.8, 0.5) == Interval(5.0, 5.0, 5.0)
+
+
 def test_a_percentile_below_which_there_may_be_nothing_is_open_downwards() -> None:
     # Shares above the 1st percentile differ by a tenth in one group of three: more than the 1 % below it.
     some = [np.arange(100.0), np.arange(100.0), np.concatenate([np.full(10, -200.0), np.arange(90.0)])]
@@ -407,6 +417,23 @@ def test_a_table_of_verdicts_has_labels_of_points_as_columns() -> None:
         "high",
     ]
     assert told.columns == [*names, "groups"]
+
+
+def test_verdicts_have_a_table_for_each_scheme_and_point_of_what_is_looked_at_first() -> None:
+    rows = [replace(row(scheme=scheme), point={"load": load}) for load in (0.4, 0.5) for scheme in "bc"]
+    found = Comparison("a", 0.9, 0.05, [*rows, row("fct_us.medium.p99"), replace(row(), reason="too few")])
+    tables = comparison_tables.verdicts(found)
+    titles = [
+        "b against a, load 0.4",
+        "c against a, load 0.4",
+        "b against a, load 0.5",
+        "c against a, load 0.5",
+    ]
+    assert [table.title for table in tables] == [*titles, "b against a"]
+    assert (tables[0].columns[2:], tables[0].names) == (["a", "b", "change", "90 % interval"], 2)
+    assert [len(table.rows) for table in tables] == [1] * 5
+    assert [len(table.rows) for table in comparison_tables.verdicts(found, everything=True)] == [1] * 4 + [2]
+    assert (tables[-1].note, tables[-1].rows[0][1]) == ("[1] too few", "worse [1]")
 
 
 def standing(place: str, front: Any, *open_with: str, **more: Any) -> Standing:
