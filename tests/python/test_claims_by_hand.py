@@ -320,3 +320,21 @@ def test_only_metrics_with_points_or_that_are_shown_are_drawn_and_bounds_once() 
     nothing = Experiment("x", ["1"], Path("x.toml"), axis="load")
     assert beside(nothing, claims[1:], runs) is None
     assert beside(Experiment("x", ["1"], Path("x.toml")), claims, runs) is None
+
+
+def test_a_claim_without_a_name_is_called_by_its_number(tmp_path: Path) -> None:
+    named = CLAIM + 'kind = "value"\nexpected = 1\n'
+    (tmp_path / "expected.toml").write_text(HEAD + named + '[[claim]]\nkind = "value"\n')
+    with pytest.raises(ShallowsError, match="claim 2: there is no experiment"):
+        read(tmp_path)
+
+
+def test_what_is_shown_is_divided_by_what_was_at_the_same_place_with_the_same_seed() -> None:
+    experiment = Experiment("x", ["1"], Path("x.toml"), axis="load", show=["m"], normalised={"scheme": "a"})
+    runs = measured(a=[2.0, 4.0], b=[3.0, 2.0])
+    found = beside(experiment, [], runs)
+    assert found is not None
+    (panel,) = found.panels
+    assert [[each[1] for each in line.ours] for line in panel.lines] == [[1, 1], [1.5, 0.5]]
+    with pytest.raises(ShallowsError, match=r"no run of x is \{'scheme': 'a'\} beside"):
+        beside(experiment, [], runs[1:])

@@ -527,21 +527,22 @@ def test_a_rank_is_taken_to_a_billionth_of_an_observation() -> None:
 
 def test_flows_from_and_to_a_leaf_share_its_uplinks_whatever_the_other_leaf() -> None:
     # Two uplinks of 2.5 Gb/s: a packet of 12,800 bits takes 2.56 µs, of two each as long again. Two leave
-    # leaf 0 for the leaves 1 and 2; later two come from there.
+    # leaf 0 for the leaves 1 and 2; later two come from there, and then two leave leaf 1.
     topology = {"kind": "leaf-spine", "links": [], "leaves": 3, "spines": 2, "hosts_per_leaf": 2}
     topology |= {"rate": "10Gbps", "uplink_rate": "2.5Gbps"}
     at = [(0.0, 0, 2), (0.0, 1, 4), (100.0, 2, 0), (100.0, 4, 1), (200.0, 2, 0), (200.0, 0, 4)]
+    at += [(300.0, 2, 0), (300.0, 3, 4)]
     run = invented(
         scenario={"tcp": TCP, "topology": TOPOLOGY | topology},
         flows=flows(
             arrival_us=[time for time, _, _ in at],
             source=[source for _, source, _ in at],
             destination=[destination for _, _, destination in at],
-            size_bytes=[1_460] * 6,
-            ideal_us=[10.0] * 6,
+            size_bytes=[1_460] * 8,
+            ideal_us=[10.0] * 8,
         ),
     )
-    assert ideal.completion_us(run) == pytest.approx([12.56] * 4 + [10] * 2)
+    assert ideal.completion_us(run) == pytest.approx([12.56] * 4 + [10] * 2 + [12.56] * 2)
     for other in ({"kind": "graph"}, {"links": [{"between": [0, 1]}]}):
         odd = invented(scenario={"tcp": TCP, "topology": TOPOLOGY | topology | other}, flows=run.flows)
         with pytest.raises(sh.ShallowsError, match="there is no ideal of a"):

@@ -41,7 +41,8 @@ def test_marking_curves_have_a_column_for_each_and_say_ranges_once() -> None:
     assert [row[0] for row in shown.rows[-3:]] == ["limit, 1 busy", "limit, 8 busy", "can mark"]
     assert (rows["limit, 1 busy"], rows["limit, 8 busy"][0]) == (["90 KB", "–", "–"], "50 KB")
     assert "8.25 µs" in shown.note
-    certain = tables.marking_curves([curve(1_000, 1_000)])
+    # Also of curves that can be read only once.
+    certain = tables.marking_curves(iter([curve(1_000, 1_000)]))
     assert "  probability up to" not in [row[0] for row in certain.rows]
     assert tables.marking_curves([]).rows == []
 
@@ -54,6 +55,7 @@ def test_bins_are_in_the_order_of_their_sizes() -> None:
     # Of 10 bytes and above them; of edges that end with the same.
     few = ["above_2", "0_to_2", "all"]
     assert tables.bins({"fct_us": dict.fromkeys(few)}) == ["all", "0_to_2", "above_2"]
+    assert tables.Table("one column of names", [], []).names == 1
 
 
 def test_markers_are_told_apart_where_there_are_two_or_one_does_more_than_mark() -> None:
@@ -113,14 +115,14 @@ def test_datagrams_are_told_of_where_there_are_any_and_losses_where_something_wa
     summary: dict[str, Any] = {
         "flows": {"completed": 2, "started": 3},
         "packets": packets,
-        "simulated_s": 0.0025,
+        "simulated_s": 0.9994,
     }
     summary |= {"goodput_gbps": 4.5, "timeouts": 1, "retransmits": 2}
     summary |= {"loss_rate_in_switches": 0.01, "loss_rate_in_cards": 0.0}
     plain, more = tables.network(summary), tables.network(summary | {"datagram_gbps": 1.5})
     assert [row[0] for row in more.rows if row not in plain.rows] == ["datagrams received"]
     assert more.rows[1:4] == [
-        ["simulated time", "2.5 ms"],
+        ["simulated time", "999 ms"],
         ["goodput", "4.5 Gb/s"],
         ["datagrams received", "1.5 Gb/s"],
     ]
@@ -291,6 +293,9 @@ def test_quantiles_begin_at_the_smallest_value_and_end_at_the_largest() -> None:
     assert [STEPS.time_at(value) for value in (10, 20, 30, 40)] == [4, 4, 2, 0]
     assert [STEPS.share_above(limit) for limit in (5, 10, 25, 30)] == pytest.approx([1, 0.6, 0.2, 0])
     assert STEPS.mean() == 18
+    # What was twice is one value.
+    again = Series(np.array([0.0, 1.0, 3.0, 4.0]), np.array([5.0, 7.0, 5.0, 5.0])).distribution()
+    assert [found.tolist() for found in again] == [[5, 7], [0.5, 1]]
 
 
 def test_a_part_of_a_series_has_the_values_that_held_then() -> None:
