@@ -1,19 +1,23 @@
 """What rules, races and recommendations of the advisor work out, at their edges: each by hand."""
 
 import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from shallows.advisor import race as racing
 from shallows.advisor import recommendation, rules
-from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
+from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT, parse
 from shallows.advisor.race import Objective, Race
-from shallows.advisor.recommendation import Beside
+from shallows.advisor.recommendation import Beside, recommend
 from shallows.comparison.intervals import Interval
-from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import Judgement
+from shallows.comparison.samples import Sample, Series
+from shallows.comparison.verdicts import SAME, Judgement
+from shallows.errors import ShallowsError
+from test_advise_race import fabric, made_up
 
 LINK, RTT = 10e9, 80e-6
 """100,000 bytes in flight."""
@@ -38,7 +42,8 @@ def test_thresholds_are_shares_of_what_is_in_flight() -> None:
 def test_the_least_backlog_of_flows_in_step_is_in_packets() -> None:
     # 100 packets in flight and K of 20: √(2 · 15 · 120) is 60, half of which is below 20 + 15 by 5.
     found = rules.dctcp_queue_minimum(LINK, 120e-6, 30_000, 15)
-    assert (found.number, found.text) == (pytest.approx(5), "5 packets")
+    assert found.number == pytest.approx(5)
+    assert found.text == "5 packets"
     # Of packets twice as large half as many.
     larger = rules.dctcp_queue_minimum(LINK, 120e-6, 30_000, 15, 3_000)
     assert larger.number == pytest.approx(10 + 15 - math.sqrt(2 * 15 * 60) / 2)
@@ -51,10 +56,12 @@ def test_practice_counts_packets_up_to_ten_gigabits() -> None:
 
 def test_queues_have_their_weight_of_the_threshold_and_are_numbered_from_the_first() -> None:
     found = rules.per_class(LINK, RTT, [1, 3], 1, 0.5, first=2)
-    assert (found.name, found.number) == ("K of queue 3, all queues busy", pytest.approx(37_500))
+    assert found.name == "K of queue 3, all queues busy"
+    assert found.number == pytest.approx(37_500)
     assert "quantum_i/T_round = 7.5 Gbps" in found.given
     alone = rules.per_class(LINK, RTT, [4], 0, 1.0)
-    assert (alone.name, alone.number) == ("K of queue 0, all queues busy", pytest.approx(100_000))
+    assert alone.name == "K of queue 0, all queues busy"
+    assert alone.number == pytest.approx(100_000)
 
 
 def test_a_pool_is_shared_by_who_is_busy() -> None:
@@ -75,6 +82,7 @@ def test_a_burst_has_its_share_of_what_others_leave_and_the_largest_alpha_that_d
     # One busy queue leaves 900 / (1 + α): 600, 450 and 300, of which 1/3, 1/2 and 2/3 are 200, 225 and 200.
     alphas = [0.5, 2, 1]
     assert [rules.burst_limit(900, each, 1).number for each in alphas] == pytest.approx([200, 200, 225])
+    assert [rules.alpha_for(900, alphas, burst, 1).number for burst in (199, 201)] == [2, 1]
     assert rules.burst_limit(900, 2, 1, 10).number == pytest.approx(210)
     chosen = [rules.alpha_for(900, alphas, burst, 1, 10) for burst in (209.9, 210.1, 234.9, 235.1)]
     assert [each.number for each in chosen] == [2, 1, 1, 1]
@@ -194,3 +202,162 @@ def test_a_bound_is_kept_where_the_whole_interval_is_below_it() -> None:
     assert state(0.26, *same[:2]) == open_
     states = ((keeps, misses), (open_, misses), (keeps, open_), (keeps, keeps), ())
     assert [recommendation._state(each) for each in states] == [2, 2, 1, 0, 0]
+
+
+def asked(goal: Any, **numbers: list[float | None]) -> tuple[Any, list[Any]]:
+    """A race of which the goals are asked in this order, and its candidates with their numbers."""
+    goals = parse(goal, [])
+    of = {
+        name: dict(zip([each.metric.name for each in goals], found, strict=True))
+        for name, found in numbers.items()
+    }
+    race = SimpleNamespace(
+        fabric=SimpleNamespace(goals=goals, loads=[0.3, 0.7]),
+        value=lambda objective, name: of[name][objective.metric.name],
+        seeds=lambda _: 10,
+        rounds=6,
+    )
+    return race, [SimpleNamespace(name=name) for name in numbers]
+
+
+def test_goals_decide_in_their_order_among_those_within_three_percent_of_the_best() -> None:
+    def best(goal: str, **numbers: list[float | None]) -> tuple[str, str]:
+        chosen, decided_by = recommendation._best(*asked(goal, **numbers))
+        assert decided_by.load == 0.7
+        return chosen.name, decided_by.goal.said
+
+    # 103 is within 3 % of 100, and 104 is not: the tail decides between the others.
+    both = "throughput, then p99 of small flows"
+    near: dict[str, list[float | None]] = {"a": [100.0, 500.0], "b": [103.0, 400.0], "c": [104.0, 1.0]}
+    assert best(both, **near) == ("b", "p99 of small flows")
+    assert best(both, a=[100.0, 500.0], b=[103.1, 400.0]) == ("a", "throughput")
+    assert best(both, a=[None, 1.0], b=[100.0, 500.0]) == ("b", "throughput")
+    # Of losses a hundredth of a percent is none.
+    loss = "loss, then throughput"
+    assert best(loss, a=[0.001, 500.0], b=[0.0011, 400.0], c=[0.00111, 1.0]) == ("b", "throughput")
+    # What has a bound has done its work, unless all have one.
+    assert best("p99 of small flows below 1 ms, then throughput", a=[9.0, 5.0], b=[8.0, 6.0])[0] == "a"
+    assert best("p99 of small flows below 1 ms", a=[9.0], b=[8.0]) == ("b", "p99 of small flows")
+
+
+def test_weighted_goals_are_weighed_by_their_ratios() -> None:
+    def weighed(goal: dict[str, float], **numbers: list[float | None]) -> str:
+        return str(recommendation._weigh(*asked(goal, **numbers)).name)
+
+    # Twice as long a tail and half as long large flows: who weighs more decides.
+    numbers: dict[str, list[float | None]] = {"a": [200.0, 100.0], "b": [100.0, 200.0]}
+    assert weighed({"p99 of small flows": 1, "throughput": 2}, **numbers) == "a"
+    assert weighed({"p99 of small flows": 2, "throughput": 1}, **numbers) == "b"
+    # Losses below a hundredth of a percent are as good as none: 1.1 of times decides.
+    lossy = {"loss": 9.0, "throughput": 1.0}
+    assert weighed(lossy, a=[0.0, 110.0], b=[1e-4, 100.0]) == "b"
+    assert weighed(lossy, a=[0.0, 110.0], b=[2e-4, 100.0]) == "a"
+    # A bound that all miss is missed least where the ratio is.
+    race, field = asked(
+        "p99 of small flows below 1 ms, then loss below 1 %", a=[3_000.0, 0.02], b=[2_000.0, 0.025]
+    )
+    chosen, by = recommendation._least_missing(race, field, recommendation._goals(race))
+    assert (chosen.name, by.goal.said) == ("b", "p99 of small flows")
+
+
+def test_confidence_is_shared_by_pairs_goals_and_looks() -> None:
+    race, (a, b, _) = asked("throughput, then loss", a=[1, 1], b=[1, 1], c=[1, 1])
+    race.beats = lambda _goals, one, other, confidence: (one, other, confidence)
+    # Of three there are three pairs, in two goals; the second look has 6 / (2π)², any before 6 / π².
+    for rounds, look in ((6, 2), (5, 1), (3, 1)):
+        race.rounds = rounds
+        share = 6 / (math.pi * look) ** 2 / 3 / 2
+        one, other, confidence = cast(Any, recommendation._beats(race, a, b, 3))
+        assert (one, other) == ("a", "b")
+        assert confidence == pytest.approx(1 - 0.05 * share)
+    seen: list[float] = []
+
+    def judge(_: Objective, one: str, other: str, confidence: float) -> Judgement:
+        seen.append(confidence)
+        return Judgement(verdict="worse" if (one, other) == ("a", "b") else "cannot tell")
+
+    race.judge = judge
+    objective = Objective(LOSS, 0.7)
+    assert [recommendation._is_equal(race, objective, a, b, kept) for kept in (1, 2, 3)] == [False] * 3
+    assert seen == pytest.approx([0.95, 0.95, 0.975])
+
+
+def test_reasons_name_six_equals_and_who_is_left() -> None:
+    def reasons(count: int, goal: str = "throughput") -> tuple[str, ...]:
+        found = recommend(made_up(dict.fromkeys("abcdefghi"[:count], (500, 4000, 0.0)), 10, goal))
+        assert found.candidate.name == "a"
+        assert found.standing.candidate.name == "a"
+        assert [found.of(name).candidate.name for name in "abc"] == [*"abc"]
+        assert found.equals == tuple("bcdefghi"[: count - 1])
+        # It is not judged beside itself.
+        assert {each.judgement for each in found.standing.beside} == {Judgement(reason=SAME)}
+        assert {each.judgement.groups for each in found.of("b").beside} == {
+            "10 seeds",
+            "20 blocks of 10 seeds",
+        }
+        return found.reasons
+
+    chosen, equal, left = reasons(7)
+    assert chosen.startswith("It was chosen by throughput at 70 % load: ")
+    assert chosen.endswith(" ms (mean time of large flows).")
+    assert "it cannot be told from 6 of the 6 others that are left: b, c, d, e, f, g. Where" in equal
+    assert left.startswith("7 of 7 settings are left after 10 seeds: it was made up. ")
+    assert "7 of the 7 others that are left: b, c, d, e, f, g and others. Where" in reasons(8)[1]
+    bound = reasons(3, "loss below 1 %, then throughput")[0]
+    assert bound == "loss below 1 %: 0 % (95 %: 0 % to 0 %); the goal is kept."
+
+
+class Counted(Race):
+    """A race that measures nothing, and drops so many after the rounds that it is told."""
+
+    def __init__(self, kept: int, drops: dict[int, int], **sample_of: Any) -> None:
+        self.fabric = fabric(goal="throughput")
+        self.candidates = [cast(Any, SimpleNamespace(name=name)) for name in "abcdef"[:kept]]
+        self.kept = [each.name for each in self.candidates]
+        self.rounds, self.ended, self.is_stable, self.measured, self.points = 0, "", False, {}, []
+        self.objectives = racing.objectives(self.fabric)
+        self.dropping, self.sample_of = drops, sample_of or {"fct_us.large": Series(np.ones(1))}
+        self.seen: list[tuple[int, int, int]] = []
+
+    def _run(self, names: Sequence[str], seeds: Sequence[int], progress: Any, *_: Any) -> None:
+        self.seen.append((progress.round, progress.kept, progress.of))
+        for name in names:
+            for seed in seeds:
+                self.measured.setdefault(0.7, {}).setdefault(name, {})[seed] = Sample(self.sample_of, {}, ())
+
+    def _look(self) -> None:
+        for _ in range(self.dropping.get(self.rounds, 0)):
+            self.kept.pop()
+
+    def write(self) -> None:
+        """Write nothing down."""
+
+
+def test_a_race_ends_after_two_looks_without_a_drop_from_the_eighth_round_on() -> None:
+    def ended(kept: int, drops: dict[int, int], most: int = 64, budget_s: float = 1e6) -> tuple[int, str]:
+        race = Counted(kept, drops)
+        race.run(budget_s, lambda *_: None, most)
+        assert [each[0] for each in race.seen] == [*range(1, race.rounds + 1)]
+        assert {each[2] for each in race.seen} == {kept}
+        assert race.is_stable is race.ended.startswith("2 rounds")
+        return race.rounds, race.ended
+
+    stable = "2 rounds in a row dropped nobody"
+    assert ended(3, {}) == (8, stable)
+    # Looks are from the fifth round on; after a drop it takes two more.
+    assert ended(3, {6: 1}) == (8, stable)
+    assert ended(3, {7: 1}) == (9, stable)
+    assert ended(3, {4: 2}, most=5) == (5, "5 rounds are the most")
+    assert ended(3, {5: 1, 8: 1}) == (8, "one candidate is left")
+    assert ended(1, {}) == (1, "one candidate is left")
+    assert ended(3, {}, budget_s=0.0) == (1, "the budget is spent")
+    assert ended(3, {}, most=1) == (1, "1 rounds are the most")
+
+
+def test_what_this_traffic_has_no_flows_of_is_looked_at_only_if_it_was_asked_for() -> None:
+    race = Counted(2, {})
+    race.run(0.0, lambda *_: None)
+    # Of the three axes the tail of small flows; losses are of whole runs.
+    assert [each.metric.name for each in race.objectives] == ["fct_us.large.mean", "loss_rate_in_switches"]
+    with pytest.raises(ShallowsError, match="goal: 'throughput': no such flows are in this traffic"):
+        Counted(2, {}, **{"fct_us.small": Series(np.ones(1))}).run(0.0, lambda *_: None)

@@ -312,6 +312,19 @@ def test_sizes_of_a_comparison_end_with_their_edges_and_all_alike_say_nothing(tm
     assert "fct_us.medium@0" not in alike
 
 
+def test_queries_of_some_workloads_are_those_whose_place_it_is(tmp_path: Path) -> None:
+    asked = {"workload": [0, 1, 2], "query": [0, 1, 2], "client": [1] * 3, "counted": [1] * 3}
+    times = {"start_us": [0.0, 1.0, 2.0], "completion_us": [5.0, None, 9.0]}
+    flows = {"query": [0, 1, 2], "workload": [0, 1, 2], "class": [0, 1, 1]}
+    run = written(tmp_path / "run", flows, queries=asked | times)
+    wanted = ["query_us.all@1", "query_us.all@0, 2", "fct_us.all@class1"]
+    found = samples.read(run, 0, wanted).series
+    # What has not come back after 1 µs has been under way for 99.
+    queries = {name: series.values.tolist() for name, series in found.items() if name.startswith("query_us")}
+    assert queries == {"query_us.all": [5, 99, 9], "query_us.all@1": [99], "query_us.all@0, 2": [5, 9]}
+    assert found["fct_us.all@class1"].values.size == 2
+
+
 def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> None:
     one, other = ([written(tmp_path / name, {"arrival_us": [0.0, 9.0]})] for name in ("a", "b"))
 
