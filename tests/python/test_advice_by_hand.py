@@ -12,12 +12,12 @@ from shallows.advisor import race as racing
 from shallows.advisor import recommendation, rules
 from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT, parse
 from shallows.advisor.race import Objective, Race
-from shallows.advisor.recommendation import Beside, recommend
+from shallows.advisor.recommendation import Beside, contenders, recommend
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import SAME, Judgement
 from shallows.errors import ShallowsError
-from test_advise_race import fabric, made_up
+from test_advise_race import fabric, made_up, noisy
 
 LINK, RTT = 10e9, 80e-6
 """100,000 bytes in flight."""
@@ -307,6 +307,19 @@ def test_reasons_name_six_equals_and_who_is_left() -> None:
     assert bound == "loss below 1 %: 0 % (95 %: 0 % to 0 %); the goal is kept."
 
 
+def test_estimates_alone_decide_where_goals_are_weighed_or_all_miss_a_bound() -> None:
+    def open_with(goal: Any) -> list[str]:
+        # Noise of 10 % leaves open which of the two has the shorter large flows; tails are some 500 µs.
+        race = noisy({"good": 4000, "near": 4040}, 10, 0.1)
+        race.fabric = fabric(goal=goal)
+        return sorted(contenders(race))
+
+    assert open_with("throughput") == ["good", "near"]
+    assert open_with("p99 of small flows below 1 ms, then throughput") == ["good", "near"]
+    assert open_with({"throughput": 1, "loss": 2}) == []
+    assert open_with("p99 of small flows below 200 us, then throughput") == []
+
+
 class Counted(Race):
     """A race that measures nothing, and drops so many after the rounds that it is told."""
 
@@ -318,9 +331,11 @@ class Counted(Race):
         self.objectives = racing.objectives(self.fabric)
         self.dropping, self.sample_of = drops, sample_of or {"fct_us.large": Series(np.ones(1))}
         self.seen: list[tuple[int, int, int]] = []
+        self.left_s: list[float] = []
 
     def _run(self, names: Sequence[str], seeds: Sequence[int], progress: Any, *_: Any) -> None:
         self.seen.append((progress.round, progress.kept, progress.of))
+        self.left_s.append(progress.left_s)
         for name in names:
             for seed in seeds:
                 self.measured.setdefault(0.7, {}).setdefault(name, {})[seed] = Sample(self.sample_of, {}, ())
@@ -339,6 +354,9 @@ def test_a_race_ends_after_two_looks_without_a_drop_from_the_eighth_round_on() -
         race.run(budget_s, lambda *_: None, most)
         assert [each[0] for each in race.seen] == [*range(1, race.rounds + 1)]
         assert {each[2] for each in race.seen} == {kept}
+        # Of the budget at first nearly all is left, and less and less; these rounds take no minute.
+        assert race.left_s == sorted(race.left_s, reverse=True)
+        assert budget_s - 60 < race.left_s[-1] <= race.left_s[0] <= budget_s
         assert race.is_stable is race.ended.startswith("2 rounds")
         return race.rounds, race.ended
 
