@@ -45,8 +45,17 @@ class Told:
     inexpressible: dict[str, None] = field(default_factory=dict)
     """What cannot be said, in order."""
 
+    _said: dict[tuple[tuple[str, ...], str], str] = field(default_factory=dict)
+
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
-        """A line; without a slot it is its own, and without an undo it is taken back by `no`."""
+        """A line; without a slot it is its own, and without an undo it is taken back by `no`.
+
+        Of two lines for one slot the last holds; that ports or queues differ where the format has one place
+        for them is said.
+        """
+        if self._said.setdefault((sections, slot or text), text) != text:
+            place = " ".join((*sections, slot))
+            self.cannot(f"{place}: what is told differs and has one place here; the last of it is written")
         self.lines.append(Line(slot or text, text, undo or f"no {slot or text}", sections, about))
 
     def cannot(self, what: str) -> None:
