@@ -281,7 +281,7 @@ class _Reader:
     def _queue_row(self, row: Entry, tables: dict[str, str]) -> None:
         *parts, last = row.parts
         numbers = numbers_of(last)
-        if numbers is None or not parts:
+        if numbers is None or not ports_of("|".join(parts)):
             row.note("not-valid", "its key names no port and queue")
             return
         names = {name: self._known(row, name, table) for name, table in tables.items() if name in row.fields}
@@ -295,7 +295,7 @@ class _Reader:
     def _group_row(self, row: Entry) -> None:
         *parts, last = row.parts
         numbers = numbers_of(last)
-        if numbers is None or not parts:
+        if numbers is None or not ports_of("|".join(parts)):
             row.note("not-valid", "its key names no port and priority group")
             return
         profile = row.reference("profile")
