@@ -338,6 +338,9 @@ def assumptions(fabric: Fabric) -> list[str]:
         "the RTT, so "
         "that the first timeout is RTOmin.",
         "Every number was rounded to what the chip can have before it was simulated.",
+        # RFC 3168 §6.1.4 and 6.1.5; of DCTCP and ECN* every packet is capable, as papers have them.
+        "Markers drop what is not ECN-capable: Reno's packets, and acknowledgements and retransmissions of "
+        "CUBIC.",
     ]
     return found
 
