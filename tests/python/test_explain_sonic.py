@@ -66,6 +66,18 @@ def test_a_row_whose_key_names_no_port_is_listed(table: str) -> None:
     assert [note.code for note in found.notes] == ["not-valid"]
 
 
+def test_maps_and_limits_of_no_port_are_listed() -> None:
+    for table, fields in (
+        ("PORT_QOS_MAP", {"pfc_enable": "3", "pfcwd_sw_enable": "3"}),
+        ("BUFFER_PORT_EGRESS_PROFILE_LIST", {"profile_list": "egress_lossy_profile"}),
+    ):
+        tables = leaf()
+        tables.setdefault(table, {})[""] = fields
+        found = switch(tables)
+        assert (found.profiles, found.settings) == (switch(leaf()).profiles, switch(leaf()).settings)
+        assert [each.place.split("|")[0] for each in found.unread] == [table] * len(fields)
+
+
 def test_a_priority_group_has_its_headroom() -> None:
     (group,) = switch(leaf()).profiles[0].groups
     sizes = (group.xoff, group.xon, group.xon_offset)
