@@ -240,12 +240,15 @@ def test_a_profile_that_may_let_others_pass_is_noted_where_hosts_have_such_packe
 def test_what_a_format_rounds_is_a_setting_of_its_own() -> None:
     fabric = queue_three()
     ramp = next(each for each in candidates(fabric) if each.name == "ramp, 25 %")
-    rounded = configured("nvue", None, fabric, ramp).rounded
-    # NVUE's commands have no probability: it is 100 %.
+    rounded = configured("junos", None, fabric, ramp).rounded
+    # Fill levels are whole percent of what the queue may hold; bytes and probabilities stay as they are.
     assert rounded is not None
     assert rounded.queues[0] is not None
-    assert rounded.queues[0].pmax == 1.0
-    assert configured("eos", None, fabric, ramp).rounded is None
+    assert ramp.queues[0] is not None
+    assert rounded.queues[0] != ramp.queues[0]
+    assert rounded.queues[0].pmax == ramp.queues[0].pmax == 0.25
+    for format_ in ("eos", "nvue", "sonic"):
+        assert configured(format_, None, fabric, ramp).rounded is None
     assert rounded.alpha == chosen_alpha(fabric)
 
 

@@ -14,6 +14,7 @@ from shallows.advisor.writers.lines import (
     difference,
     flat,
     in_bytes,
+    whole_percent,
 )
 
 ALL = "default-global"
@@ -151,8 +152,11 @@ def _curve(curve: Curve, start: str, about: str, where: str, told: Told) -> None
         _set(told, f"{start} max-threshold", str(high), about)
     _set(told, f"{start} ecn", "enable" if curve.marks_ect else "disable", about)
     _set(told, f"{start} red", "enable" if curve.drops_not_ect else "disable", about)
-    if curve.probability not in (None, 1):
-        told.cannot(f"{where}: a probability other than 100 % is set in qos_features.conf, not by a command")
+    share = whole_percent(curve.probability)
+    if share is not None and share != 100:
+        _set(told, f"{start} probability", str(share), about)
+    elif share is None and curve.probability is not None:
+        told.cannot(f"{where}: a probability that is no whole percent")
     if curve.weight:
         told.cannot(f"{where}: a weight of the average")
 
