@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shallows.advisor import readers
-from shallows.advisor.configuration import Allotment, Curve, Queue, Switch, Threshold
+from shallows.advisor.configuration import Allotment, Curve, PortProfile, Queue, Switch, Threshold
 from shallows.advisor.explain import explain
 from shallows.advisor.readers import FORMATS, reader
 from shallows.advisor.resolved import resolve
@@ -319,6 +319,25 @@ def test_cumulus_probability_is_read_and_written_and_unset_it_is_all() -> None:
     assert read("nvue", write("nvue", None, fifth).change) == fifth
     assert write("nvue", fifth, whole).change == f"{start} probability\n".replace("nv set", "nv unset")
     assert read("nvue", f"{text}{start} probability 101\n").unread
+
+
+@pytest.mark.parametrize("format_", ["junos", "nvue"])
+def test_a_rate_that_is_no_whole_number_of_gigabits_is_said_and_not_rounded(format_: str) -> None:
+    for rate, word in ((2_500_000_000, None), (10**8, None), (25 * 10**9, "25")):
+        text = write(format_, None, Switch("eos", profiles=(PortProfile(("swp1",), rate=rate),)))
+        assert ("speed" in text.change) == (word is not None)
+        assert word is None or f"speed {word}" in text.change
+        assert any("no whole Gb/s" in each for each in text.inexpressible) == (word is None)
+
+
+def test_policies_about_queues_of_avd_are_listed() -> None:
+    text = "policy_maps:\n  qos:\n  - name: p\n    classes:\n    - name: c\n      set:\n"
+    text += "        traffic_class: 3\n  pbr:\n  - name: r\nqos_profiles:\n- name: q\n  trust: dscp\n"
+    assert [each.text for each in read("avd", text).unread] == [
+        "policy_maps.qos.0.name: p",
+        "policy_maps.qos.0.classes.0.name: c",
+        "policy_maps.qos.0.classes.0.set.traffic_class: 3",
+    ]
 
 
 def test_cumulus_own_marks_of_class_0_are_a_default_unless_the_file_says_otherwise() -> None:

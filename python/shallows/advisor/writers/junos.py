@@ -24,6 +24,7 @@ from shallows.advisor.writers.lines import (
     called,
     difference,
     flat,
+    gigabits,
     whole_percent,
 )
 
@@ -223,7 +224,7 @@ def _profile(
             _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
         if (profile.maps.dscp_to_class or named) and classifier != "-":
             _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
-        for word, value in (("speed", profile.rate and f"{profile.rate // 10**9}g"), ("mtu", profile.mtu)):
+        for word, value in (("speed", gigabits(profile, "g", told)), ("mtu", profile.mtu)):
             if value:
                 told.say(
                     f"set interfaces {port} {word} {value}",

@@ -138,6 +138,16 @@ def common_maps(switch: Switch, told: Told) -> Maps:
     return found[0] if found else Maps()
 
 
+def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
+    """The rate of ports in whole Gb/s; that it is none is said."""
+    if profile.rate is None:
+        return None
+    if profile.rate % 10**9:
+        told.cannot(f"speed of {called(profile)}: {profile.rate:,} bit/s, which are no whole Gb/s")
+        return None
+    return f"{profile.rate // 10**9}{unit}"
+
+
 def called(profile: PortProfile) -> str:
     """A profile by its name or its first ports."""
     return profile.name or (", ".join(profile.ports[:2]) or "all ports")

@@ -13,6 +13,7 @@ from shallows.advisor.writers.lines import (
     common_maps,
     difference,
     flat,
+    gigabits,
     in_bytes,
     whole_percent,
 )
@@ -109,8 +110,8 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
         for feature, name in (("congestion-control", control), ("egress-scheduler", order), ("pfc", pause)):
             if name != ALL:
                 _set(told, f"interface {port} qos {feature} profile", name, name)
-        if profile.rate:
-            _set(told, f"interface {port} link speed", f"{profile.rate // 10**9}G", "")
+        if speed := gigabits(profile, "G", told):
+            _set(told, f"interface {port} link speed", speed, "")
         if profile.mtu:
             _set(told, f"interface {port} link mtu", str(profile.mtu), "")
 
