@@ -21,9 +21,11 @@ from shallows.advisor.readers import read, reader
 from shallows.advisor.recommendation import recommend
 from shallows.advisor.resolved import Hints, resolve
 from shallows.advisor.today import today_of
+from shallows.cli.advise import _unfit
 from shallows.comparison.verdicts import judge
 from shallows.errors import ShallowsError
 from shallows.sweeps.sweeps import choose_engine
+from sonic_files import leaf, written
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 
@@ -209,6 +211,37 @@ def test_a_change_for_sonic_is_three_numbers_and_leaves_wred_and_colours_as_they
     off = configured("sonic", sonic_profile(), fabric, step)
     assert fields_of(off.change) == numbers
     assert "some platforms mark nothing" in off.others
+
+
+def test_a_queue_of_which_sonic_says_nothing_takes_from_the_pool_of_the_others() -> None:
+    tables = leaf()
+    for table in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG"):
+        tables[table] = {key: row for key, row in tables[table].items() if key.endswith("|0")}
+    before = reader("sonic").read(json.dumps(tables), "config_db.json")
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 4.0)
+    made = configured("sonic", before, queue_three(), step)
+    [profile] = [
+        each["value"] for each in json.loads(made.change) if each["path"].startswith("/BUFFER_PROFILE/")
+    ]
+    assert profile == {"pool": "egress_lossy_pool", "size": "1664", "dynamic_th": "2"}
+    assert not any("sonic-buffer-profile" in each for each in made.left_out)
+    bare = configured("sonic", sonic_profile(), queue_three(), step)
+    assert any("sonic-buffer-profile.yang wants pool and size" in each for each in bare.left_out)
+
+
+def test_a_change_that_does_not_fit_the_file_is_said_with_the_row_that_is_missing(tmp_path: Path) -> None:
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 8.0)
+    tables = leaf()
+    rows = {"Ethernet0,Ethernet4|3": tables["QUEUE"]["Ethernet0|3"]}
+    for keys, said in ((tables["QUEUE"], None), (rows, "the file has no /QUEUE/Ethernet0|3")):
+        tables["QUEUE"] = keys
+        path = written(tables, tmp_path)
+        before = read(path)
+        none = configured("sonic", before, queue_three(), replace(step, queues=(None,)))
+        found = _unfit(none, before, str(path))
+        assert (found is None) if said is None else (found or "").startswith(said)
+    foreign = configured("nvue", before, queue_three(), step)
+    assert "on no switch yet" in (_unfit(foreign, before, str(path)) or "")
 
 
 def test_a_profile_that_is_new_to_sonic_marks_on_every_platform() -> None:

@@ -164,9 +164,12 @@ def _profile(
     profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
 ) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
+    # What other queues may take of which pool, for one of which nothing is said.
+    others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
+    other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():
         queue = queues.get(number, Queue(number))
-        allotment = queue.allotment or Allotment()
+        allotment = queue.allotment or other
         if allotment.alpha is None or float(allotment.alpha) != alpha:
             allotment = replace(allotment, alpha=Fraction(alpha), limit=None, unlimited=False)
         marking = name if curves[number] else None
