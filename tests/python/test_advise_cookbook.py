@@ -1,5 +1,6 @@
 """Fabrics of the cookbook and of papers: they run, and the advice is no worse than papers' settings."""
 
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +17,15 @@ from shallows.advisor.configured import configured, told
 from shallows.advisor.explain import explain
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.race import Race, run_set
-from shallows.advisor.readers import read
+from shallows.advisor.readers import read, reader
 from shallows.advisor.recommendation import recommend
 from shallows.advisor.resolved import Hints, resolve
 from shallows.advisor.today import today_of
+from shallows.cli.advise import _unfit
 from shallows.comparison.verdicts import judge
 from shallows.errors import ShallowsError
 from shallows.sweeps.sweeps import choose_engine
+from sonic_files import leaf, written
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 
@@ -170,15 +173,115 @@ def test_the_change_keeps_a_profiles_name_and_takes_back_what_it_sets() -> None:
     assert [each.name for each in after.markings] == [each.name for each in before.markings]
 
 
+def sonic_profile(**fields: str) -> Switch:
+    """A switch whose queue 3 has a profile with a curve for green packets, and these fields."""
+    curve = {"ecn": "ecn_green", "green_min_threshold": "1000", "green_max_threshold": "2000"}
+    tables = {
+        "PORT": {"Ethernet0": {"speed": "100000"}},
+        "WRED_PROFILE": {"TCP": curve | {"green_drop_probability": "5"} | fields},
+        "QUEUE": {"Ethernet0|3": {"wred_profile": "TCP"}},
+    }
+    return reader("sonic").read(json.dumps(tables), "config_db.json")
+
+
+def fields_of(change: str) -> dict[str, str]:
+    """What a patch sets or removes of a profile."""
+    return {
+        each["path"].rpartition("/")[2]: each.get("value", each["op"])
+        for each in json.loads(change)
+        if each["path"].startswith("/WRED_PROFILE/TCP/")
+    }
+
+
+def test_a_change_for_sonic_is_three_numbers_and_leaves_wred_and_colours_as_they_are() -> None:
+    # Without wred_green_enable some platforms mark nothing, and that is not what was simulated.
+    fabric = queue_three()
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 2.0)
+    numbers = {
+        "green_min_threshold": "300000",
+        "green_max_threshold": "300000",
+        "green_drop_probability": "100",
+    }
+    on = configured("sonic", sonic_profile(wred_green_enable="true"), fabric, step)
+    assert fields_of(on.change) == numbers
+    assert on.others == ""
+    yellow = {"yellow_min_threshold": "500", "yellow_max_threshold": "700", "wred_yellow_enable": "true"}
+    coloured = configured("sonic", sonic_profile(wred_green_enable="true", **yellow), fabric, step)
+    assert fields_of(coloured.change) == numbers
+    off = configured("sonic", sonic_profile(), fabric, step)
+    assert fields_of(off.change) == numbers
+    assert "some platforms mark nothing" in off.others
+
+
+def test_a_queue_of_which_sonic_says_nothing_takes_from_the_pool_of_the_others() -> None:
+    tables = leaf()
+    for table in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG"):
+        tables[table] = {key: row for key, row in tables[table].items() if key.endswith("|0")}
+    before = reader("sonic").read(json.dumps(tables), "config_db.json")
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 4.0)
+    made = configured("sonic", before, queue_three(), step)
+    [profile] = [
+        each["value"] for each in json.loads(made.change) if each["path"].startswith("/BUFFER_PROFILE/")
+    ]
+    assert profile == {"pool": "egress_lossy_pool", "size": "1664", "dynamic_th": "2"}
+    assert not any("sonic-buffer-profile" in each for each in made.left_out)
+    bare = configured("sonic", sonic_profile(), queue_three(), step)
+    assert any("sonic-buffer-profile.yang wants pool and size" in each for each in bare.left_out)
+
+
+def test_a_change_that_does_not_fit_the_file_is_said_with_the_row_that_is_missing(tmp_path: Path) -> None:
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 8.0)
+    tables = leaf()
+    rows = {"Ethernet0,Ethernet4|3": tables["QUEUE"]["Ethernet0|3"]}
+    for keys, said in ((tables["QUEUE"], None), (rows, "the file has no /QUEUE/Ethernet0|3")):
+        tables["QUEUE"] = keys
+        path = written(tables, tmp_path)
+        before = read(path)
+        none = configured("sonic", before, queue_three(), replace(step, queues=(None,)))
+        found = _unfit(none, before, str(path))
+        assert (found is None) if said is None else (found or "").startswith(said)
+    foreign = configured("nvue", before, queue_three(), step)
+    assert "on no switch yet" in (_unfit(foreign, before, str(path)) or "")
+
+
+def test_a_profile_that_is_new_to_sonic_marks_on_every_platform() -> None:
+    fabric = queue_three()
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 2.0)
+    made = configured("sonic", None, fabric, step)
+    [profile] = json.loads(made.change)["WRED_PROFILE"].values()
+    assert {profile[f"wred_{colour}_enable"] for colour in ("green", "yellow", "red")} == {"true"}
+    assert made.others == ""
+
+
+@pytest.mark.parametrize(
+    ("format_", "said"),
+    [("eos", "the platform decides"), ("nvue", "pass until the limit"), ("junos", "pass until the limit")],
+)
+def test_where_others_than_those_simulated_pass_it_is_said(format_: str, said: str) -> None:
+    step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 2.0)
+    assert said in configured(format_, None, queue_three(), step).others
+
+
+def test_a_profile_that_may_let_others_pass_is_noted_where_hosts_have_such_packets() -> None:
+    fabric = queue_three()
+    cubic = fabric.changed(classes=(replace(fabric.classes[0], transport="cubic"),))
+    for switch, notes in ((sonic_profile(), 1), (sonic_profile(wred_green_enable="true"), 0)):
+        assert sum("are not ECN-capable" in each for each in today_of(switch, cubic)[1]) == notes
+        assert not any("are not ECN-capable" in each for each in today_of(switch, fabric)[1])
+
+
 def test_what_a_format_rounds_is_a_setting_of_its_own() -> None:
     fabric = queue_three()
     ramp = next(each for each in candidates(fabric) if each.name == "ramp, 25 %")
-    rounded = configured("nvue", None, fabric, ramp).rounded
-    # NVUE's commands have no probability: it is 100 %.
+    rounded = configured("junos", None, fabric, ramp).rounded
+    # Fill levels are whole percent of what the queue may hold; bytes and probabilities stay as they are.
     assert rounded is not None
     assert rounded.queues[0] is not None
-    assert rounded.queues[0].pmax == 1.0
-    assert configured("eos", None, fabric, ramp).rounded is None
+    assert ramp.queues[0] is not None
+    assert rounded.queues[0] != ramp.queues[0]
+    assert rounded.queues[0].pmax == ramp.queues[0].pmax == 0.25
+    for format_ in ("eos", "nvue", "sonic"):
+        assert configured(format_, None, fabric, ramp).rounded is None
     assert rounded.alpha == chosen_alpha(fabric)
 
 

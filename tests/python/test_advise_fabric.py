@@ -10,7 +10,7 @@ import shallows as sh
 from shallows.advisor import goals
 from shallows.advisor.candidates import candidates
 from shallows.advisor.fabric import Fabric
-from shallows.advisor.simulated import document
+from shallows.advisor.simulated import assumptions, document
 from shallows.cli import main
 from shallows.errors import ShallowsError
 
@@ -250,3 +250,16 @@ def test_every_second_host_can_run_another_transport(uplinks: dict[str, Any]) ->
     assert scenario["tcp"]["congestion"] == {"kind": "dctcp"}
     run = sh.Scenario.from_dict(scenario | {"workload": [scenario["workload"][0] | {"flows": 40}]}).run()
     assert {*run.flows["group"]} == {"default", "cubic"}
+
+
+def test_what_a_smaller_pool_lets_a_queue_hold_is_said_beside_the_switchs() -> None:
+    # αB/(1 + α) with α 4: of 3 MB 2.4 MB, and of half of it, for 4 of 8 ports, 1.2 MB.
+    tables = {
+        "chip": "tomahawk",
+        "links": {"rate": "100Gbps", "rtt": "80us"},
+        "buffer": {"pool": "3MB", "ports_per_pool": 8, "alpha": 4},
+        "class": [{"transport": "dctcp", "sizes": "web-search"}],
+        "simulated": {"hosts": 8},
+    }
+    said = " ".join(assumptions(Fabric.from_dict(tables)))
+    assert "2.4 MB on the switch and 1.2 MB in the simulation (α 4)" in said

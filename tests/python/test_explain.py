@@ -152,6 +152,24 @@ def test_the_screen_has_verdict_tables_findings_and_the_rest(tmp_path: Path) -> 
         assert words in done.stdout.replace("\n", " ").replace("  ", " ") or words in done.stdout
 
 
+def test_of_ports_that_all_differ_the_screen_shows_some_and_says_how_many_more(tmp_path: Path) -> None:
+    tables = leaf()
+    ports = [f"Ethernet{number}" for number in range(100)]
+    tables["PORT"] = {port: {"speed": "100000"} for port in ports}
+    tables["WRED_PROFILE"] = {
+        f"W{number}": curve(str(208_000 + number), str(416_000 + number), "7", wred="false")
+        for number in range(100)
+    }
+    tables["QUEUE"] = {f"{port}|0": {"wred_profile": f"W{number}"} for number, port in enumerate(ports)}
+    for table in ("BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP", "CABLE_LENGTH"):
+        del tables[table]
+    screen = shallows("explain", written(tables, tmp_path)).stdout
+    assert len(screen.splitlines()) < 200
+    assert "and 60 more rows: --json has all" in screen  # 40 of 100 curves
+    assert "and 92 more enable-false: --json has all" in screen  # 8 of 100
+    assert len(json.loads(shallows("explain", "--json", written(tables, tmp_path)).stdout)["classes"]) == 100
+
+
 def test_the_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
     done = shallows("explain", written(leaf(), tmp_path), "--json", "--html", tmp_path / "page.html")
     document = json.loads(done.stdout)

@@ -57,6 +57,27 @@ def test_a_queue_has_what_three_tables_say_of_it() -> None:
     assert lossless.allotment.limit == Threshold.of_bytes(15_982_720)
 
 
+@pytest.mark.parametrize("table", ["QUEUE", "BUFFER_QUEUE", "BUFFER_PG"])
+def test_a_row_whose_key_names_no_port_is_listed(table: str) -> None:
+    # Templates that are rendered without ports leave such keys.
+    found = changed(lambda tables: tables[table].update({"|4": {**next(iter(tables[table].values()))}}))
+    assert found.profiles == switch(leaf()).profiles
+    assert {each.place.partition(" ")[0] for each in found.unread} == {f"{table}||4"}
+    assert [note.code for note in found.notes] == ["not-valid"]
+
+
+def test_maps_and_limits_of_no_port_are_listed() -> None:
+    for table, fields in (
+        ("PORT_QOS_MAP", {"pfc_enable": "3", "pfcwd_sw_enable": "3"}),
+        ("BUFFER_PORT_EGRESS_PROFILE_LIST", {"profile_list": "egress_lossy_profile"}),
+    ):
+        tables = leaf()
+        tables.setdefault(table, {})[""] = fields
+        found = switch(tables)
+        assert (found.profiles, found.settings) == (switch(leaf()).profiles, switch(leaf()).settings)
+        assert [each.place.split("|")[0] for each in found.unread] == [table] * len(fields)
+
+
 def test_a_priority_group_has_its_headroom() -> None:
     (group,) = switch(leaf()).profiles[0].groups
     sizes = (group.xoff, group.xon, group.xon_offset)

@@ -86,6 +86,11 @@ def test_commands_after_a_prompt_are_commands() -> None:
         for number in (1, 2)
     )
     assert format_of(text, "session") == "junos"
+    switch = read("junos", text)
+    assert [each.text for each in switch.unread] == [
+        f"class-of-service schedulers s{number} transmit-rate percent {number}" for number in (1, 2)
+    ]  # understood, and used by nothing
+    text += "ops@leaf# set class-of-service scheduler-maps m forwarding-class web scheduler s1\n"
     assert read("junos", text).understood == 2
 
 
@@ -97,6 +102,84 @@ def test_of_a_session_with_several_switches_the_first_is_read_and_the_others_are
     found = {each.code: each for each in explain(resolve(switch)).findings}
     assert "spine-2" in found["several-switches"].what
     assert "a file of its own" in found["several-switches"].fix
+
+
+def test_of_commands_below_the_names_of_several_switches_the_first_are_read_and_the_others_listed() -> None:
+    first = GROUPS + "set apply-groups B\n"
+    other = "set groups D class-of-service schedulers s transmit-rate percent 70\nset apply-groups D\n"
+    text = f"leaf-1:\n\n{first}\nleaf-2:\n\n{other}"
+    switch, alone = read("junos", text), read("junos", first)
+    assert replace(switch, notes=()) == replace(alone, notes=())
+    assert [(each.place, each.text) for each in switch.unread][-1] == (
+        str(text.splitlines().index(other.splitlines()[0]) + 1),
+        "groups D class-of-service schedulers s transmit-rate percent 70",
+    )
+    assert [each.what for each in switch.notes if each.code == "several-switches"] == [
+        "the file shows several switches: leaf-1 is read, and not leaf-2"
+    ]
+
+
+def test_commands_that_speak_of_queues_in_groups_alone_are_junos() -> None:
+    text = "set groups A class-of-service schedulers s transmit-rate percent 10\nset apply-groups A\n"
+    assert format_of(text, "snippet") == "junos"
+    text += "set class-of-service scheduler-maps m forwarding-class web scheduler s\n"
+    assert read("junos", text).unread == ()
+
+
+@pytest.mark.parametrize(
+    "idle",
+    [
+        "drop-profiles d interpolate fill-level [ 1 2 ]",
+        "drop-profiles d interpolate drop-probability [ 0 100 ]",
+        "schedulers t transmit-rate percent 7",
+        "classifiers dscp c forwarding-class web loss-priority low code-points ef",
+        "interfaces et-0/0/1 scheduler-map none",
+        "interfaces et-0/0/1 unit 0 classifiers dscp none",
+    ],
+)
+def test_what_nothing_uses_or_names_nothing_is_listed_as_it_changes_no_queue(idle: str) -> None:
+    there = read("junos", GROUPS)
+    with_it = read("junos", f"{GROUPS}set class-of-service {idle}\n")
+    assert with_it.understood == there.understood
+    listed = [each.text for each in with_it.unread if each not in there.unread]
+    assert listed
+    assert all(each.startswith(f"class-of-service {idle.partition(' [')[0]}") for each in listed)
+
+
+def test_a_marking_scheduler_that_nothing_uses_is_kept_with_its_marks_and_the_rest_is_listed() -> None:
+    marks = "".join(
+        f"set class-of-service {each}\n"
+        for each in (
+            "drop-profiles d interpolate fill-level [ 10 20 ]",
+            "drop-profiles d interpolate drop-probability [ 0 100 ]",
+            "schedulers t drop-profile-map loss-priority any protocol any drop-profile d",
+            "schedulers t explicit-congestion-notification",
+            "schedulers t transmit-rate percent 7",
+        )
+    )
+    switch = read("junos", GROUPS + marks)
+    assert [each.name for each in switch.markings] == ["t"]
+    assert [each.text for each in switch.unread if " t " in each.text] == [
+        "class-of-service schedulers t transmit-rate percent 7"
+    ]
+
+
+def test_queues_of_one_policy_that_differ_get_schedulers_of_their_own() -> None:
+    # Cumulus Linux has one name for the policy of all queues, Junos one for each scheduler.
+    policy = "nv set qos egress-scheduler default-global traffic-class"
+    text = f"{policy} 1 mode dwrr\n{policy} 1 bw-percent 30\n{policy} 2 mode dwrr\n{policy} 2 bw-percent 70\n"
+    again = read("junos", write("junos", None, read("nvue", text + f"{policy} 6 mode strict\n")).change)
+    [profile] = again.profiles
+    told = {
+        queue.number: (queue.scheduler.kind, queue.scheduler.percent)
+        for queue in profile.queues
+        if queue.scheduler
+    }
+    assert {number: told[number] for number in (1, 2, 6)} == {
+        1: ("dwrr", 30),
+        2: ("dwrr", 70),
+        6: ("strict", None),
+    }
 
 
 def test_what_a_terminal_shows_without_its_end_is_listed_with_its_line() -> None:
@@ -189,9 +272,13 @@ def test_code_points_have_names_and_loss_priorities() -> None:
 
 def test_units_of_a_port_with_other_classifiers_are_listed() -> None:
     two = "".join(
-        f"set class-of-service interfaces et-0/0/1 unit {number} classifiers dscp c{number}\n"
+        f"set class-of-service classifiers dscp c{number} forwarding-class web loss-priority low "
+        "code-points ef\n"
+        f"set class-of-service interfaces et-0/0/{number} unit {number} classifiers dscp c{number}\n"
         for number in (1, 2)
     )
+    assert read("junos", two).unread == ()
+    two += "set class-of-service interfaces et-0/0/1 unit 2 classifiers dscp c2\n"
     [unread] = read("junos", two).unread
     assert unread.text.endswith("unit 2 classifiers dscp c2")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from shallows.advisor import readers
-from shallows.advisor.configuration import Allotment, Curve, Queue, Switch, Threshold
+from shallows.advisor.configuration import Allotment, Curve, PortProfile, Queue, Switch, Threshold
 from shallows.advisor.explain import explain
 from shallows.advisor.readers import FORMATS, reader
 from shallows.advisor.resolved import resolve
 from shallows.advisor.writers import eos as eos_writer
-from shallows.advisor.writers import hosts, tc
+from shallows.advisor.writers import hosts, tc, write
 from shallows.errors import ShallowsError
 from shared import Shell
 from vendors import SAMPLES, SWITCHES, read, sample
@@ -307,3 +307,54 @@ def test_eos_names_its_chip_by_the_model_above_its_configuration() -> None:
 def test_a_pattern_of_ports_is_not_counted_as_one_port() -> None:
     table = explain(resolve(read("junos", sample("junos")))).tables[0]
     assert {row[3] for row in table.rows} == {"et-*"}
+
+
+def test_cumulus_probability_is_read_and_written_and_unset_it_is_all() -> None:
+    start = "nv set qos congestion-control p traffic-class 3"
+    text = f"{start} min-threshold 800000\n{start} max-threshold 3200000\n{start} ecn enable\n"
+    text += "nv set interface swp1 qos congestion-control profile p\n"
+    whole, fifth = read("nvue", text), read("nvue", f"{text}{start} probability 20\n")
+    assert fifth.unread == ()
+    assert [each.curves[0].probability for each in (*whole.markings, *fifth.markings)] == [1, Fraction(1, 5)]
+    assert read("nvue", write("nvue", None, fifth).change) == fifth
+    assert write("nvue", fifth, whole).change == f"{start} probability\n".replace("nv set", "nv unset")
+    assert read("nvue", f"{text}{start} probability 101\n").unread
+
+
+@pytest.mark.parametrize("format_", ["junos", "nvue"])
+def test_a_rate_that_is_no_whole_number_of_gigabits_is_said_and_not_rounded(format_: str) -> None:
+    for rate, word in ((2_500_000_000, None), (10**8, None), (25 * 10**9, "25")):
+        text = write(format_, None, Switch("eos", profiles=(PortProfile(("swp1",), rate=rate),)))
+        assert ("speed" in text.change) == (word is not None)
+        assert word is None or f"speed {word}" in text.change
+        assert any("no whole Gb/s" in each for each in text.inexpressible) == (word is None)
+
+
+def test_policies_about_queues_of_avd_are_listed() -> None:
+    text = "policy_maps:\n  qos:\n  - name: p\n    classes:\n    - name: c\n      set:\n"
+    text += "        traffic_class: 3\n  pbr:\n  - name: r\nqos_profiles:\n- name: q\n  trust: dscp\n"
+    assert [each.text for each in read("avd", text).unread] == [
+        "policy_maps.qos.0.name: p",
+        "policy_maps.qos.0.classes.0.name: c",
+        "policy_maps.qos.0.classes.0.set.traffic_class: 3",
+    ]
+
+
+def test_cumulus_own_marks_of_class_0_are_a_default_unless_the_file_says_otherwise() -> None:
+    own = "nv set qos congestion-control p traffic-class 3 ecn enable\n"
+    assert [each.what[:22] for each in read("nvue", own).defaults] == ["ECN of traffic class 0"]
+    said = "nv set qos congestion-control default-global traffic-class 0 ecn disable\n"
+    assert read("nvue", own + said).defaults == ()
+
+
+def test_policies_about_queues_are_listed_and_those_of_the_control_plane_are_not() -> None:
+    queues = ["policy-map type quality-of-service p", "class c", "set traffic-class 3"]
+    plane = "policy-map type copp copp-system-policy\n   class copp-system-bgp\n      bandwidth kbps 500\n!\n"
+    text = f"{queues[0]}\n   {queues[1]}\n      {queues[2]}\n!\n{plane}interface Ethernet1\n"
+    text += "   service-policy type quality-of-service input p\n   service-policy type pbr input r\n"
+    found = read("eos", text)
+    assert [each.text for each in found.unread] == [*queues, "service-policy type quality-of-service input p"]
+    verdict = explain(resolve(found)).verdict
+    assert verdict.startswith(
+        "No queue was understood. Of 4 lines or values about queues 4 were not understood."
+    )

@@ -14,14 +14,21 @@ from typing import Any
 import pytest
 import yaml
 
+from shallows.advisor.candidates import candidates
 from shallows.advisor.configuration import Allotment, Scheduler, Threshold
+from shallows.advisor.configured import configured
 from shallows.advisor.explain import explain
+from shallows.advisor.fabric import Fabric
 from shallows.advisor.readers import read as read_files
+from shallows.advisor.readers import reader
 from shallows.advisor.resolved import Hints, resolve
 from shallows.advisor.units import converted
 from shallows.advisor.writers import write
+from sonic_files import leaf
 from sonic_yang import Models
 from vendors import SAMPLES, SWITCHES, applied, read, sample
+
+EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 
 RENDERED = {"qos", "buffer", "buffers"}
 """How the samples that SONiC's tests render begin."""
@@ -123,6 +130,24 @@ def test_sonics_own_models_accept_a_file_before_a_change_after_it_and_rolled_bac
     assert shaped is not None
     assert (shaped.shape, shaped.guaranteed) == (8 * 10**9, None)
     assert json.loads(applied("sonic", json.dumps(changed), text.rollback)) == there
+
+
+@pytest.mark.parametrize("fabric", ["leaf-spine-25g", "tomahawk-bcc", "eight-classes", "legacy-10g"])
+def test_sonics_own_models_accept_what_is_advised_or_we_have_said_what_they_miss(
+    models: Models, fabric: str
+) -> None:
+    wanted = Fabric.load(EXAMPLES / f"{fabric}.toml")
+    there = leaf()
+    before = reader("sonic").read(json.dumps(there), "config_db.json")
+    for candidate in candidates(wanted):
+        new = configured("sonic", None, wanted, candidate)
+        refused = models.refuse(with_lanes(json.loads(new.change)))
+        assert (refused is None) == (not any(".yang" in each for each in new.left_out)), refused
+        made = configured("sonic", before, wanted, candidate)
+        changed = json.loads(applied("sonic", json.dumps(there), made.change))
+        assert json.loads(applied("sonic", json.dumps(changed), made.rollback)) == there
+        changed.pop("DEVICE_METADATA")
+        assert models.refuse(with_lanes(changed)) is None
 
 
 def test_sonics_own_models_refuse_what_is_wrong(models: Models) -> None:

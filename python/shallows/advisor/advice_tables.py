@@ -106,6 +106,7 @@ def configuration(found: Answer) -> Table:
     rows = [["not in this format", text] for text in made.left_out]
     if made.rounded:
         rows.append(["becomes", differences(made.rounded, recommendation.candidate)])
+    rows += [["where others are marked", made.others]] if made.others else []
     rows += [[f"costs in {objective.text}", ", ".join(_cost(judged))] for objective, judged in found.rounding]
     if not rows:
         rows.append(["all of it", "as recommended, and as simulated"])

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 from shallows.advisor import readers, writers
 from shallows.advisor.candidates import Candidate, Curve
@@ -27,6 +28,8 @@ class Configured:
     rollback: str
     left_out: tuple[str, ...]
     """What the format cannot say."""
+    others: str
+    """What becomes of packets that are not ECN-capable, if that is not what was simulated."""
     rounded: Candidate | None
     """What the switch will do, if that is not what is recommended."""
 
@@ -40,7 +43,10 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
         If there is no such format.
     """
     hints = memory_of(fabric)
-    made = converted(told(before, fabric, chosen), format_, hints)
+    # Off, as sonic-wred-profile.yang has it where nothing is said, some platforms mark nothing: issue 4545 of
+    # sonic-buildimage. Its own qos_config.j2 says true.
+    drops = True if format_ == "sonic" else None
+    made = converted(told(before, fabric, chosen, drops_not_ect=drops), format_, hints)
     if before is not None:
         before = converted(before, format_, hints).switch
     after = made.switch
@@ -51,29 +57,38 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
         left_out.append("MQ-ECN: thresholds that follow the queue's share are no setting of this format")
     if chosen.sojourn is not None and not fabric.silicon.marks:
         left_out.append("marks by waiting time")
+    shown = _shown(format_, after)
     return Configured(
         format_,
         text.change,
         text.rollback,
         tuple(left_out),
-        _read_back(format_, after, fabric, chosen) if chosen.follows is None else None,
+        _others(shown, fabric),
+        _read_back(format_, shown, fabric, chosen) if shown and chosen.follows is None else None,
     )
 
 
-def told(before: Switch | None, fabric: Fabric, chosen: Candidate) -> Switch:
-    """What the switch shall be told: what it is told now, but for marks and α of the classes' queues."""
+def told(
+    before: Switch | None, fabric: Fabric, chosen: Candidate, *, drops_not_ect: bool | None = None
+) -> Switch:
+    """What the switch shall be told: what it is told now, but for marks and α of the classes' queues.
+
+    Whom a curve marks, and whether it drops the others, stays as it is at the queue; `drops_not_ect` is for a
+    queue that has none.
+    """
     switch = before or Switch("", profiles=(PortProfile((), rate=int(fabric.links.rate)),))
     names = {each.queue: f"ADVISED-{number}" for number, each in enumerate(fabric.classes)}
     curves = dict(zip(names, chosen.queues, strict=True))
     if chosen.sojourn is not None:
         held = round(chosen.sojourn * fabric.links.rate / 8)
         curves = dict.fromkeys(names, Curve(held, held))
-    if len(set(curves.values())) == 1:
+    there = {number: _there(switch, number) for number in names}
+    if len({(curves[number], _manner(there[number])) for number in names}) == 1:
         names = dict.fromkeys(names, "ADVISED")
     # A profile that marks these queues alone keeps its name: the change is then its numbers.
     names = {number: _known(switch, number, {*names}, curves) or name for number, name in names.items()}
     made = {
-        names[number]: _marking(switch, fabric, names[number], curve)
+        names[number]: _marking(fabric, names[number], curve, there[number], drops_not_ect=drops_not_ect)
         for number, curve in curves.items()
         if curve
     }
@@ -95,26 +110,66 @@ def _known(switch: Switch, number: int, ours: set[int], curves: Mapping[int, Cur
     return None
 
 
-def _marking(switch: Switch, fabric: Fabric, name: str, curve: Curve, scope: str = "queue") -> Marking:
-    """A curve under a name; as it is written already if it says the same."""
-    there = switch.marking(name)
-    if there is not None and in_bytes(there, fabric, []) == curve:
-        return there
-    line = SwitchCurve(
-        Threshold.of_bytes(curve.kmin),
-        Threshold.of_bytes(curve.kmax),
-        Fraction(curve.pmax).limit_denominator(1000),
+def _there(switch: Switch, number: int) -> Marking | None:
+    """What marks a queue now, at the first port where anything does."""
+    found = (
+        switch.marking(queue.marking)
+        for _, queue in switch.queues()
+        if queue.number == number and queue.marking
     )
-    return Marking(name, (line,), "pool" if scope == "pool" else "queue")
+    return next(found, None)
+
+
+def _manner(there: Marking | None) -> object:
+    """Whom it marks, and whether it drops the others."""
+    return tuple((each.colour, each.drops_not_ect) for each in _marks(there))
+
+
+def _marks(there: Marking | None) -> list[SwitchCurve]:
+    """The curves that mark, if they do what is not coloured."""
+    return [each for each in there.curves if each.marks_ect] if there and there.marking_curve() else []
+
+
+def _marking(
+    fabric: Fabric,
+    name: str,
+    curve: Curve,
+    there: Marking | None,
+    scope: Literal["queue", "pool"] = "queue",
+    *,
+    drops_not_ect: bool | None = None,
+) -> Marking:
+    """A curve under a name, for whom what is there is for; as it is written already if it says the same."""
+    if there is not None and there.name == name and in_bytes(there, fabric, []) == curve:
+        return there
+    made = [
+        replace(
+            each,
+            minimum=Threshold.of_bytes(curve.kmin),
+            maximum=Threshold.of_bytes(curve.kmax),
+            probability=Fraction(curve.pmax).limit_denominator(1000),
+            weight=0,
+        )
+        for each in _marks(there) or [SwitchCurve(None, None, drops_not_ect=drops_not_ect)]
+    ]
+    coloured = [
+        each
+        for each in (there.curves if there else ())
+        if not each.marks_ect and each.colour not in ("all", "green")
+    ]
+    return Marking(name, (*made, *coloured), scope)
 
 
 def _profile(
     profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
 ) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
+    # What other queues may take of which pool, for one of which nothing is said.
+    others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
+    other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():
         queue = queues.get(number, Queue(number))
-        allotment = queue.allotment or Allotment()
+        allotment = queue.allotment or other
         if allotment.alpha is None or float(allotment.alpha) != alpha:
             allotment = replace(allotment, alpha=Fraction(alpha), limit=None, unlimited=False)
         marking = name if curves[number] else None
@@ -133,18 +188,43 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
         replace(each, marking=name) if number == place else each for number, each in enumerate(pools)
     )
     kept = [each for each in switch.markings if each.name != name]
-    return replace(
-        switch, pools=changed, markings=(*kept, _marking(switch, fabric, name, chosen.pool, "pool"))
-    )
+    made = _marking(fabric, name, chosen.pool, switch.marking(name), "pool")
+    return replace(switch, pools=changed, markings=(*kept, made))
 
 
-def _read_back(format_: str, after: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """What a switch does that is told all this in this format; nothing if that is what is recommended."""
+def _shown(format_: str, after: Switch) -> Switch | None:
+    """What a switch understands that is told all this in this format; nothing if it cannot be read again."""
     try:
         whole = writers.write(format_, None, after).change
-        read, _ = today_of(readers.reader(format_).read(whole, f"advice.{format_}"), fabric)
+        return readers.reader(format_).read(whole, f"advice.{format_}")
     except ShallowsError:
         # What a format cannot say at all is among what is left out.
+        return None
+
+
+def _others(shown: Switch | None, fabric: Fabric) -> str:
+    """What becomes of packets that are not ECN-capable, unless they are dropped where others are marked."""
+    if shown is None:
+        return ""
+    found = [_there(shown, each.queue) for each in fabric.classes]
+    ways = {curve.drops_not_ect for each in found if each and (curve := each.marking_curve())}
+    if None in ways and shown.format == "sonic":
+        return (
+            "WRED is off in the profile: some platforms mark nothing then, so look at the counters of marked "
+            "packets; what is not ECN-capable may pass, and was dropped in the simulation"
+        )
+    if None in ways:
+        return "the platform decides on packets that are not ECN-capable; in the simulation they were dropped"
+    if False in ways:
+        return "packets that are not ECN-capable pass until the limit; in the simulation they were dropped"
+    return ""
+
+
+def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
+    """What that comes to; nothing if it is what is recommended."""
+    try:
+        read, _ = today_of(shown, fabric)
+    except ShallowsError:
         return None
     rounded = replace(read, name=f"{chosen.name}, as {format_} has it", why=chosen.why, alpha=chosen.alpha)
     return None if rounded.settings == chosen.settings else rounded

@@ -293,8 +293,9 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
     marking = [classes for classes in alike(resolved) if classes[0].curve and not _is_off(classes[0])]
     off = [each for each in resolved.classes if _is_off(each)]
     silent = [each for each in resolved.classes if not each.curve]
+    unread = len(resolved.switch.unread)
     if not resolved.classes:
-        yield "The file says nothing of any queue."
+        yield "No queue was understood." if unread else "The file says nothing of any queue."
     for classes in marking[:3]:
         yield _marks(resolved, classes)
     if len(marking) > 3:
@@ -305,9 +306,13 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
         held, most, *_ = _pool_cells(resolved, curve)
         yield f"Pool {pool.name} marks from {_to(held)} with {_most(most)}."
     if silent and marking:
-        yield f"{_queues(silent, 'mark')} nothing."
+        platforms = any(each.what[:4] == "ECN " for each in resolved.switch.defaults)
+        yield f"{_queues(silent, 'mark')} nothing{' that the file says' if platforms else ''}."
     elif silent and not off:
         yield "No queue marks: all drop at their limit."
+    if unread:
+        lines = resolved.switch.understood + unread
+        yield f"Of {lines:,} lines or values about queues {unread:,} were not understood."
     counts = {severity: sum(each.severity == severity for each in findings) for severity in SEVERITIES}
     said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
     yield f"Found: {', '.join(said)}." if said else "Nothing was found wrong."

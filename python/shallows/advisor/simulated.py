@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from shallows import _core
+from shallows.advisor.advised import chosen_alpha
 from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.fabric import Fabric, Incast
+from shallows.advisor.rules import busy_share
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.quantity import parse_size
+from shallows.quantity import parse_size, size
 from shallows.runs.running import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
@@ -306,6 +308,19 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
     return found
 
 
+def _alone(fabric: Fabric) -> str:
+    """What one busy queue may hold on the switch, and of the smaller pool: thresholds between them differ."""
+    alpha, private = chosen_alpha(fabric), fabric.buffer.private
+    real, here = (
+        busy_share(pool, alpha, 1) + private
+        for pool in (fabric.buffer.pool, fabric.buffer.pool * scale(fabric))
+    )
+    return (
+        f"Busy alone, a queue may hold {size(real)} on the switch and {size(here)} in the simulation "
+        f"(α {alpha:g}), where a threshold between them never marks."
+    )
+
+
 def assumptions(fabric: Fabric) -> list[str]:
     """What was simplified, in sentences."""
     links = fabric.links
@@ -329,7 +344,8 @@ def assumptions(fabric: Fabric) -> list[str]:
         found.append(
             f"{pool_ports(fabric)} of {fabric.buffer.ports} ports that share a pool are simulated, with as "
             "large a share "
-            f"of its memory ({parse_size(f'{fabric.buffer.pool * scale(fabric):.0f}B') / 1e6:.3g} MB)."
+            f"of its memory ({parse_size(f'{fabric.buffer.pool * scale(fabric):.0f}B') / 1e6:.3g} MB). "
+            f"{_alone(fabric)}"
         )
     found += [
         f"{fabric.flows:,} flows in each run; small ones have up to {BINS[0]}, large ones more than "
@@ -338,6 +354,9 @@ def assumptions(fabric: Fabric) -> list[str]:
         "the RTT, so "
         "that the first timeout is RTOmin.",
         "Every number was rounded to what the chip can have before it was simulated.",
+        # RFC 3168 §6.1.4 and 6.1.5; of DCTCP and ECN* every packet is capable, as papers have them.
+        "Markers drop what is not ECN-capable: Reno's packets, and acknowledgements and retransmissions of "
+        "CUBIC.",
     ]
     return found
 

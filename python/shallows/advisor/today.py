@@ -116,6 +116,12 @@ def in_bytes(
         notes.append(
             f"Profile {marking.name} averages with weight {curve.weight}; the backlog itself is simulated."
         )
+    if not curve.drops_not_ect and any(each.transport in ("reno", "cubic") for each in fabric.classes):
+        passes = "lets" if curve.drops_not_ect is False else "may let"
+        notes.append(
+            f"Profile {marking.name} {passes} packets pass that are not ECN-capable; the simulation drops "
+            "them where others are marked."
+        )
     if curve.probability is None:
         notes.append(f"Profile {marking.name} does not say its probability; 100 % is simulated.")
     if curve.probability == 0:

@@ -4,6 +4,7 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,13 @@ from shallows.advisor.advice_tables import (
     robust,
 )
 from shallows.advisor.answer import Answer, answer
+from shallows.advisor.configuration import Switch
+from shallows.advisor.configured import Configured
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.race import Progress
 from shallows.advisor.robustness import WhatIf
 from shallows.advisor.today import today_of
+from shallows.advisor.writers import sonic
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, bar, console, print_notes, print_table
 from shallows.quantity import count, duration
@@ -61,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
     engine = choose_engine("local", options.jobs)
     with AdviseStatus(options.budget) as status:
         answer(found, folder, engine, options.budget, time.monotonic, status.on_round, status.on_what_if)
+    if found.configured and found.switch and (said := _unfit(found.configured, found.switch, options.config)):
+        found.configured = replace(found.configured, left_out=(*found.configured.left_out, said))
     _print_answer(found, screen)
     write_whole(folder / DOCUMENT, _document(found, indent=2) + "\n")
     page = write_advice(found, folder)
@@ -74,6 +80,19 @@ def run(options: argparse.Namespace) -> int:
         print(_document(found))
     screen.print(f"page: {page}", soft_wrap=True, markup=False)
     return OK
+
+
+def _unfit(made: Configured, switch: Switch, config: str) -> str | None:
+    """Why a change does not fit the file that it is for."""
+    if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
+        return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
+    if made.format != "sonic":
+        return None
+    place = sonic.unfit(made.change, [text for _, text in readers.texts(config)])
+    return place and (
+        f"the file has no {place}: its keys name several ports or other queues, and `config apply-patch` "
+        "will refuse the change; give each queue of each port a row of its own first"
+    )
 
 
 def _document(found: Answer, indent: int | None = None) -> str:

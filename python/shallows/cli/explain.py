@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,16 @@ from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
 from shallows.runs.folder import check_writable, write_whole
+from shallows.runs.tables import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 8
-"""Notes, unread values and defaults that fit on a screen; --json has all."""
+"""Notes, unread values, defaults and findings of one kind that fit on a screen; --json has all."""
+
+ROWS = 40
+"""Of a table, likewise."""
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
 
@@ -54,7 +59,7 @@ def _print(found: Explanation, screen: "Console") -> None:
     screen.print(Text(" · ".join([switch.format, *(part for part in named if part)]), style="dim"))
     screen.print(Text(_plain(found.verdict)))
     for table in found.tables:
-        print_table(replace(table, rows=[list(map(_plain, row)) for row in table.rows]), screen)
+        print_table(_short(table), screen)
     shown = [each for each in found.findings if each.code != "default-nobody-set" or each.severity != "note"]
     if shown:
         screen.print(Text("\nFindings", style="bold"))
@@ -74,23 +79,40 @@ def _print(found: Explanation, screen: "Console") -> None:
     )
 
 
+def _short(table: Table) -> Table:
+    """As many of its rows as fit, without what moves a terminal's cursor."""
+    more = len(table.rows) - ROWS
+    note = f"and {more:,} more rows: --json has all" if more > 0 else ""
+    rows = [list(map(_plain, row)) for row in table.rows[:ROWS]]
+    return replace(table, rows=rows, note=" ".join(part for part in (note, table.note) if part))
+
+
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
-    """Each; reason and remedy once for all that have the same."""
-    for number, each in enumerate(findings[:most]):
+    """Each, some of a kind; reason and remedy once for all that have the same."""
+    counted: Counter[str] = Counter()
+    kept: list[Finding] = []
+    for finding in findings[:most]:
+        counted[finding.code] += 1
+        if counted[finding.code] <= SHOWN:
+            kept.append(finding)
+    for number, each in enumerate(kept):
         screen.print(
             Text.assemble(
                 (each.severity, COLOURS[each.severity]), " ", (each.code, "dim"), f" {_plain(each.what)}"
             ),
             soft_wrap=True,
         )
-        after = findings[number + 1] if number + 1 < len(findings) else None
+        after = kept[number + 1] if number + 1 < len(kept) else None
         if each.severity == "note" or (after and (each.code, each.why) == (after.code, after.why)):
             continue
         screen.print(Text(f"  {each.why}. To do: {each.fix}."), soft_wrap=True)
         at = " · ".join(part for part in (each.citation, _plain(str(each.source))) if part)
         screen.print(Text(f"  {at}", style="dim"), soft_wrap=True)
+    for code, count in counted.items():
+        if count > SHOWN:
+            screen.print(Text(f"and {count - SHOWN:,} more {code}: --json has all", style="dim"))
     if most is not None and len(findings) > most:
-        screen.print(Text(f"and {len(findings) - most} more: --json has all", style="dim"))
+        screen.print(Text(f"and {len(findings) - most:,} more: --json has all", style="dim"))
 
 
 def _print_list(title: str, lines: Sequence[str], screen: "Console") -> None:
@@ -100,7 +122,7 @@ def _print_list(title: str, lines: Sequence[str], screen: "Console") -> None:
     for line in lines[:SHOWN]:
         screen.print(Text(_plain(line)), soft_wrap=True)
     if len(lines) > SHOWN:
-        screen.print(Text(f"and {len(lines) - SHOWN} more: --json has all", style="dim"))
+        screen.print(Text(f"and {len(lines) - SHOWN:,} more: --json has all", style="dim"))
 
 
 def _plain(text: str | None) -> str:

@@ -54,7 +54,7 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     ShallowsError
         If one cannot be read or is in no known format, or they are not of one switch.
     """
-    documents = [(str(path), _text(path)) for path in _files(paths)]
+    documents = texts(paths)
     formats = {name: format_of(text, name) for name, text in documents}
     if len(set(formats.values())) > 1:
         kinds = [f"{name} is {kind}" for name, kind in formats.items()]
@@ -70,6 +70,17 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     raise ShallowsError(
         f"these are {len(documents)} configurations", "give one: in this format each file is a whole switch"
     )
+
+
+def texts(paths: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
+    """The names and contents of a file, of several, or of those in a folder.
+
+    Raises
+    ------
+    ShallowsError
+        If one cannot be read.
+    """
+    return [(str(path), _text(path)) for path in _files(paths)]
 
 
 def format_of(text: str, name: str) -> str:

@@ -88,6 +88,10 @@ class _Lines:
                     self.watchdog(node)
                 case "queue_monitor_length" | "queue_monitor_streaming":
                     self.skip(key, node)
+                case "policy_maps" | "class_maps":
+                    for inner, policies in node.items():
+                        if inner == "qos":
+                            self.skip(f"{key}.{inner}", policies)
 
     def section(self, kind: str, entry: Node) -> None:
         name = entry.get("name")

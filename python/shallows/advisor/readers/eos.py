@@ -53,7 +53,10 @@ _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)
 _ABOUT_QUEUES = re.compile(
     r"qos |random-detect|priority-flow-control|(uc-|mc-)?tx-queue|service-profile|platform .*mmu"
     r"|queue-monitor|bandwidth |shape |hardware buffer"
+    r"|service-policy (type (qos|quality-of-service|tx-queue|queuing) )?(input|output) "
 )
+_POLICY = re.compile(r"(policy-map|class-map) type (qos|quality-of-service|tx-queue|queuing) ")
+"""Policies about queues, which are listed; others are of the control plane, or of routes."""
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
@@ -165,9 +168,8 @@ class _Reader:
         elif kind == "platform trident mmu queue profile":
             self.memory[name].append(statement)
         elif sections:
-            if _ABOUT_QUEUES.match(statement.text) and not sections[0].startswith(
-                ("policy-map", "class-map")
-            ):
+            other = sections[0].startswith(("policy-map", "class-map"))
+            if _POLICY.match(sections[0]) or (_ABOUT_QUEUES.match(statement.text) and not other):
                 self.found.skip(statement)
         elif words[:2] == ("qos", "profile") and len(words) == 3:
             self.profiles.setdefault(words[2], _Section(source=self.found.source(statement)))
@@ -178,6 +180,8 @@ class _Reader:
             self.port(words[1])
         elif words[0] == "hostname" and len(words) == 2:
             self.hostname = words[1]
+        elif _POLICY.match(statement.text):
+            self.found.skip(statement)
         elif _ABOUT_QUEUES.match(statement.text.removeprefix("no ").removeprefix("default ")):
             self.found.took(self.globally(statement), statement)
 

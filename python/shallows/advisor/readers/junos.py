@@ -34,7 +34,8 @@ from shallows.bounded import whole
 FORMAT = "junos"
 
 _TELLING = re.compile(
-    r"^\s*(class-of-service\s*\{|(\S+@\S+[>#]\s*)?((set|delete) |show (configuration )?)class-of-service\b)",
+    r"^\s*(class-of-service\s*\{|(\S+@\S+[>#]\s*)?((set|delete) (groups \S+ )?|show (configuration )?)"
+    r"class-of-service\b)",
     re.MULTILINE,
 )
 COLOURS: dict[str, Colour] = {"any": "all", "low": "green", "medium-high": "yellow", "high": "red"}
@@ -45,6 +46,8 @@ WATCHDOG = "pfc-profile.watchdog"
 PAUSED_POINTS, PAUSED_TAGS, MRU = "pfc.dscp", "pfc.ieee-802.1", "pfc.mru"
 CABLE = "pfc.cable-length"
 """What a congestion notification profile pauses: code points, or priorities of VLAN tags, never both."""
+MARKING = ("drop-profile-map", "explicit-congestion-notification")
+"""What a scheduler says of marks: it is kept even where nothing uses the scheduler."""
 STRICT = ("strict-high", "high", "strict")
 ALIASES = {
     "be": "000000",
@@ -154,6 +157,7 @@ class _Reader:
         self.refused: set[str] = set()
         self.aliases = dict(ALIASES)
         self.mapped: dict[tuple[str, str], Statement] = {}
+        self.said: dict[tuple[str, ...], list[Statement]] = {}
         self.notes: list[Note] = []
         self.idle: set[str] = set()
 
@@ -175,7 +179,12 @@ class _Reader:
         elif words[0] == "interfaces" and len(words) >= 4:
             self.link(words)
         elif words[0] == "class-of-service" and len(words) > 1:
-            self.found.took(self.cos(words[1:], statement), statement)
+            understood = self.cos(words[1:], statement)
+            self.found.took(understood, statement)
+            if understood:
+                self.said.setdefault(words[1:4] if words[1] == "classifiers" else words[1:3], []).append(
+                    statement
+                )
 
     def link(self, words: tuple[str, ...]) -> None:
         match words:
@@ -498,6 +507,7 @@ class _Reader:
         unused = [self.profile("", _Port(name), marked) for name in self.maps if name not in used]
         told += [each for each in unused if each.queues]
         self.dangling()
+        self.unused(marked)
         for kind, paused in ((PAUSED_POINTS, self.paused), (PAUSED_TAGS, self.tagged)):
             for name, points in paused.items():
                 if points:
@@ -548,6 +558,42 @@ class _Reader:
                 self.found.unset(name, scope)
                 self.found.unread.append(setting.source)
                 self.found.understood -= 1
+
+    def unused(self, marked: dict[str, str | None]) -> None:
+        """Lists what names something that the file does not have, and what nothing names: no queue has it."""
+        drawn = {
+            profile
+            for name, each in self.schedulers.items()
+            if marked[name] is not None
+            for profile in each.profiles.values()
+        }
+        classifiers = {each.classifier for each in self.ports.values()}
+        scheduled = {scheduler for kinds in self.maps.values() for scheduler in kinds.values()}
+        for (kind, *names), statements in self.said.items():
+            idle: list[Statement] = []
+            match kind, names:
+                case "drop-profiles", [name] if name in self.levels and name not in drawn | self.refused:
+                    idle = statements
+                case "schedulers", [name] if name in self.schedulers and name not in scheduled:
+                    idle = [
+                        each for each in statements if marked[name] is None or each.words[3] not in MARKING
+                    ]
+                case "classifiers", ["dscp", name] if name in self.points and name not in classifiers:
+                    idle = statements
+                case "interfaces", [name]:
+                    idle = [
+                        each for each in statements if self.names_nothing(self.ports[name], each.words[3:])
+                    ]
+            for statement in idle:
+                if (source := self.found.source(statement)) not in self.found.unread:
+                    self.found.unread.append(source)
+                    self.found.understood -= 1
+
+    def names_nothing(self, port: _Port, words: tuple[str, ...]) -> bool:
+        """Whether what a port is told names a map or a classifier that the file does not have."""
+        if words[0] == "scheduler-map":
+            return port.scheduler_map == words[1] and words[1] not in self.maps
+        return words[-3:-1] == ("classifiers", "dscp") and words[-1] not in self.points
 
     def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
         queues = []

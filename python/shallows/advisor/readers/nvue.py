@@ -39,6 +39,12 @@ ROCE = Default(
     "Cumulus Linux makes them by the ASIC: see `nv show qos roce`",
 )
 
+ECN = Default(
+    "ECN of traffic class 0, at ports without a profile of their own",
+    "marks from 150,000 to 1,500,000 B with up to 100 %, and drops nothing early",
+    "Cumulus Linux 5.13, quality of service: congestion control",
+)
+
 _TELLING = re.compile(r"^\s*(\S*\$ )?nv (un)?set \S|^- (set|header):|^set:\s*$", re.MULTILINE)
 _ALPHA = re.compile(r"alpha_(?:(1)_)?([0-9]{1,3}|infinity)", re.ASCII)
 _LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
@@ -91,6 +97,7 @@ class _Class:
     high: int | None = None
     ecn: bool | None = None
     red: bool = False
+    probability: Fraction = Fraction(1)
     statement: Statement = field(default_factory=lambda: Statement(0, ()))
 
 
@@ -279,6 +286,8 @@ class _Reader:
         ]
         if not made and not told.chosen and not base.queues:
             profiles = [each for each in profiles if not each.ports]
+        if 0 not in told.classes.get(ALL, {}) and ("roce", "") not in found.settings and profiles:
+            found.defaults.append(ECN)
         markings, settings = found.in_order()
         return Switch(
             FORMAT,
@@ -325,6 +334,7 @@ class _Reader:
             curve = Curve(
                 None if each.low is None else Threshold.of_bytes(each.low),
                 None if each.high is None else Threshold.of_bytes(each.high),
+                each.probability,
                 marks_ect=marks,
                 drops_not_ect=each.red,
                 weight=None,
@@ -343,6 +353,8 @@ def _take(each: _Class, what: str, value: str) -> bool:
             each.low = number
         case "max-threshold" if number is not None:
             each.high = number
+        case "probability" if number is not None and number <= 100:
+            each.probability = Fraction(number, 100)
         case "ecn" if enabled is not None:
             each.ecn = enabled
         case "red" if enabled is not None:

@@ -281,7 +281,7 @@ class _Reader:
     def _queue_row(self, row: Entry, tables: dict[str, str]) -> None:
         *parts, last = row.parts
         numbers = numbers_of(last)
-        if numbers is None or not parts:
+        if numbers is None or not ports_of("|".join(parts)):
             row.note("not-valid", "its key names no port and queue")
             return
         names = {name: self._known(row, name, table) for name, table in tables.items() if name in row.fields}
@@ -295,7 +295,7 @@ class _Reader:
     def _group_row(self, row: Entry) -> None:
         *parts, last = row.parts
         numbers = numbers_of(last)
-        if numbers is None or not parts:
+        if numbers is None or not ports_of("|".join(parts)):
             row.note("not-valid", "its key names no port and priority group")
             return
         profile = row.reference("profile")
@@ -313,6 +313,9 @@ class _Reader:
                 self._port(port).sources["group", number] = row.source("profile")
 
     def _list_row(self, row: Entry) -> None:
+        if not ports_of(row.key):
+            row.note("not-valid", "its key names no port")
+            return
         text = row.text("profile_list")
         if text is None:
             return
@@ -325,6 +328,9 @@ class _Reader:
             self._port(port).limits += names
 
     def _map_row(self, row: Entry) -> None:
+        if not ports_of(row.key):
+            row.note("not-valid", "its key names no port")
+            return
         maps = {
             name: self._known(row, name, table) for name, (table, _) in MAPS.items() if name in row.fields
         }
@@ -436,7 +442,7 @@ class _Reader:
                     if (text := row.text(of)) is not None:
                         found.setdefault((f"{name}.{of.lower()}", text), []).append(row)
         for row in self.tables.rows("PORT_QOS_MAP"):
-            if (text := row.text("pfcwd_sw_enable")) is not None:
+            if ports_of(row.key) and (text := row.text("pfcwd_sw_enable")) is not None:
                 found.setdefault(("pfc-watchdog.priorities", text), []).append(row)
         settings = [
             Setting(name, value, ",".join(row.key for row in rows), rows[0].source())

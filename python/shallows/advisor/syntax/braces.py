@@ -37,11 +37,13 @@ def read(text: str, name: str) -> list[Statement]:
 
 
 def _entered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Lines with commands, without the prompts that they may start with, and the host that shows them."""
+    """Lines with commands, without the prompts that they may start with, and the host that they are of."""
     host: tuple[str, ...] = ()
     for number, line in lines:
         if shown := terminal.prompt(line):
             host, line = (shown.host,), shown.entered
+        elif name := terminal.heading(line):
+            host = (name,)
         if line.split()[:1] and line.split()[0] in _COMMANDS:
             yield number, line, host
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 _PROMPT = re.compile(r"[\w.-]+@([\w.-]+)[>#%](?:\s*(\S.*))?", re.ASCII)
+_HEADING = re.compile(r"([A-Za-z][\w.-]*):", re.ASCII)
 _MODE = re.compile(r"(?:\{[a-z]+(?::\w+)*\})?(?:\[edit([^\]]*)\])?|---\(more.*\)---", re.ASCII)
 
 
@@ -40,6 +41,16 @@ def prompt(line: str) -> Prompt | None:
     if not found:
         return None
     return Prompt(found[1], found[2] or "")
+
+
+def heading(line: str) -> str | None:
+    """The switch whose commands follow, where a list of those of several has its name alone on a line.
+
+    >>> heading("leaf1:"), heading("set system host-name leaf1")
+    ('leaf1', None)
+    """
+    found = _HEADING.fullmatch(line.strip())
+    return found[1] if found else None
 
 
 def mode(line: str) -> tuple[str, ...] | None:

@@ -1,6 +1,6 @@
 """Juniper Junos: `set` and `delete` commands below `class-of-service`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
@@ -24,6 +24,7 @@ from shallows.advisor.writers.lines import (
     called,
     difference,
     flat,
+    gigabits,
     whole_percent,
 )
 
@@ -54,9 +55,9 @@ def tell(switch: Switch) -> Told:
         more += f" pfc-priority {priority}" if priority is not None else ""
         _set(told, f"forwarding-classes class {kind}", f" queue-num {number}{more}", f"queue {number}")
     classes = _Classes.of(numbers, settings)
-    drops: dict[str, str] = {}
+    named = _Named()
     for place, profile in enumerate(switch.profiles):
-        _profile(switch, profile, place, classes, settings, drops, told)
+        _profile(switch, profile, place, classes, settings, named, told)
     for marking in switch.markings:
         if marking.scope != "queue":
             told.cannot(f"{marking.name}: Junos marks by queues alone")
@@ -74,6 +75,14 @@ def _kind(queue: Queue) -> str:
         queue.name and queue.name.replace("-", "").replace("_", "").isalnum() and "queue" not in queue.name
     )
     return queue.name if plain and queue.name else f"class-{queue.number}"
+
+
+@dataclass
+class _Named:
+    """What is already written by its name: another that is told otherwise needs a name of its own."""
+
+    drops: dict[str, str] = field(default_factory=dict)
+    schedulers: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,14 +163,14 @@ def _profile(
     place: int,
     classes: _Classes,
     settings: dict[tuple[str, str], str],
-    drops: dict[str, str],
+    taken: _Named,
     told: Told,
 ) -> None:
     named = _names(profile)
     default = f"shallows-{place + 1}"
     scheduler_map, pause, classifier = named or (default, default, default)
     for queue in profile.queues:
-        scheduler = _scheduler(switch, profile, queue, default, settings, drops, told)
+        scheduler = _scheduler(switch, profile, queue, default, settings, taken, told)
         path = f"scheduler-maps {scheduler_map} forwarding-class {_kind(queue)}"
         _set(told, path, f" scheduler {scheduler}", f"queue {queue.number}")
     mapped = dict(profile.maps.class_to_queue)
@@ -170,6 +179,9 @@ def _profile(
         kind = classes.by_queue.get(str(mapped.get(number, number)))
         if kind is None or classifier == "-":
             told.cannot(f"code point {point} of {called(profile)}: no forwarding class has its queue")
+            continue
+        if not profile.ports:
+            told.cannot(f"maps of {called(profile)}: no port has them")
             continue
         points.setdefault(mapped.get(number, number), []).append(point)
         bits = f"{point:06b}"
@@ -212,7 +224,7 @@ def _profile(
             _set(told, f"interfaces {port} congestion-notification-profile", f" {pause}", pause)
         if (profile.maps.dscp_to_class or named) and classifier != "-":
             _set(told, f"interfaces {port} unit * classifiers dscp", f" {classifier}", classifier)
-        for word, value in (("speed", profile.rate and f"{profile.rate // 10**9}g"), ("mtu", profile.mtu)):
+        for word, value in (("speed", gigabits(profile, "g", told)), ("mtu", profile.mtu)):
             if value:
                 told.say(
                     f"set interfaces {port} {word} {value}",
@@ -227,7 +239,7 @@ def _scheduler(
     queue: Queue,
     default: str,
     settings: dict[tuple[str, str], str],
-    drops: dict[str, str],
+    taken: _Named,
     told: Told,
 ) -> str:
     """The lines of a queue's scheduler, and its name."""
@@ -235,6 +247,12 @@ def _scheduler(
     words = (scheduler.name or "").split() if scheduler else []
     marking = switch.marking(queue.marking)
     name = words[0] if words and len(words) < 3 and "/" not in words[0] else f"{default}-{queue.number}"
+    share, rounded = _share(profile, queue)
+    alpha = queue.allotment and queue.allotment.alpha
+    what = (scheduler and replace(scheduler, name=None), share, marking, alpha)
+    if taken.schedulers.setdefault(name, what) != what:
+        # Others have one name for the policy of many queues, or one of two classes with this one changes.
+        name = f"{default}-{queue.number}"
     about, start = f"queue {queue.number}", f"schedulers {name}"
     if scheduler:
         if scheduler.kind == "strict" or len(words) == 2:
@@ -243,14 +261,7 @@ def _scheduler(
             )
             if strict or scheduler.kind == "strict":
                 _set(told, f"{start} priority", f" {strict or 'strict-high'}", about)
-        share = scheduler.percent
-        if share is None and scheduler.kind != "strict" and scheduler.weight is not None:
-            weights = [
-                each.scheduler.weight or 0
-                for each in profile.queues
-                if each.scheduler and each.scheduler.kind != "strict"
-            ]
-            share = Fraction(scheduler.weight * 100 // max(sum(weights), 1))
+        if rounded:
             told.cannot(
                 f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down"
             )
@@ -273,7 +284,7 @@ def _scheduler(
     if marking:
         before = len(told.lines)
         for curve in marking.curves:
-            _curve(curve, name, marking.name, at(profile, queue), settings, drops, told)
+            _curve(curve, name, marking.name, at(profile, queue), settings, taken, told)
         if marking.marks_ect and len(told.lines) > before:
             _set(told, f"{start} explicit-congestion-notification", "", marking.name)
     elif ("ecn.without-profile", name) in settings:
@@ -288,13 +299,31 @@ def _scheduler(
     return name
 
 
+def _share(profile: PortProfile, queue: Queue) -> tuple[Fraction | None, bool]:
+    """Percent of the rate that a queue has, and whether its weight among the port's was made such."""
+    scheduler = queue.scheduler
+    if (
+        scheduler is None
+        or scheduler.percent is not None
+        or scheduler.kind == "strict"
+        or not scheduler.weight
+    ):
+        return (scheduler.percent if scheduler else None), False
+    weights = [
+        each.scheduler.weight or 0
+        for each in profile.queues
+        if each.scheduler and each.scheduler.kind != "strict"
+    ]
+    return Fraction(scheduler.weight * 100 // sum(weights)), True
+
+
 def _curve(
     curve: Curve,
     scheduler: str,
     about: str,
     where: str,
     settings: dict[tuple[str, str], str],
-    drops: dict[str, str],
+    taken: _Named,
     told: Told,
 ) -> None:
     loss, share = LOSSES[curve.colour], whole_percent(curve.probability)
@@ -308,9 +337,9 @@ def _curve(
     low, high = (int(end.amount) for end in ends if end)
     body = f" fill-level [ {low} {high} ] drop-probability [ 0 {share} ]"
     name = settings.get(("drop-profile", f"{scheduler} {loss}"), f"{scheduler}-{loss}")
-    if drops.setdefault(name, body) != body:
+    if taken.drops.setdefault(name, body) != body:
         name = f"{name}-{scheduler}"
-        drops[name] = body
+        taken.drops[name] = body
     start = f"drop-profiles {name} interpolate"
     told.say(
         f"delete class-of-service {start}\nset class-of-service {start} fill-level [ {low} {high} ]"

@@ -45,8 +45,17 @@ class Told:
     inexpressible: dict[str, None] = field(default_factory=dict)
     """What cannot be said, in order."""
 
+    _said: dict[tuple[tuple[str, ...], str], str] = field(default_factory=dict)
+
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
-        """A line; without a slot it is its own, and without an undo it is taken back by `no`."""
+        """A line; without a slot it is its own, and without an undo it is taken back by `no`.
+
+        Of two lines for one slot the last holds; that ports or queues differ where the format has one place
+        for them is said.
+        """
+        if self._said.setdefault((sections, slot or text), text) != text:
+            place = " ".join((*sections, slot))
+            self.cannot(f"{place}: what is told differs and has one place here; the last of it is written")
         self.lines.append(Line(slot or text, text, undo or f"no {slot or text}", sections, about))
 
     def cannot(self, what: str) -> None:
@@ -127,6 +136,16 @@ def common_maps(switch: Switch, told: Told) -> Maps:
     if any(maps != found[0] for maps in found):
         told.cannot("ports with maps of their own: those of the first are written for all")
     return found[0] if found else Maps()
+
+
+def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
+    """The rate of ports in whole Gb/s; that it is none is said."""
+    if profile.rate is None:
+        return None
+    if profile.rate % 10**9:
+        told.cannot(f"speed of {called(profile)}: {profile.rate:,} bit/s, which are no whole Gb/s")
+        return None
+    return f"{profile.rate // 10**9}{unit}"
 
 
 def called(profile: PortProfile) -> str:

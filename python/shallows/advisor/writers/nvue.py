@@ -13,7 +13,9 @@ from shallows.advisor.writers.lines import (
     common_maps,
     difference,
     flat,
+    gigabits,
     in_bytes,
+    whole_percent,
 )
 
 ALL = "default-global"
@@ -108,8 +110,8 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
         for feature, name in (("congestion-control", control), ("egress-scheduler", order), ("pfc", pause)):
             if name != ALL:
                 _set(told, f"interface {port} qos {feature} profile", name, name)
-        if profile.rate:
-            _set(told, f"interface {port} link speed", f"{profile.rate // 10**9}G", "")
+        if speed := gigabits(profile, "G", told):
+            _set(told, f"interface {port} link speed", speed, "")
         if profile.mtu:
             _set(told, f"interface {port} link mtu", str(profile.mtu), "")
 
@@ -151,8 +153,11 @@ def _curve(curve: Curve, start: str, about: str, where: str, told: Told) -> None
         _set(told, f"{start} max-threshold", str(high), about)
     _set(told, f"{start} ecn", "enable" if curve.marks_ect else "disable", about)
     _set(told, f"{start} red", "enable" if curve.drops_not_ect else "disable", about)
-    if curve.probability not in (None, 1):
-        told.cannot(f"{where}: a probability other than 100 % is set in qos_features.conf, not by a command")
+    share = whole_percent(curve.probability)
+    if share is not None and share != 100:
+        _set(told, f"{start} probability", str(share), about)
+    elif share is None and curve.probability is not None:
+        told.cannot(f"{where}: a probability that is no whole percent")
     if curve.weight:
         told.cannot(f"{where}: a weight of the average")
 

@@ -8,7 +8,7 @@ patch.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -56,6 +56,33 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
         return Text(json.dumps(new, indent=4) + "\n", _patch(new, {}), tuple(told.inexpressible))
     old, _ = tables_of(before)
     return Text(_patch(old, new), _patch(new, old), tuple(told.inexpressible))
+
+
+def unfit(patch: str, texts: Sequence[str]) -> str | None:
+    """What a patch changes or removes and files do not have, such as rows whose keys name several ports.
+
+    >>> change = '[{"op": "replace", "path": "/QUEUE/Ethernet0|3/scheduler", "value": "s"}]'
+    >>> unfit(change, ['{"QUEUE": {"Ethernet0|3": {"scheduler": "t"}}}'])
+    >>> unfit(change, ['{"QUEUE": {"Ethernet0,Ethernet4|3": {"scheduler": "t"}}}'])
+    '/QUEUE/Ethernet0|3'
+    """
+    there: dict[str, Any] = {}
+    for text in texts:
+        for table, rows in json.loads(text).items():
+            there[table] = there.get(table, {}) | rows if isinstance(rows, dict) else rows
+    there = json.loads(json.dumps(there))
+    for each in json.loads(patch or "[]"):
+        *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in each["path"].split("/")[1:]]
+        place: Any = there
+        for depth, name in enumerate([*parents, *([] if each["op"] == "add" else [last])]):
+            if not isinstance(place, dict) or name not in place:
+                return "/".join(["", *parents, last][: depth + 2])
+            place = place[name] if depth < len(parents) else place
+        if each["op"] == "remove":
+            del place[last]
+        else:
+            place[last] = each["value"]
+    return None
 
 
 def tables_of(switch: Switch) -> tuple[Tables, Told]:
@@ -190,7 +217,7 @@ class _Tables:
             row["pool"] = _plain(allotment.pool)
         needed = {"pool": allotment.pool, "size": allotment.reserved}
         missing = " and ".join(field for field, value in needed.items() if value is None)
-        if missing and self.switch.format != "sonic":
+        if missing and (self.switch.format != "sonic" or allotment.name is None):
             self.told.cannot(f"{wanted}: sonic-buffer-profile.yang wants {missing}, which nobody has said")
         exponent = _exponent(allotment.alpha)
         if allotment.unlimited:
