@@ -176,6 +176,10 @@ fn measure(
     if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| own.is_some()) {
         machine::stay_on(hosts);
     }
+    let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
+    if plan.bounded {
+        switch.carry(&mut Fabric::new(experiment), clock, &mut |_| {}, |_| hosts.acquaint())?;
+    }
     let mut load = Load::new(experiment, hosts, plan, own)?;
     let mut opening = Fabric::new(experiment);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);

@@ -52,6 +52,11 @@ pub fn stand(request: &Request) -> Result<Value, Failure> {
     let mut switch = Switch::open(&hosts, &plan).map_err(machine)?;
     let mut fabric = Fabric::capturing(&experiment, captures);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
+    if plan.bounded {
+        let mut before = Fabric::new(&experiment);
+        switch.carry(&mut before, clock, &mut |_| {}, |_| hosts.acquaint()).map_err(machine)?;
+    }
+    let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
     let mut show = |fabric: &Fabric| page.write(&describe(fabric));
     show(&fabric);
     greet(&experiment);
