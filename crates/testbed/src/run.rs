@@ -178,12 +178,12 @@ fn measure(
     }
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
     if plan.bounded {
-        switch.carry(&mut Fabric::new(experiment), clock, &mut |_| {}, |_| hosts.acquaint())?;
+        switch.carry(&mut Fabric::new(experiment), clock, &mut |_, _, _| {}, |_| hosts.acquaint())?;
     }
     let mut load = Load::new(experiment, hosts, plan, own)?;
     let mut opening = Fabric::new(experiment);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
-    switch.carry(&mut opening, clock, &mut |_| {}, |gone| {
+    switch.carry(&mut opening, clock, &mut |_, _, _| {}, |gone| {
         while !load.is_up() {
             load.turn(Clock::starting_in(OPENING, plan.dilation), LOOK)?;
             gone.check()?;
@@ -201,7 +201,7 @@ fn measure(
     let (before, refused) = (Times::now(), hosts.refused());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_| {}, |gone| {
+    let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;
         loop {
             let turned = load.turn(clock, LOOK).and_then(|()| gone.check());
