@@ -138,14 +138,21 @@ pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Register
     known.extend(&own);
     let mut plan = Plan::of(&experiment, &known, *dilation, if *trial { Rate(u64::MAX) } else { FASTEST })
         .map_err(Failure::Refused)?;
-    if !machine::is_root() {
+    let was_root = machine::is_root();
+    if !was_root {
         machine::become_root().map_err(|error| {
             Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
         })?;
     }
     let wanted = plan.congestion.as_str();
     let own = own.contains(&wanted).then(|| {
-        let told = |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}"));
+        let remedy = if was_root {
+            ""
+        } else {
+            "; for programs in the kernel it takes root of the machine, so try sudo"
+        };
+        let told =
+            |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}{remedy}"));
         ebpf::register(wanted, &plan.told).map_err(told)
     });
     let own = own.transpose()?;

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(
             shown(&fabric, &Health::default()).lines().collect::<Vec<_>>(),
             [
-                "1.500000 s: frames came to their hosts late by 0 us in the median, 0 us at the 99th percentile (bound 121), \
+                "1.500000 s: frames came to their hosts late by 0 us in the median, 0 us at the 99th percentile (bound 120), \
                  0 us at worst",
                 "port                    backlog B         sent     marked    dropped",
             ],
@@ -164,7 +164,7 @@ mod tests {
             page.lines().skip(1).take(2).collect::<Vec<_>>(),
             [
                 "! it is incomplete: the interface of host 1 is gone, or down",
-                "! one frame in a hundred was at least 701 us late; the bound is 121 us"
+                "! one frame in a hundred was at least 701 us late; the bound is 120 us"
             ]
         );
         let sent: Vec<Vec<&str>> =
