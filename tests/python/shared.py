@@ -49,6 +49,30 @@ senders = "1..5"
 receivers = "0..1"
 """
 
+# Two senders share 100 Mb/s, which the testbed carries.
+STAR = """
+name = "star"
+[stop]
+at = "2s"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Mbps"
+link_delay = "50us"
+[switch]
+buffer = { kind = "static-partition", per_port = "150KB" }
+markers = [{ kind = "threshold", k = "30KB" }]
+[tcp]
+congestion = { kind = "reno", ecn = true }
+rto = { min = "200ms" }
+[measure]
+sample_queues = "1ms"
+[[workload]]
+kind = "long-lived"
+senders = "0..2"
+receivers = "2..3"
+"""
+
 # Three queries to each of three workers, and a block from two.
 QUERIES = """
 name = "queries"

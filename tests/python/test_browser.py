@@ -1,16 +1,21 @@
 """Reports in Chromium: no errors, charts that react, and pages that fit."""
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import standing_pages
 from shallows import reports
-from shallows.reports.serve import open_server
+from shallows.reports.of_standing import Page as Standing
+from shallows.reports.serve import open_pages, open_server
 from shallows.runs.steps import Series
 from shallows.sweeps.points import runs_in
 from shared import HOSTILE
@@ -214,18 +219,58 @@ def test_the_page_of_a_sweep_renews_itself(browser: "Browser", finished: Path) -
     hidden = [run.path for run in runs_in(finished)[6:]]
     for path in hidden:
         path.rename(path.with_name("." + path.name))
-    with open_server(finished, 0) as server:
+    with _serving(open_server(finished, 0)) as address:
+        opened = Opened(browser, address)
+        assert "6 of 12 points done" in opened.page.inner_text(".sub")
+        assert opened.page.get_by_role("button", name="reno").count() == 0
+        for path in hidden:
+            path.with_name("." + path.name).rename(path)
+        opened.page.get_by_text("12 of 12 points done").wait_for()
+        opened.page.get_by_role("button", name="reno").first.wait_for()
+        assert opened.complaints == []
+
+
+@contextmanager
+def _serving(listening: ThreadingHTTPServer) -> Iterator[str]:
+    """A server at work, and where it is."""
+    with listening as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            opened = Opened(browser, f"http://127.0.0.1:{server.server_port}/")
-            assert "6 of 12 points done" in opened.page.inner_text(".sub")
-            assert opened.page.get_by_role("button", name="reno").count() == 0
-            for path in hidden:
-                path.with_name("." + path.name).rename(path)
-            opened.page.get_by_text("12 of 12 points done").wait_for()
-            opened.page.get_by_role("button", name="reno").first.wait_for()
-            assert opened.complaints == []
+            yield f"http://127.0.0.1:{server.server_port}/"
         finally:
             server.shutdown()
             thread.join()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_of_a_network_renews_its_numbers_in_place_and_says_when_it_has_gone(
+    browser: "Browser", width: int, theme: Any
+) -> None:
+    text = standing_pages.text
+    with standing_pages.watch(text(1, {"a->b": 1_000}), text(2, {"a->b": 77_000})) as watch:
+        with _serving(open_pages(Standing(HOSTILE, watch).at, 0)) as address:
+            opened = Opened(browser, address, viewport={"width": width, "height": 844}, color_scheme=theme)
+            page = opened.page
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            # What a reader has done to elements is still there when their numbers have changed.
+            page.evaluate("for (const each of document.querySelectorAll('td, .plot, h3')) each.mine = true")
+            os.pwrite(watch.page, text(3, {"a->b": 55_000}).encode(), 0)
+            watch.look()
+            page.get_by_text("55,000").wait_for()
+            assert page.evaluate("[...document.querySelectorAll('td, .plot, h3')].every((each) => each.mine)")
+            assert (
+                page.evaluate(
+                    "JSON.parse(document.getElementById('data').textContent).charts[0].lines[0].points.length"
+                )
+                == 3
+            )
+            # A further port is a further row, and a further line.
+            os.pwrite(watch.page, text(4, {"a->b": 55_000, "c->d": 3_000}).encode(), 0)
+            watch.look()
+            page.get_by_role("button", name="c->d").wait_for()
+            assert page.locator("tbody tr").count() == 2
+            assert opened.complaints == []
+        page.get_by_text("The network has gone: its shell has ended.").wait_for()
+        page.close()

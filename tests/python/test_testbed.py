@@ -19,30 +19,7 @@ from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs import measuring
 from shallows.runs.measuring import measure, measured_folder, measured_hash
 from shallows.runs.running import Source
-from shared import SHALLOWS, needs_testbed, seal
-
-STAR = """
-name = "star"
-[stop]
-at = "2s"
-[topology]
-kind = "star"
-hosts = 3
-rate = "100Mbps"
-link_delay = "50us"
-[switch]
-buffer = { kind = "static-partition", per_port = "150KB" }
-markers = [{ kind = "threshold", k = "30KB" }]
-[tcp]
-congestion = { kind = "reno", ecn = true }
-rto = { min = "200ms" }
-[measure]
-sample_queues = "1ms"
-[[workload]]
-kind = "long-lived"
-senders = "0..2"
-receivers = "2..3"
-"""
+from shared import SHALLOWS, STAR, needs_testbed, seal
 
 SHORT = """
 name = "short"

@@ -1,6 +1,8 @@
 """What `shallows testbed doctor` says of this machine. Without root or the program it is not run."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +31,23 @@ def test_without_its_program_the_doctor_says_what_is_missing(
     said = capsys.readouterr().out
     assert re.search("missing +program .*make testbed", said)
     assert "reach" not in said
+
+
+@pytest.mark.parametrize(("kernel", "verdict"), [("true", "ok"), ("false", "missing")])
+def test_the_doctor_asks_the_kernel_whether_users_have_namespaces(
+    kernel: str,
+    verdict: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With an `unshare` that can, and one that cannot; no trial follows, as the program is not there."""
+    (tmp_path / "unshare").symlink_to(shutil.which(kernel) or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    monkeypatch.setattr("os.geteuid", lambda: 65_534)
+    assert main(["testbed", "doctor"]) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if " rights " in line]
+    assert line.startswith(verdict)
+    assert ("without root" in line) is (kernel == "true")
+    assert ("run it with sudo" in line) is (kernel == "false")

@@ -67,7 +67,7 @@ impl<'a> Switch<'a> {
     }
 
     /// Carry frames through `fabric` in a thread of its own while `work` is done in this one; `watch` is shown the network now and
-    /// then. Returns what the work says, and how well it went.
+    /// then, with its time and how well it went so far. Returns what the work says, and how well it went.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl<'a> Switch<'a> {
         &mut self,
         fabric: &mut Fabric,
         clock: Clock,
-        watch: &mut (dyn FnMut(&Fabric) + Send),
+        watch: &mut (dyn FnMut(Instant, &Fabric, &Health) + Send),
         work: impl FnOnce(&Gone) -> io::Result<T>,
     ) -> io::Result<(T, Health)> {
         let (end, gone) = (AtomicBool::new(false), Gone::default());
@@ -114,7 +114,7 @@ struct Carrier<'a> {
     clock: Clock,
     /// How well it goes.
     health: &'a mut Health,
-    watch: &'a mut (dyn FnMut(&Fabric) + Send),
+    watch: &'a mut (dyn FnMut(Instant, &Fabric, &Health) + Send),
     gone: &'a Gone,
 }
 
@@ -138,7 +138,8 @@ impl Carrier<'_> {
             self.hand_over();
             if self.clock.real_since(shown, now) >= SHOW {
                 shown = now;
-                (self.watch)(self.fabric);
+                self.health.overruns += self.packets.overruns();
+                (self.watch)(now, self.fabric, self.health);
             }
             if known == now {
                 self.wait();
@@ -178,6 +179,7 @@ impl Carrier<'_> {
             self.health.refused += (batch.len() - sent.count) as u64;
             if let Some(place) = sent.gone {
                 self.gone.note(batch[place].header.destination);
+                self.health.incomplete = self.gone.check().err().map(|error| error.to_string());
             }
             let now = self.clock.now();
             for delivery in batch {

@@ -140,6 +140,18 @@ impl Health {
         complaints
     }
 
+    /// How late frames were so far, in a line for people.
+    pub fn in_words(&self, bounds: &Bounds) -> String {
+        let late = &self.lateness;
+        format!(
+            "frames came to their hosts late by {} us in the median, {} us at the 99th percentile (bound {:.0}), {:.0} us at worst",
+            late.percentile(50.0),
+            late.percentile(99.0),
+            bounds.p99.as_micros_f64(),
+            late.worst().as_micros_f64(),
+        )
+    }
+
     /// All of it, for `summary.json`.
     pub fn describe(&self, bounds: &Bounds) -> Value {
         let complaints = self.complaints(bounds);

@@ -4,11 +4,14 @@
 //! ends it.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use shallows_core::packet::HostId;
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, SERVICE_PORT};
 
 use crate::frame;
 use crate::mapping::Plan;
@@ -26,6 +29,9 @@ pub struct Hosts {
     /// By host: the number of the interface at the switch that leads there.
     pub interfaces: Vec<u32>,
 }
+
+/// How long two hosts may take until they have spoken.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Something that could not be set up: what, and what to do.
 pub type Failure = String;
@@ -68,6 +74,37 @@ impl Hosts {
         Ok(Self { switch, networks, interfaces })
     }
 
+    /// Have each two hosts speak once, over a switch that carries meanwhile: a kernel reads the bound of a window that a route has
+    /// (`cwnd lock`) only for those of whom it knows something (`tcp_init_metrics`), and it learns that when a connection ends.
+    ///
+    /// # Errors
+    ///
+    /// If there is no answer.
+    pub fn acquaint(&self) -> io::Result<()> {
+        let place = |host: usize| SocketAddr::from((frame::address(HostId(host as u32)), SERVICE_PORT));
+        for (host, network) in self.networks.iter().enumerate() {
+            network.enter()?;
+            let listener = TcpListener::bind(place(host))?;
+            let callers = thread::scope(|scope| {
+                let calls = self.networks[..host].iter().map(|other| {
+                    // A new thread is in the network of the one that starts it.
+                    other.enter()?;
+                    Ok(scope.spawn(|| TcpStream::connect_timeout(&place(host), PATIENCE)))
+                });
+                let calls: Vec<_> = calls.collect::<io::Result<_>>()?;
+                calls
+                    .into_iter()
+                    .map(|call| call.join().expect("it does not panic"))
+                    .collect::<io::Result<Vec<_>>>()
+            })?;
+            let answerers: Vec<_> = callers.iter().map(|_| accept(&listener)).collect::<io::Result<_>>()?;
+            // The end that closes first learns when the other has, and that when it is told so.
+            callers.iter().try_for_each(|caller| caller.shutdown(Shutdown::Write))?;
+            answerers.into_iter().chain(callers).try_for_each(hear_the_end)?;
+        }
+        Ok(())
+    }
+
     /// Packets that the interfaces of hosts did not take.
     ///
     /// This thread is in the network of the last host afterwards.
@@ -82,6 +119,29 @@ impl Hosts {
         };
         self.networks.iter().filter_map(dropped).sum()
     }
+}
+
+/// A connection that comes to a listener.
+fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    let pause = Duration::from_millis(1);
+    let mut waited = Duration::ZERO;
+    loop {
+        match listener.accept() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && waited < PATIENCE => {
+                thread::sleep(pause);
+                waited += pause;
+            }
+            other => return other.map(|(stream, _)| stream),
+        }
+    }
+}
+
+/// Wait until the other end has said all, and close this one.
+fn hear_the_end(mut stream: TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
 /// The congestion controls that this kernel has, or can load.

@@ -1,11 +1,13 @@
 //! `shallows-testbed run`: a request as JSON from standard input, and what became of it to standard output, a document on each
-//! line. `shallows-testbed shell REQUEST ANSWER`: likewise with files, since a shell has the terminal. `shallows testbed` speaks to
+//! line. `shallows-testbed shell REQUEST ANSWER QUEUES`: likewise with files, since a shell has the terminal; the
+//! last is written anew several times a second, with the state of the network. `shallows testbed` speaks to
 //! it, and people to that.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     use std::fs::File;
     use std::io::Write;
+    use std::path::Path;
 
     use serde_json::json;
     use shallows_testbed::sys::machine;
@@ -25,14 +27,18 @@ fn main() -> std::process::ExitCode {
             let request = serde_json::from_reader(std::io::stdin()).map_err(|error| error.to_string());
             answer(request, |request| run::run(request, |progress| tell(json!({"progress": progress}))), tell)
         }
-        ["shell", from, to] => {
+        ["shell", from, to, page] => {
             let request = File::open(from).map_err(|error| error.to_string());
             let request =
                 request.and_then(|file| serde_json::from_reader(file).map_err(|error| error.to_string()));
-            answer(request, shell::stand, |line| {
-                // Without an answer, whoever asked sees that there is none.
-                let _ = File::create(to).and_then(|mut file| writeln!(file, "{line}"));
-            })
+            answer(
+                request,
+                |request| shell::stand(request, Path::new(page)),
+                |line| {
+                    // Without an answer, whoever asked sees that there is none.
+                    let _ = File::create(to).and_then(|mut file| writeln!(file, "{line}"));
+                },
+            )
         }
         _ => answer::<run::Request>(
             Err("there is run, and shell".to_owned()),

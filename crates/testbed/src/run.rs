@@ -138,14 +138,21 @@ pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Register
     known.extend(&own);
     let mut plan = Plan::of(&experiment, &known, *dilation, if *trial { Rate(u64::MAX) } else { FASTEST })
         .map_err(Failure::Refused)?;
-    if !machine::is_root() {
+    let was_root = machine::is_root();
+    if !was_root {
         machine::become_root().map_err(|error| {
             Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
         })?;
     }
     let wanted = plan.congestion.as_str();
     let own = own.contains(&wanted).then(|| {
-        let told = |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}"));
+        let remedy = if was_root {
+            ""
+        } else {
+            "; for programs in the kernel it takes root of the machine, so try sudo"
+        };
+        let told =
+            |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}{remedy}"));
         ebpf::register(wanted, &plan.told).map_err(told)
     });
     let own = own.transpose()?;
@@ -176,10 +183,14 @@ fn measure(
     if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| own.is_some()) {
         machine::stay_on(hosts);
     }
+    let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
+    if plan.bounded {
+        switch.carry(&mut Fabric::new(experiment), clock, &mut |_, _, _| {}, |_| hosts.acquaint())?;
+    }
     let mut load = Load::new(experiment, hosts, plan, own)?;
     let mut opening = Fabric::new(experiment);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
-    switch.carry(&mut opening, clock, &mut |_| {}, |gone| {
+    switch.carry(&mut opening, clock, &mut |_, _, _| {}, |gone| {
         while !load.is_up() {
             load.turn(Clock::starting_in(OPENING, plan.dilation), LOOK)?;
             gone.check()?;
@@ -197,7 +208,7 @@ fn measure(
     let (before, refused) = (Times::now(), hosts.refused());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_| {}, |gone| {
+    let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;
         loop {
             let turned = load.turn(clock, LOOK).and_then(|()| gone.check());

@@ -1,15 +1,16 @@
-//! A network that stands, for whatever programs its user starts on its hosts.
+//! A network that stands, for whatever programs its user starts on its hosts, and what it shows of itself meanwhile.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use shallows_core::Duration;
+use shallows_core::{Duration, Instant};
 
 use crate::carry::Switch;
 use crate::fabric::Fabric;
 use crate::frame;
-use crate::health::Bounds;
+use crate::health::{Bounds, Health};
 use crate::hosts::Hosts;
 use crate::run::{Failure, Scenario, capture, prepare};
 use crate::sys::clock::Clock;
@@ -28,12 +29,12 @@ pub struct Request {
     pub captures: Option<PathBuf>,
 }
 
-/// Have a network stand for as long as a command runs.
+/// Have a network stand for as long as a command runs; `page` is a file in memory that shows it.
 ///
 /// # Errors
 ///
 /// What stands in the way.
-pub fn stand(request: &Request) -> Result<Value, Failure> {
+pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     let machine = |error: std::io::Error| Failure::Machine(error.to_string());
     let home = Namespace::current().map_err(machine)?;
     let (mut experiment, plan, mut own) = prepare(&request.scenario)?;
@@ -48,33 +49,42 @@ pub fn stand(request: &Request) -> Result<Value, Failure> {
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
     let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
-    let page = Page::new().map_err(machine)?;
+    let page = Page::open(page).map_err(machine)?;
+    let bounds = Bounds::of(&experiment, plan.dilation);
     let mut switch = Switch::open(&hosts, &plan).map_err(machine)?;
     let mut fabric = Fabric::capturing(&experiment, captures);
     let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
-    let mut show = |fabric: &Fabric| page.write(&describe(fabric));
-    show(&fabric);
+    if plan.bounded {
+        let mut before = Fabric::new(&experiment);
+        switch.carry(&mut before, clock, &mut |_, _, _| {}, |_| hosts.acquaint()).map_err(machine)?;
+    }
+    let clock = Clock::starting_in(Duration::ZERO, plan.dilation);
+    let mut text = String::new();
+    let mut show = |now: Instant, fabric: &Fabric, health: &Health| {
+        text.clear();
+        describe(now, fabric, health, &bounds, &mut text).expect("a text takes what is written");
+        page.write(&text);
+    };
+    show(Instant::ZERO, &fabric, &Health::default());
     greet(&experiment);
-    let stood = switch.carry(&mut fabric, clock, &mut show, |gone| {
+    let stood = switch.carry(&mut fabric, clock, &mut show, |_| {
         // The user's programs are where they would be without a testbed, until they ask for a host.
         let _ = home.enter();
-        let code = shell::run(&request.command, &hosts.networks, &page)?;
-        Ok((code, gone.check().err().map(|error| error.to_string())))
+        shell::run(&request.command, &hosts.networks, &page)
     });
-    let ((code, incomplete), mut health) =
+    let (code, mut health) =
         stood.map_err(|error| Failure::Machine(format!("the shell could not be run: {error}")))?;
     fabric
         .flush_captures()
         .map_err(|error| Failure::Machine(format!("a capture could not be written: {error}")))?;
     health.refused += hosts.refused();
-    health.incomplete = incomplete;
     Ok(json!({
         "code": code,
         "ports": fabric.ports().map(|port| json!({
             "name": port.name, "sent": port.sent, "marked": port.marked, "dropped": port.dropped,
             "most_bytes": port.most.0,
         })).collect::<Vec<_>>(),
-        "health": health.describe(&Bounds::of(&experiment, plan.dilation)),
+        "health": health.describe(&bounds),
         "differences": plan.differences,
     }))
 }
@@ -88,22 +98,31 @@ fn greet(experiment: &shallows_scenario::Experiment) {
     );
 }
 
-/// What a reader of the page sees: the ports that have carried something.
-fn describe(fabric: &Fabric) -> String {
-    let mut text =
-        format!("{:<20} {:>12} {:>12} {:>10} {:>10}\n", "port", "backlog B", "sent", "marked", "dropped");
-    for port in fabric.ports() {
-        text += &format!(
-            "{:<20} {:>12} {:>12} {:>10} {:>10}\n",
-            port.name, port.backlog.0, port.sent, port.marked, port.dropped
-        );
+/// What a reader of the page sees, a person as well as `runs/standing.py`: the network's time and how late frames were, on lines that begin
+/// with `!` why it is not to be believed, and the ports that have carried something.
+fn describe(
+    now: Instant,
+    fabric: &Fabric,
+    health: &Health,
+    bounds: &Bounds,
+    text: &mut String,
+) -> std::fmt::Result {
+    writeln!(text, "{:.6} s: {}", now.as_secs_f64(), health.in_words(bounds))?;
+    for complaint in health.complaints(bounds) {
+        writeln!(text, "! {complaint}")?;
     }
-    text
+    writeln!(text, "{:<20} {:>12} {:>12} {:>10} {:>10}", "port", "backlog B", "sent", "marked", "dropped")?;
+    for port in fabric.ports() {
+        let (backlog, sent, marked, dropped) = (port.backlog.0, port.sent, port.marked, port.dropped);
+        writeln!(text, "{:<20} {backlog:>12} {sent:>12} {marked:>10} {dropped:>10}", port.name)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dilation::Dilation;
 
     #[test]
     fn a_page_shows_the_ports_that_have_carried_something() {
@@ -111,9 +130,25 @@ mod tests {
                     [switch]\nbuffer = {kind = \"static-partition\", per_port = \"30KB\"}\n[[workload]]\nkind = \"long-lived\"\n\
                     senders = \"0..1\"\nreceivers = \"1..2\"\n";
         let experiment =
-            shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
-        let mut fabric = Fabric::new(&experiment.unwrap());
-        assert_eq!(describe(&fabric).lines().count(), 1, "nothing has been sent");
+            shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &[], None)
+                .unwrap();
+        let mut fabric = Fabric::new(&experiment);
+        let bounds = Bounds::of(&experiment, Dilation::NONE);
+        let shown = |fabric: &Fabric, health: &Health| {
+            let mut text = String::new();
+            describe(Instant::ZERO + Duration::from_millis(1_500), fabric, health, &bounds, &mut text)
+                .unwrap();
+            text
+        };
+        assert_eq!(
+            shown(&fabric, &Health::default()).lines().collect::<Vec<_>>(),
+            [
+                "1.500000 s: frames came to their hosts late by 0 us in the median, 0 us at the 99th percentile (bound 120), \
+                 0 us at worst",
+                "port                    backlog B         sent     marked    dropped",
+            ],
+            "nothing has been sent"
+        );
         let mut frame = vec![0; 14 + 1_500];
         frame[12..14].copy_from_slice(&[0x08, 0x00]);
         frame[14..26].copy_from_slice(&[0x45, 0x02, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0, 0]);
@@ -121,9 +156,19 @@ mod tests {
         frame[46..48].copy_from_slice(&[0x50, 0x10]);
         fabric.enter(shallows_core::Instant::ZERO, &frame);
         fabric.advance(shallows_core::Instant::ZERO + Duration::from_millis(1));
-        let page = describe(&fabric);
+        let incomplete = Some("the interface of host 1 is gone, or down".to_owned());
+        let mut health = Health { incomplete, ..Health::default() };
+        health.lateness.record(Duration::from_micros(700));
+        let page = shown(&fabric, &health);
+        assert_eq!(
+            page.lines().skip(1).take(2).collect::<Vec<_>>(),
+            [
+                "! it is incomplete: the interface of host 1 is gone, or down",
+                "! one frame in a hundred was at least 701 us late; the bound is 120 us"
+            ]
+        );
         let sent: Vec<Vec<&str>> =
-            page.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+            page.lines().skip(4).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(sent, [["host0->switch0", "0", "1", "0", "0"], ["switch0->host1", "0", "1", "0", "0"]]);
     }
 }

@@ -619,6 +619,14 @@ def _testbed_shell(parser: argparse.ArgumentParser) -> None:
     _add_dilate(parser)
     _add_pcap(parser)
     parser.add_argument(
+        "--serve",
+        nargs="?",
+        const=8000,
+        type=_port,
+        metavar="PORT",
+        help="show queues, marks and drops in the browser, on 127.0.0.1; 0 for a free one; default: 8000",
+    )
+    parser.add_argument(
         "--out", default=".", metavar="DIR", help="folder of the packets of --pcap; default: here"
     )
     parser.add_argument(

@@ -4,6 +4,7 @@ import argparse
 import math
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -64,10 +65,13 @@ def _tools() -> list[tuple[bool, str, str]]:
 def _privileges() -> tuple[bool, str, str]:
     if os.geteuid() == 0:
         return True, "rights", "root"
-    clone = Path("/proc/sys/kernel/unprivileged_userns_clone")
-    if clone.is_file() and clone.read_text().strip() == "0":
+    made = shutil.which("unshare") and subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--net", "true"], capture_output=True, check=False
+    )
+    if not made or made.returncode:
         return False, "rights", "no namespaces for users: run it with sudo, or as root"
-    return True, "rights", "namespaces of users, if the kernel lets them; the switch cannot run before others"
+    limits = "without root the switch cannot run before others, nor our own congestion controls at all"
+    return True, "rights", f"namespaces of users; {limits}"
 
 
 def _controls() -> tuple[bool, str, str]:

@@ -49,6 +49,8 @@ class Axis:
     log: bool = False
     names: Sequence[str] = ()
     """Places 0, 1, … are called so."""
+    start: float = 0.0
+    """Where it begins, over time."""
 
 
 @dataclass(frozen=True)

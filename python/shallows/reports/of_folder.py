@@ -11,7 +11,7 @@ from shallows.quantity import count, duration
 from shallows.reports import of_reproduction, of_run, of_sweep
 from shallows.reports.chart import Chart
 from shallows.reports.found import holds_claims
-from shallows.reports.page import Block, Section, chart, render, table
+from shallows.reports.page import Block, Live, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
 from shallows.runs import tables
 from shallows.runs.manifest import finished_hash
@@ -22,6 +22,8 @@ from shallows.sweeps.progress import Progress
 
 PATIENCE = 4
 """Charts that took long to draw are drawn anew only after so many times that time."""
+
+LIVE = Live(every_ms=2000, gone="The server has ended. `shallows serve` starts it again.")
 
 
 class LeadsOutError(ShallowsError):
@@ -123,9 +125,7 @@ class Site:
         claims = (
             [Block("note", f"`shallows report {folder}` shows its claims.")] if holds_claims(folder) else []
         )
-        return render(
-            folder.name, "Folder", str(folder), [Section("Inside", [*blocks, *claims])], live="live.js"
-        )
+        return render(folder.name, "Folder", str(folder), [Section("Inside", [*blocks, *claims])], live=LIVE)
 
     def _sweep(self, folder: Path) -> str:
         state = progress.read(folder)
@@ -143,7 +143,7 @@ class Site:
                 Section("Results so far", results),
                 Section("Warnings", warnings),
             ],
-            live="live.js",
+            live=LIVE,
         )
 
     def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:

@@ -55,6 +55,15 @@ class Block:
     """Of tables: how many columns are names."""
 
 
+@dataclass(frozen=True)
+class Live:
+    """How a page is renewed while it is read (`live.js`)."""
+
+    every_ms: int
+    gone: str
+    """What it says when its server has."""
+
+
 @dataclass
 class Section:
     """A part of the page, with an entry in its menu."""
@@ -81,15 +90,19 @@ def render(
     kind: str,
     subtitle: str,
     sections: Sequence[Section],
-    live: str = "",
+    live: Live | None = None,
 ) -> str:
-    """The HTML text of a page; `live` names the script of a page that renews itself."""
+    """The HTML text of a page, which renews itself if it is `live`."""
     sections = [section for section in sections if section.blocks]
     charts = [block.content for section in sections for block in section.blocks if block.kind == "chart"]
     drawn = sum(chart.size for chart in charts)
     if drawn > MOST_POINTS:
         raise AssertionError(f"{drawn} points to draw, of at most {MOST_POINTS}")
-    scripts = [*([library()] if library() else []), _static("report.js"), *([_static(live)] if live else [])]
+    scripts = [
+        *([library()] if library() else []),
+        _static("report.js"),
+        *([_static("live.js")] if live else []),
+    ]
     text: str = _template().render(
         title=title,
         kind=kind,
@@ -98,7 +111,10 @@ def render(
         policy=_policy(scripts, live=bool(live)),
         style=_static("report.css"),
         scripts=scripts,
-        data=island({"looks": looks(), "charts": [chart.document() for chart in charts]}),
+        data=island(
+            {"looks": looks(), "charts": [chart.document() for chart in charts]}
+            | ({"live": vars(live)} if live else {})
+        ),
         missing="" if library() else MISSING,
         notices=_static(NOTICES.name) if library() else "",
         label=label(),

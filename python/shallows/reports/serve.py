@@ -1,4 +1,4 @@
-"""`shallows serve`: a folder of results in the browser, live while a sweep runs, on this machine only."""
+"""Pages in the browser, on this machine only: a folder, live while a sweep runs, or a network that stands."""
 
 import socket
 import sys
@@ -27,12 +27,25 @@ TIMEOUT_S = 10.0
 def open_server(
     folder: Path, port: int, most: int = MOST_CONNECTIONS, timeout_s: float = TIMEOUT_S
 ) -> ThreadingHTTPServer:
-    """A server of this folder, which listens.
+    """A server of this folder, which listens: nothing outside it is served, wherever its symbolic links lead.
+
+    It is one of pages (`open_pages`), and takes and raises the same.
+    """
+    return open_pages(Site(folder).page, port, most, timeout_s)
+
+
+def open_pages(
+    page: Callable[[str], str | None],
+    port: int,
+    most: int = MOST_CONNECTIONS,
+    timeout_s: float = TIMEOUT_S,
+) -> ThreadingHTTPServer:
+    """A server of pages, which listens.
 
     Parameters
     ----------
-    folder
-        What is served: nothing outside it is, wherever its symbolic links lead.
+    page
+        The page at a path, such as `/fig2/`; nothing if there is none.
     port
         Where; 0 is any that is free.
     most
@@ -45,12 +58,12 @@ def open_server(
     ShallowsError
         If the port is taken.
     """
-    site = Site(folder)
+    pages = staticmethod(page)
 
     class Handler(_Handler):
-        """Answers from this folder."""
+        """Answers with these."""
 
-        page = staticmethod(site.page)
+        page = pages
         timeout = timeout_s
 
     try:
@@ -58,7 +71,7 @@ def open_server(
     except OSError as error:
         raise ShallowsError(
             f"port {port} cannot be used: {error.strerror}",
-            "name another with --port N, or --port 0 for any that is free",
+            "name another, or 0 for any that is free",
         ) from None
 
 

@@ -147,11 +147,12 @@ def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 
 
 def stand(
-    source: Source, command: Sequence[str], dilation: int = 1, captures: Path | None = None
+    source: Source, command: Sequence[str], page: int, dilation: int = 1, captures: Path | None = None
 ) -> dict[str, Any]:
     """Have the network of a scenario stand while a command runs, by default a shell.
 
-    What the scenario captures goes into the folder `captures`; without one, nowhere.
+    The file with the descriptor `page` shows it meanwhile (`standing.read`). What the scenario captures goes
+    into the folder `captures`; without one, nowhere.
 
     Returns
     -------
@@ -176,7 +177,7 @@ def stand(
     ):
         asked.write(request)
         asked.flush()
-        files = (asked.fileno(), answer.fileno())
+        files = (asked.fileno(), answer.fileno(), page)
         paths = [f"/proc/self/fd/{file}" for file in files]
         ended = subprocess.run([str(binary), "shell", *paths], pass_fds=files, check=False)
         answer.seek(0)

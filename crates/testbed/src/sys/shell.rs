@@ -5,9 +5,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::Command;
 
 use super::checked;
@@ -18,24 +19,26 @@ use super::namespace::Namespace;
 pub struct Page(File);
 
 impl Page {
-    /// An empty one.
+    /// The one at this path.
     ///
     /// # Errors
     ///
-    /// If the process has too many descriptors.
-    pub fn new() -> io::Result<Self> {
-        // SAFETY: a name and a number; nobody else owns the descriptor.
-        let fd = unsafe {
-            let fd = checked(libc::memfd_create(c"queues".as_ptr(), libc::MFD_CLOEXEC))?;
-            OwnedFd::from_raw_fd(fd)
-        };
-        Ok(Self(fd.into()))
+    /// If there is none.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        File::options().write(true).open(path).map(Self)
     }
 
-    /// Replace what it says.
+    /// Replace what it says. Its first byte is blank until all of it is there, so that who reads the first line before and after the rest
+    /// knows whether he has read half of something.
     pub fn write(&self, text: &str) {
+        let (first, rest) = text.as_bytes().split_at(1);
         // Memory for a page of text was there before; without it the old one stays.
-        let _ = self.0.write_all_at(text.as_bytes(), 0).and_then(|()| self.0.set_len(text.len() as u64));
+        let _ = self
+            .0
+            .write_all_at(b" ", 0)
+            .and_then(|()| self.0.write_all_at(rest, 1))
+            .and_then(|()| self.0.set_len(text.len() as u64))
+            .and_then(|()| self.0.write_all_at(first, 0));
     }
 }
 

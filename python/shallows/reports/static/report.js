@@ -107,7 +107,7 @@
     }
     const [least] = ends([...values, ...more]);
     const pad = fromZero || fixed ? 0 : (high - least) * 0.04 || high * 0.04 || 1;
-    return { place: (v) => v, value: (v) => v, min: fromZero || fixed ? 0 : least - pad, max: fixed ? high : fromZero ? undefined : high + pad };
+    return { place: (v) => v, value: (v) => v, min: fixed ? axis.start : fromZero ? 0 : least - pad, max: fixed ? high : fromZero ? undefined : high + pad };
   }
   function axisOption(axis, made, colors, range) {
     const text = { color: colors.soft, fontSize: 12 };
@@ -370,7 +370,19 @@
     for (const figure of document.querySelectorAll("figure.chart")) plots.push(new Plot(figure, charts.get(figure.dataset.chart)));
   }
 
+  // Other numbers in the same charts, which stay where they are.
+  function renew() {
+    data = JSON.parse(document.getElementById("data").textContent);
+    const charts = new Map(data.charts.map((chart) => [chart.name, chart]));
+    for (const plot of plots) {
+      const before = JSON.stringify(plot.chart.choices);
+      plot.chart = charts.get(plot.chart.name);
+      if (JSON.stringify(plot.chart.choices) !== before) plot.tools();
+      plot.draw();
+    }
+  }
+
   applyTheme();
   start();
-  window.shallows = { start, shorten };
+  window.shallows = { start, renew, shorten };
 })();

@@ -1,0 +1,137 @@
+//! What becomes of scenarios: what is carried key by key, what is told beside the results, and what is refused.
+
+use super::*;
+
+/// A kernel without DCTCP, and a testbed with one of our own.
+const AVAILABLE: &[&str] = &["reno", "cubic", "pulser"];
+
+fn plan(tcp: &str, rest: &str) -> Result<Plan, Vec<Refusal>> {
+    dilated_plan(tcp, rest, "100Mbps", 1)
+}
+
+fn dilated_plan(tcp: &str, rest: &str, rate: &str, factor: u32) -> Result<Plan, Vec<Refusal>> {
+    let dilation = Dilation::try_from(factor).unwrap();
+    Plan::of(&experiment(tcp, rest, rate), AVAILABLE, dilation, FASTEST)
+}
+
+fn experiment(tcp: &str, rest: &str, rate: &str) -> Experiment {
+    let text = format!(
+        "name = \"star\"\n{rest}\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"{rate}\"\n\
+         [switch]\nbuffer = {{kind = \"static-partition\", per_port = \"150KB\"}}\n[[workload]]\nkind = \"long-lived\"\nsenders = \"0..2\"\nreceivers = \"2..3\"\n[stop]\nat = \"1s\"\n[tcp]\n{tcp}\n"
+    );
+    let experiment =
+        shallows_scenario::parse(&text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
+    experiment.unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {
+    refused.expect_err("it is refused").iter().map(|refusal| refusal.key).collect()
+}
+
+fn has(plan: &Plan, name: &str) -> String {
+    plan.settings.iter().find(|(known, _)| *known == name).expect("it is set").1.clone()
+}
+
+#[test]
+fn a_transport_that_linux_has_is_carried_key_by_key() {
+    let plan = plan(
+        "congestion = {kind = \"reno\", ecn = true}\nrto = {min = \"20ms\", max = \"2s\"}\ndelayed_ack = {segments = 1}\n\
+         timestamps = false\ninitial_window = 4\nrestart_after_idle = \"off\"\nrecovery = \"newreno\"",
+        "",
+    );
+    let plan = plan.unwrap();
+    assert_eq!(plan.congestion, "reno");
+    let set = ["tcp_ecn", "tcp_timestamps", "tcp_sack", "tcp_slow_start_after_idle", "tcp_rto_max_ms"];
+    assert_eq!(set.map(|name| has(&plan, name)), ["1", "0", "0", "0", "2000"]);
+    assert!(plan.route.starts_with("rto_min 20ms initcwnd 4 "), "{}", plan.route);
+    assert!(plan.route.ends_with(" quickack 1"), "{}", plan.route);
+    assert!(!plan.route.contains("lock") && !plan.bounded, "{}", plan.route);
+    assert_eq!(has(&plan, "tcp_no_metrics_save"), "1");
+}
+
+#[test]
+fn the_bound_of_a_window_is_all_that_connections_learn_from_earlier_ones() {
+    let plan = plan("congestion = \"reno\"\nmax_window = 20", "").unwrap();
+    let bound = " cwnd lock 20 rtt lock 0 rttvar lock 0 ssthresh lock 0 reordering lock 0";
+    assert!(plan.route.ends_with(bound), "{}", plan.route);
+    assert!(plan.bounded);
+    assert_eq!(has(&plan, "tcp_no_metrics_save"), "0");
+    assert!(!plan.differences.join("\n").contains("max_window"));
+}
+
+#[test]
+fn a_brake_is_told_when_to_hold_and_when_to_let_go() {
+    let told = |congestion: &str| plan(&format!("congestion = {congestion}"), "").unwrap().told;
+    assert_eq!(told("\"pulser\""), [4, 0, 0]);
+    assert_eq!(told("{kind = \"pulser\", safe_window = 2, restore = \"clean-window\"}"), [2, 1, 0]);
+    assert_eq!(told("{kind = \"pulser\", as_released = true}"), [4, 0, 1]);
+    assert_eq!(told("\"reno\""), [0; 0]);
+}
+
+#[test]
+fn what_linux_does_otherwise_is_told() {
+    let told = plan("congestion = \"cubic\"\nrto = {min = \"5ms\"}", "").unwrap().differences.join("\n");
+    for key in ["tcp.rto.min", "tcp.congestion", "tcp.loss_base", "tcp.minimum_window", "host.jitter"] {
+        assert!(told.contains(key), "{key} is not in\n{told}");
+    }
+    let told =
+        plan("congestion = \"reno\"\nrto = {min = \"8ms\"}\nminimum_window = 2", "host = {jitter = \"off\"}");
+    let told = told.unwrap().differences.join("\n");
+    for key in ["tcp.rto.min", "tcp.congestion", "tcp.minimum_window", "host.jitter"] {
+        assert!(!told.contains(key), "{key} is in\n{told}");
+    }
+}
+
+#[test]
+fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
+    for congestion in ["\"reno\"", "{kind = \"cubic\", ecn = true}", "\"dctcp\""] {
+        let tcp = format!("preset = \"linux-6\"\ncongestion = {congestion}");
+        let experiment = experiment(&tcp, "host = {jitter = \"off\"}", "100Mbps");
+        let told = differences(&experiment, Dilation::NONE);
+        assert_eq!(told.len(), 1, "{congestion}: {told:?}");
+        assert!(told[0].starts_with("tcp.delayed_ack:"), "{congestion}: {told:?}");
+    }
+    // At half the speed, CUBIC's third power of time is an eighth.
+    let told = |c: &str, clock: &str| {
+        let tcp = format!("preset = \"linux-6\"\ncongestion = {{kind = \"cubic\", c = {c}{clock}}}");
+        dilated_plan(&tcp, "", "100Mbps", 2).unwrap().differences.join("\n")
+    };
+    assert!(told("0.4", "").contains("C = 3.2 here"), "{}", told("0.4", ""));
+    assert!(!told("3.2", "").contains("tcp.congestion.c"), "{}", told("3.2", ""));
+    // And a tick half as long.
+    assert!(told("3.2", "").contains("tick = \"2ms\" and hold = \"14ms\""), "{}", told("3.2", ""));
+    let same = told("3.2", ", tick = \"2ms\", hold = \"14ms\"");
+    assert!(!same.contains("tcp.congestion"), "{same}");
+}
+
+#[test]
+fn dilated_time_makes_timers_longer_and_links_slower() {
+    let tcp = "congestion = \"cubic\"\nrto = {min = \"200us\", initial = \"10ms\", max = \"50ms\"}";
+    assert_eq!(keys(dilated_plan(tcp, "", "10Gbps", 1)), ["tcp.rto.min", "topology"]);
+    let plan = dilated_plan(tcp, "", "10Gbps", 100).unwrap();
+    assert!(plan.route.starts_with("rto_min 20ms "), "{}", plan.route);
+    assert_eq!(has(&plan, "tcp_rto_max_ms"), "5000");
+    let told = plan.differences.join("\n");
+    for text in ["dilated 100 times", "are 400us here", "C = 400000 here"] {
+        assert!(told.contains(text), "{text} is not in\n{told}");
+    }
+    // 20 ms are five ticks: nothing is rounded.
+    assert!(!told.contains("tcp.rto.min:"), "{told}");
+}
+
+#[test]
+fn what_it_cannot_do_is_refused_with_its_key() {
+    assert_eq!(keys(plan("congestion = \"dctcp\"", "")), ["tcp.congestion"]);
+    let other = "congestion = {kind = \"dctcp\", g = 0.5, initial_alpha = 0.0}";
+    assert_eq!(keys(plan(other, "")), ["tcp.congestion.g", "tcp.congestion.initial_alpha", "tcp.congestion"]);
+    assert_eq!(keys(plan("congestion = \"ecn-star\"", "")), ["tcp.congestion"]);
+    let cubic = "congestion = {kind = \"cubic\", ecn = true}\nect = \"all\"";
+    assert_eq!(keys(plan(cubic, "")), ["tcp.ect"]);
+    let several = "congestion = {kind = \"pulser\", dctcp = {g = 0.5}, safe_window = \"2000B\"}\n\
+                   rto = {min = \"1ms\"}\nrestart_after_idle = \"reset\"\nrecovery = \"sack1\"";
+    let brake = ["tcp.congestion.dctcp.g", "tcp.congestion.safe_window"];
+    let expected = [&brake[..], &["tcp.recovery", "tcp.restart_after_idle", "tcp.rto.min"]].concat();
+    assert_eq!(keys(plan(several, "")), expected);
+    let delayed = "congestion = \"reno\"\ndelayed_ack = {segments = 4}";
+    assert_eq!(keys(plan(delayed, "")), ["tcp.delayed_ack.segments"]);
+}

@@ -1,0 +1,106 @@
+"""The page of a network that stands in the testbed: queues, marks and drops, live."""
+
+from collections.abc import Sequence
+
+from shallows.quantity import digits
+from shallows.reports.chart import Axis, Chart, Line
+from shallows.reports.page import Block, Live, Section, chart, render, table
+from shallows.runs.standing import EVERY_S, KEPT, State, Watch
+from shallows.runs.tables import Table
+
+SILENT_S = 2.0
+"""After so long without a word the page says that nothing is heard."""
+
+MOST_LINES = 8
+"""Ports in the chart: as many as there are colours."""
+
+LIVE = Live(every_ms=1000, gone="The network has gone: its shell has ended.")
+
+
+class Page:
+    """Pages of one network; a port keeps its colour while it is drawn."""
+
+    def __init__(self, name: str, watch: Watch) -> None:
+        self.name, self.watch = name, watch
+        self.looks: dict[str, int] = {}
+
+    def at(self, path: str) -> str | None:
+        """The page at a path; there is only `/`."""
+        return self._now() if path == "/" else None
+
+    def _now(self) -> str:
+        states = list(self.watch.states)
+        return render(
+            title=self.name,
+            kind="Network, live",
+            subtitle=_stood(states),
+            sections=[
+                Section("Clock", self._clock(states)),
+                Section("Queues", self._queues(states)),
+                Section("Ports", [table(_ports(states[-1]))] if states else []),
+            ],
+            live=LIVE,
+        )
+
+    def _clock(self, states: Sequence[State]) -> list[Block]:
+        blocks = []
+        if self.watch.silent_s > SILENT_S:
+            silent = f"Nothing has been heard of the switch for {self.watch.silent_s:.0f} s."
+            blocks = [Block("warning", silent)]
+        if states:
+            complaints = [f"Not to be believed: {text}" for text in states[-1].complaints]
+            blocks += [Block("warning", text) for text in complaints]
+            blocks.append(Block("note", f"{states[-1].health.capitalize()}."))
+        return blocks
+
+    def _queues(self, states: Sequence[State]) -> list[Block]:
+        if len(states) < 2:
+            return [Block("note", "Nothing was shown yet.")]
+        highest: dict[str, int] = {}
+        for state in states:
+            for port in state.ports:
+                highest[port.name] = max(port.backlog, highest.get(port.name, 0))
+        used = sorted((name for name in highest if highest[name]), key=lambda name: -highest[name])
+        if not used:
+            return [Block("note", "Nothing waits at any port, and nothing did in the last minute.")]
+        return [chart(self._backlogs(states, used))]
+
+    def _backlogs(self, states: Sequence[State], used: Sequence[str]) -> Chart:
+        """Those of the ports that come first, in the order of the table."""
+        chosen = {*used[:MOST_LINES]}
+        drawn = [port.name for port in states[-1].ports if port.name in chosen]
+        self.looks = {name: look for name, look in self.looks.items() if name in drawn}
+        free = iter(sorted({*range(MOST_LINES)} - {*self.looks.values()}))
+        self.looks |= {name: next(free) for name in drawn if name not in self.looks}
+        note = [f"Read {1 / EVERY_S:.0f} times a second: what a queue does in between is not seen."]
+        if len(used) > len(drawn):
+            note.append(f"Of {len(used)} ports with queues, those with the {len(drawn)} longest are drawn.")
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in drawn}
+        for state in states:
+            backlogs = {port.name: port.backlog for port in state.ports}
+            for name, points in found.items():
+                points.append((state.time_s, backlogs.get(name, 0) / 1000))
+        return Chart(
+            name="backlog",
+            title=f"What waits at {drawn[0] if len(drawn) == 1 else 'ports'}",
+            kind="steps",
+            x=Axis("time of the network (s)", "s", start=states[0].time_s),
+            y=Axis("backlog (KB)", "KB"),
+            lines=[Line(name, self.looks[name], points) for name, points in found.items()],
+            note=" ".join(note),
+            most=KEPT,
+        )
+
+
+def _stood(states: Sequence[State]) -> str:
+    if not states:
+        return "It does not stand yet."
+    return f"It has stood for {digits(states[-1].time_s)} s of the network's time."
+
+
+def _ports(state: State) -> Table:
+    rows = [
+        [port.name, *(f"{number:,}" for number in (port.backlog, port.sent, port.marked, port.dropped))]
+        for port in state.ports
+    ]
+    return Table("", ["port", "backlog B", "sent", "marked", "dropped"], rows)
