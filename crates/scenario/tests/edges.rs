@@ -368,7 +368,7 @@ fn arrivals_are_as_exponential_times_whoever_draws_them() {
              flows = 10_000 }}"
         );
         let experiment = sound(&workload, &[("stop.at", "1s")]);
-        assert_eq!(experiment.expected_flows(), Some(10_000));
+        assert_eq!((experiment.expected_flows(), experiment.arrivals()[0].flows), (Some(10_000), 10_000.0));
         let mut generator = experiment.workloads().remove(0);
         let mut times = vec![Instant::ZERO];
         while let Next::Flow(flow) = generator.next(Instant::ZERO) {
@@ -430,4 +430,56 @@ fn what_is_of_another_type_is_answered_with_what_is_expected() {
     let weights = star(INCAST, &[("switch.port", "{ kind = 'wfq', queues = 2, weight = false }")]);
     let told = weights.err().unwrap_or_default();
     assert!(told.contains("one value for every queue, or a list with one for each"), "{told}");
+}
+
+#[test]
+fn parameters_of_congestion_controls_are_above_nothing_and_within_their_bounds() {
+    for (text, fits, beyond) in [
+        ("{ kind = 'cubic', c = VALUE }", ["1e-9", "1e9"], ["0.0", "inf"]),
+        ("{ kind = 'cubic', beta = VALUE }", ["1e-9", "0.999"], ["0.0", "1.0"]),
+        ("{ kind = 'dctcp', g = VALUE }", ["1e-9", "1.0"], ["0.0", "1.001"]),
+        ("{ kind = 'dctcp', initial_alpha = VALUE }", ["0.0", "1.0"], ["-0.001", "1.001"]),
+        ("{ kind = 'pulser', safe_window = VALUE }", ["1", "2"], ["0", "'1B'"]),
+        ("{ kind = 'pulser', dctcp = { g = VALUE } }", ["1e-9", "1.0"], ["0.0", "1.001"]),
+    ] {
+        let told = |value: &str| {
+            star(INCAST, &[("tcp.congestion", &text.replace("VALUE", value))]).err().unwrap_or_default()
+        };
+        assert_eq!(fits.map(told), ["", ""], "{text}");
+        for value in beyond {
+            assert!(told(value).contains("tcp.congestion"), "{text} with {value}");
+        }
+    }
+}
+
+#[test]
+fn a_link_is_not_offered_all_that_it_carries() {
+    // Two senders of a half each fill the link to their receiver, with three quarters of that less.
+    let told = |load: &str| {
+        let poisson = format!(
+            "{{ kind = 'poisson', senders = '1..3', receivers = '0', of = 'senders', load = {load}, \
+             sizes = {{ kind = 'fixed', size = '1KB' }} }}"
+        );
+        star(&poisson, &[]).err().unwrap_or_default()
+    };
+    assert_eq!(told("0.375"), "");
+    assert!(
+        told("0.5").contains("offers the link switch0->host0 1.0000 times its 10Gbps"),
+        "{}",
+        told("0.5")
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_table_of_the_file_is_shown_there_whatever_option_set_a_part_of_it() {
+    let markers = "switch.markers = [{ kind = 'red-classic' }]";
+    let text = format!(
+        "topology = {{ kind = 'star', hosts = 4, rate = '10Gbps' }}\nworkload = [{INCAST}]\n{markers}\n\
+         switch.buffer = {{ kind = 'static-partition', per_port = '100p' }}\n"
+    );
+    let problems = parse(&text, &[("switch.markers.0.kmin", "5p")]).err().map(|error| error.problems);
+    let problems = problems.unwrap_or_default();
+    let [problem] = &problems[..] else { panic!("{problems:?}") };
+    assert!(problem.message.contains("give it kmin, kmax and weight"), "{}", problem.message);
+    assert_eq!((problem.set.as_deref(), problem.source_line.as_str()), (None, markers));
 }

@@ -2,6 +2,8 @@
 //! when several run. `parts.rs` shows that everything is the same, on networks in which much happens.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use common::{parse, run};
 use serde_json::{Value, json};
@@ -207,4 +209,31 @@ fn a_large_network_in_which_little_happens_becomes_one_part_after_a_million_even
     let mut captured = start(&[("measure.captures", "[{ ports = ['leaf0->host0'] }]")]);
     captured.advance((1 << 20) + 1);
     assert_eq!(captured.parts(), 10);
+}
+
+#[test]
+fn echoes_that_are_sent_at_once_have_the_same_order_in_every_division() {
+    // Each host asks the next, all at the same times; in other seeds they come in another order.
+    let pings: String = (0..4)
+        .map(|from| {
+            let to = (from + 1) % 4;
+            format!("[[workload]]\nkind = 'ping'\nsenders = {from}\nreceivers = {to}\ninterval = '300us'\n")
+        })
+        .collect();
+    let mut orders = std::collections::BTreeSet::new();
+    for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+        let experiment =
+            experiment(&pings, &[("seed", seed), ("topology.left", "2"), ("topology.right", "2")]);
+        let order = |mut simulation: Simulation| -> Vec<i64> {
+            simulation.advance(u64::MAX);
+            let of =
+                |row: &std::collections::BTreeMap<String, parquet::record::Field>| rows::long(&row["source"]);
+            rows::rows(&simulation.finish(), "pings").iter().filter_map(of).collect()
+        };
+        let whole = order(Simulation::new(experiment.clone()));
+        assert_eq!(whole.len(), 4 * 4);
+        assert_eq!(order(divided(&experiment, 2)), whole, "seed {seed}");
+        orders.insert(whole);
+    }
+    assert!(orders.len() > 1);
 }
