@@ -2,7 +2,7 @@
 
 use shallows_core::event::{Event, EventQueue, World, run};
 use shallows_core::mrg32k3a::Mrg32k3a;
-use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
+use shallows_core::packet::{Flags, Header, HostId, MAX_SACK_BLOCKS, PacketKind, SackBlock, Segment, mix};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -99,6 +99,24 @@ fn what_lies_a_whole_turn_ahead_comes_after_what_is_near() {
     let mut seen = Seen::default();
     run(&mut seen, &mut queue, Instant::MAX, u64::MAX);
     assert_eq!(seen.fired, [(10, 10), (4_096, 4_096)]);
+}
+
+#[test]
+fn what_is_pending_is_found_however_far_round_the_wheel_it_is() {
+    // One event in a word of 64 buckets, before and behind the cursor, in the same word and in others.
+    for start in [0, 63, 64, 100, 4_032, 4_095] {
+        for ahead in [1, 27, 28, 63, 64, 65, 2_000, 4_031, 4_032, 4_094] {
+            let (mut queue, mut seen) = (queue(&[start]), Seen::default());
+            assert!(run(&mut seen, &mut queue, Instant::MAX, 1));
+            for at in [start + ahead, start + 4_094] {
+                queue.schedule(Instant(at), Number(at));
+            }
+            assert_eq!(queue.not_before(), Instant(start + ahead), "{ahead} after {start}");
+            run(&mut seen, &mut queue, Instant::MAX, u64::MAX);
+            let times: Vec<u64> = seen.fired.iter().map(|fired| fired.0).collect();
+            assert_eq!(times, [start, start + ahead, start + 4_094]);
+        }
+    }
 }
 
 #[test]
@@ -255,4 +273,55 @@ fn ns_2_s_exponential_times_are_logarithms_of_its_uniform_numbers() {
     // The first of the stream 12345 is 0.127011122, and −ln of that 2.063480…
     let drawn = Mrg32k3a::new(12_345).exponential();
     assert!((drawn - 2.063_480_6).abs() < 1e-6, "{drawn}");
+}
+
+#[test]
+fn exponential_times_are_as_uneven_as_they_should_be() {
+    // The mean of squares is 2, of fourth powers 24: the mean of 100,000 squares has a standard deviation of √20/316 = 0.0141.
+    let mut stream = Stream::new(1, "test", 0);
+    let squares = (0..100_000).map(|_| stream.exponential().powi(2)).sum::<f64>() / 1e5;
+    assert!((squares - 2.0).abs() < 0.06, "{squares}");
+}
+
+#[test]
+fn a_hash_of_five_numbers_differs_by_one_bit_of_each() {
+    // Of 64 bits half change, on average: fewer than 10 once in 10⁸.
+    let base = Header::new(HostId(1), HostId(2)).with_ports(3, 4);
+    let hash = |header: Header| header.five_tuple_hash(5);
+    for other in [
+        Header::new(HostId(3), HostId(2)).with_ports(3, 4),
+        Header::new(HostId(1), HostId(3)).with_ports(3, 4),
+        base.with_ports(2, 4),
+        base.with_ports(3, 5),
+        base.with_kind(PacketKind::Datagram),
+    ] {
+        assert!((hash(base) ^ hash(other)).count_ones() >= 10);
+    }
+    // SplitMix64 from 0 gives first 0xe220a8397b1dcdaf, and mix is what it does to its state.
+    assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+    // So that a header of nothing is mix(mix(seed)).
+    let nothing = Header::new(HostId(0), HostId(0));
+    assert_eq!(nothing.with_ports(0, 0).five_tuple_hash(0), mix(mix(0)));
+    // And addresses and seed, and ports and protocol, are put together without carry: 1 and 1 are 0.
+    assert_eq!(Header::new(HostId(0), HostId(1)).with_ports(0, 0).five_tuple_hash(1), mix(mix(0)));
+    // Datagrams are the second protocol, at bit 32, which is set in mix(0) already.
+    let datagram = nothing.with_ports(0, 0).with_kind(PacketKind::Datagram);
+    assert_eq!(datagram.five_tuple_hash(0), mix(mix(0) ^ 1 << 32));
+}
+
+#[test]
+fn moments_and_sizes_are_written_in_the_largest_unit_that_needs_three_decimals_at_most() {
+    assert_eq!([Instant(1_500_000_000), Instant(80_000_000)].map(|at| at.to_string()), ["1.5ms", "80us"]);
+    for (bytes, text) in [
+        (1_500, "1.5KB"),
+        (1 << 20, "1MiB"),
+        (3 << 10, "3KiB"),
+        // A thousand times 1,024: decimal where both are whole.
+        (1_024_000, "1.024MB"),
+        (0, "0B"),
+        (1_023, "1.023KB"),
+    ] {
+        assert_eq!(Bytes(bytes).to_string(), text);
+        assert_eq!(text.parse(), Ok(Bytes(bytes)));
+    }
 }

@@ -236,3 +236,28 @@ fn a_handshake_shows_what_the_two_groups_of_its_ends_agree_on() {
     };
     assert_eq!((options("1"), options("2")), (vec![4, 8], vec![]));
 }
+
+#[test]
+fn a_port_may_be_captured_and_traced_at_once() {
+    let sets = |port: &'static str| {
+        [
+            ("measure.captures", format!("[{{ ports = ['{port}'] }}]")),
+            ("measure.traces", format!("[{{ ports = ['{port}'] }}]")),
+        ]
+    };
+    // The segment leaves the switch for host 2, and its acknowledgement for host 0; host 0's card sends the segment.
+    for (port, time, length) in
+        [("switch0->host2", 15_800, 1_014), ("switch0->host0", 36_632, 54), ("host0->switch0", 5_000, 1_014)]
+    {
+        let sets = sets(port);
+        let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let mut files = Files::default();
+        let experiment = common::parse(SCENARIO, &sets);
+        let mut simulation =
+            Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
+        simulation.advance(u64::MAX);
+        simulation.flush_captures().expect("memory takes it");
+        assert_eq!(read(&files.contents()[0].1).1, [(0, time, length)]);
+        assert_eq!(simulation.finish().problems(), [], "both have seen it");
+    }
+}

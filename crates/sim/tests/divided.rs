@@ -237,3 +237,21 @@ fn echoes_that_are_sent_at_once_have_the_same_order_in_every_division() {
     }
     assert!(orders.len() > 1);
 }
+
+#[test]
+fn looking_is_no_event_of_the_network_in_whatever_division() {
+    let events = |simulation: Simulation| {
+        let mut simulation = simulation;
+        simulation.advance(u64::MAX).events
+    };
+    let unseen = events(Simulation::new(experiment(WORKLOADS, &[])));
+    for look in [
+        ("measure.sample_queues", "'10us'"),
+        ("measure.traces", "[{ ports = ['*'], every = '10us' }]"),
+        ("measure.flow_traces", "[{ flows = [0], every = '10us' }]"),
+    ] {
+        let looking = experiment(WORKLOADS, &[look]);
+        assert_eq!(events(Simulation::new(looking.clone())), unseen, "{look:?}");
+        assert_eq!(events(divided(&looking, 2)), unseen, "{look:?}, in parts");
+    }
+}
