@@ -128,6 +128,13 @@ fn pairs(left: &str, right: &str) -> Experiment {
     experiment(&[udp(0, left), udp(2, right)].concat(), &sets)
 }
 
+/// The same, with its queues sampled.
+fn looked_at(experiment: &Experiment) -> Experiment {
+    let mut looked_at = experiment.clone();
+    looked_at.sample_queues = Some(Duration::from_micros(1));
+    looked_at
+}
+
 #[test]
 fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_one_does_all() {
     let faster = |experiment: &Experiment| {
@@ -140,6 +147,9 @@ fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_o
     let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
     // A packet of a thousandth of the rate is some of 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
+    // What looks at every port each microsecond is no work of any part.
+    let seen = faster(&looked_at(&pairs("4Gbps", "1Mbps")));
+    assert_eq!(seen, [(1, one), (2, two), (9, nine)]);
     let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);
     unfollowed.advance(u64::MAX);
     assert_eq!(unfollowed.speed_ups(), []);
