@@ -483,3 +483,83 @@ fn what_is_wrong_with_a_table_of_the_file_is_shown_there_whatever_option_set_a_p
     assert!(problem.message.contains("give it kmin, kmax and weight"), "{}", problem.message);
     assert_eq!((problem.set.as_deref(), problem.source_line.as_str()), (None, markers));
 }
+
+#[test]
+fn what_a_threshold_leaves_is_less_than_a_packet_with_its_framing_or_not() {
+    // A full packet has 1,538 bytes. One that is not counted itself meets others, however small the threshold is.
+    let warned = |marker: &str, text: &str| {
+        let sets = [
+            ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1538B' }"),
+            ("switch.markers", &format!("[{marker}]")),
+        ];
+        sound(INCAST, &sets).warnings().iter().any(|warning| warning.contains(text))
+    };
+    for (counts, everything) in [("true", true), ("false", false)] {
+        let marker = format!("{{ kind = 'threshold', k = '1000B', counts_packet = {counts} }}");
+        assert_eq!(warned(&marker, "mark every full packet"), everything, "{counts}");
+    }
+    // Two queues have half of it each.
+    for (k, less) in [(2 * 1_538, false), (2 * 1_538 - 2, true), (2 * 1_480, true)] {
+        let marker = format!("{{ kind = 'threshold', k = '{k}B', split = 'minimum' }}");
+        assert_eq!(warned(&marker, "less than one packet"), less, "{k}");
+    }
+}
+
+#[test]
+fn as_many_classes_are_in_use_as_are_asked_for() {
+    let classes = |rule: &str| -> Vec<u8> {
+        let workload = INCAST.replace(" }", &format!(", class = {rule} }}"));
+        let experiment = sound(
+            &workload,
+            &[
+                ("switch.port", "{ kind = 'strict-priority', queues = 3 }"),
+                ("host.nic.port", "{ kind = 'strict-priority', queues = 3 }"),
+            ],
+        );
+        let mut generator = experiment.workloads().remove(0);
+        let flows = std::iter::from_fn(|| match generator.next(Instant::ZERO) {
+            Next::Flow(flow) => Some((flow.source.0, flow.class)),
+            _ => None,
+        });
+        let mut flows: Vec<_> = flows.collect();
+        flows.sort_unstable();
+        flows.into_iter().map(|(_, class)| class).collect()
+    };
+    // Hosts 1 and 2, modulo two and three; and of four hosts to host 0: (0 · 4 + 1) and (0 · 4 + 2) modulo two.
+    assert_eq!(classes("{ kind = 'by-sender', classes = 2 }"), [1, 0]);
+    assert_eq!(classes("{ kind = 'by-sender', classes = 3 }"), [1, 2]);
+    assert_eq!(classes("{ kind = 'by-pair', classes = 2 }"), [1, 0]);
+}
+
+#[test]
+fn a_flow_that_arrives_at_the_very_end_arrives() {
+    let times = |stop: &str, draws: &str| -> Vec<Instant> {
+        let workload = format!(
+            "{{ kind = 'poisson', load = 0.5, sizes = {{ kind = 'fixed', size = '1448B' }}, draws = '{draws}' }}"
+        );
+        let mut generator = sound(&workload, &[("stop.at", stop)]).workloads().remove(0);
+        let flows = std::iter::from_fn(|| match generator.next(Instant::ZERO) {
+            Next::Flow(flow) => Some(flow.at),
+            _ => None,
+        });
+        flows.collect()
+    };
+    for draws in ["own", "ns-2"] {
+        let all = times("100us", draws);
+        let last = all.last().expect("some of 160").0;
+        assert_eq!(times(&format!("{last}ps"), draws), all);
+        assert_eq!(times(&format!("{}ps", last - 1), draws), all[..all.len() - 1]);
+    }
+}
+
+#[test]
+fn an_option_begins_with_the_name_of_a_section() {
+    for option in ["0", "7.rate"] {
+        let told = star(INCAST, &[(option, "1")]).err().unwrap_or_default();
+        let section = option.split('.').next().unwrap_or_default();
+        assert!(
+            told.starts_with(&format!("--set {option}=1: {section}: unknown key; known here: name,")),
+            "{told}"
+        );
+    }
+}
