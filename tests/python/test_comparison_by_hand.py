@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -299,3 +299,79 @@ def test_limits_of_a_percentile_are_the_ranks_that_shares_of_groups_reach() -> N
         math.ceil(1000 * (0.9 + half)),
     )
     assert verdicts.RANK == 0.99
+
+
+def test_sizes_of_a_comparison_end_with_their_edges_and_all_alike_say_nothing(tmp_path: Path) -> None:
+    flows = {"size_bytes": [1, 100_000, 100_001, 10_000_000, 10_000_001], "fct_us": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    found = samples.read(written(tmp_path / "run", flows), 0, ["fct_us.small@0"]).series
+    sizes = {name: found[f"fct_us.{name}"].values.tolist() for name in ("small", "medium", "large")}
+    assert sizes == {"small": [1, 2], "medium": [3, 4], "large": [5]}
+    alike = samples.read(written(tmp_path / "alike", {"fct_us": [1.0, 2.0]}), 0, ["fct_us.small@0"]).series
+    # Of a part it is asked for by name.
+    assert (alike.keys() & {"fct_us.small", "fct_us.medium"}, "fct_us.small@0" in alike) == (set(), True)
+    assert "fct_us.medium@0" not in alike
+
+
+def test_queries_of_some_workloads_are_those_whose_place_it_is(tmp_path: Path) -> None:
+    asked = {"workload": [0, 1, 2], "query": [0, 1, 2], "client": [1] * 3, "counted": [1] * 3}
+    times = {"start_us": [0.0, 1.0, 2.0], "completion_us": [5.0, None, 9.0]}
+    flows = {"query": [0, 1, 2], "workload": [0, 1, 2], "class": [0, 1, 1]}
+    run = written(tmp_path / "run", flows, queries=asked | times)
+    wanted = ["query_us.all@1", "query_us.all@0, 2", "fct_us.all@class1"]
+    found = samples.read(run, 0, wanted).series
+    # What has not come back after 1 µs has been under way for 99.
+    queries = {name: series.values.tolist() for name, series in found.items() if name.startswith("query_us")}
+    assert queries == {"query_us.all": [5, 99, 9], "query_us.all@1": [99], "query_us.all@0, 2": [5, 9]}
+    assert found["fct_us.all@class1"].values.size == 2
+
+
+def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> None:
+    one, other = ([written(tmp_path / name, {"arrival_us": [0.0, 9.0]})] for name in ("a", "b"))
+
+    def rows(**options: float) -> int:
+        return len(
+            sh.compare(
+                one, other, names=["a", "b"], **cast(Any, {"confidence": 0.9, "cool_down": 0.1} | options)
+            ).rows
+        )
+
+    assert rows(confidence=0.5) == rows(confidence=0.999) == rows(cool_down=0) == rows(cool_down=0.999) > 0
+    for options in ({"confidence": 0.499}, {"confidence": 1.0}, {"cool_down": -0.001}, {"cool_down": 1.0}):
+        with pytest.raises(sh.ShallowsError, match="is not in"):
+            rows(**options)
+    for baseline, scheme in (("a", "b"), ("b", "a")):
+        found = sh.compare(one, other, names=["a", "b"], baseline=baseline)
+        assert (found.baseline, {row.scheme for row in found.rows}) == (baseline, {scheme})
+        # One seed has a change, without limits; there were no losses.
+        assert {(row.change, row.low, row.high) for row in found.rows} == {(0.0, None, None)}
+    with pytest.raises(sh.ShallowsError, match="there is one scheme only, a"):
+        sh.compare(one, names=["a"])
+    for names in (["a"], ["a", "a"], ["a", "b", "c"]):
+        with pytest.raises(sh.ShallowsError, match="2 schemes are called"):
+            sh.compare(one, other, names=names)
+    with pytest.raises(sh.ShallowsError, match="there is no scheme 'c'"):
+        sh.compare(one, other, names=["a", "b"], baseline="c")
+
+
+def test_what_a_comparison_notes_is_of_its_runs(tmp_path: Path) -> None:
+    def of(name: str, seed: int, start: float = 0.0, **environment: Any) -> sh.Run:
+        flows = {"arrival_us": [start, 9.0], "fct_us": [5.0, None]}
+        return written(tmp_path / f"{name}{seed}", flows, seed, **environment)
+
+    mine = [of("a", 1), of("a", 2), of("a", 3)]
+    theirs = [of("b", 2), of("b", 3, start=1.0, source_hash="x"), of("b", 4)]
+    notes = sh.compare(mine, theirs, names=["a", "b"], cool_down=0).notes
+    # Of seeds 2 and 3, of which the second met other flows.
+    assert notes[0] == "b: seeds 1, 4 are not in both, and left out"
+    assert notes[1].startswith("b: not the same flows as a's, though the workload is the same")
+    assert notes[2] == "a and at 1 more: 2 flows are not complete; their time so far stands for them"
+    assert notes[3].startswith("1 of the 2 pairs of runs met the same flows at the same times; left out: ")
+    assert "the last 0 % of the time" in notes[3]
+    assert notes[4:] == ["2 builds of the engine made these runs: a difference may be theirs"]
+    alike = sh.compare(mine[1:2], theirs[:1], names=["a", "b"], cool_down=0).notes
+    assert [note.partition(" pairs")[0] for note in alike[1:]] == ["all of the 1"]
+    # A seed that is twice in one scheme, and one that is in none.
+    with pytest.raises(sh.ShallowsError, match="are both a with seed 1"):
+        sh.compare([mine[0], of("again", 1)], theirs, names=["a", "b"])
+    with pytest.raises(sh.ShallowsError, match="have no seed in common: 1; 2, 3, 4"):
+        sh.compare(mine[:1], theirs, names=["a", "b"])

@@ -1,6 +1,7 @@
 """What single numbers decide, and where their edges are: each is worked out by hand."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -76,6 +77,27 @@ def test_real_tcp_agrees_up_to_the_bound_of_each_metric() -> None:
     assert [verdicts_of(ended(more=0.04))[name] for name in names[4:]] == ["differ", "agree"]
 
 
+def test_what_is_exactly_at_a_bound_agrees() -> None:
+    # Five timeouts more in a hundred flows are the bound of 0.05; four times that, over four, is the same.
+    for simulated, real in ((ended(), ended(more=0.05)), (ended(more=0.05), ended())):
+        found = agreement.agreements([simulated] * 4, [real] * 4)
+        (timeouts,) = [each for each in found if each.metric == "timeouts_per_flow"]
+        assert abs(timeouts.difference or 0.0) == timeouts.bound == 0.05
+        assert timeouts.verdict == "agree"
+
+
+def test_shares_are_of_all_data_also_where_there_is_one_packet_or_none() -> None:
+    def simulated(data: int, flows: int) -> tuple[float | None, ...]:
+        run = ended(flows=flows)
+        run.summary |= {"packets": {"data": data, "marked": 1}, "retransmits": 2, "timeouts": 3}
+        found = {each.metric: each.simulated for each in agreement.agreements([run], [run])}
+        return tuple(found[name] for name in ("marked", "retransmits", "timeouts_per_flow"))
+
+    assert [simulated(4, 6), simulated(1, 1)] == [(0.25, 0.5, 0.5), (1, 2, 3)]
+    # Of nothing, as if of one.
+    assert simulated(0, 0) == (1, 2, 3)
+
+
 def test_what_too_few_pairs_or_flows_say_is_not_told() -> None:
     two = agreement.agreements([ended()] * 2, [ended(1.5)] * 2)
     assert {(each.verdict, each.low, each.reason) for each in two if each.metric != "fct_us.all.p99"} == {
@@ -89,6 +111,44 @@ def test_what_too_few_pairs_or_flows_say_is_not_told() -> None:
     assert found["fct_us.all.mean"].verdict == "agree"
     assert "fct_us.all.mean" in verdicts_of(ended(count=1))
     assert not [name for name in verdicts_of(ended(count=0)) if name.startswith("fct_us")]
+
+
+def test_the_queue_is_compared_after_the_warm_up_at_the_port_that_was_fullest() -> None:
+    def run(factor: float, warm_up: str = "5us") -> sh.Run:
+        rows = {"time_us": [0.0, 4.0, 6.0, 4.0], "bytes": [0.0, 9_000.0 * factor, 1_000.0 * factor, 10.0]}
+        names = ["s->a", "s->a", "s->a", "s->b"]
+        made = ended()
+        made.queues = pl.DataFrame(rows | {"kind": ["port"] * 4, "name": names})
+        made.counters = pl.DataFrame({"port": ["s->a", "s->b"], "kind": ["to-host"] * 2})
+        made.summary["simulated_s"] = 1e-5
+        made.scenario = {
+            "measure": {"warm_up": warm_up, "traces": []},
+            "switch": {"buffer": {"kind": "static-partition"}},
+        }
+        return made
+
+    # From 5 µs on 9,000 for one and 1,000 for four: a mean of 2,600. From the begin 9,000 for two of ten.
+    assert agreement.queue(run(1), "s->a").mean() == 2_600
+    assert agreement.queue(run(1, "0ps"), "s->a").mean() == 2_200
+    found = {each.metric: each for each in agreement.agreements([run(1)] * 3, [run(1.2)] * 3)}
+    mean, tail = found["queue.mean"], found["queue.p99"]
+    # A fifth more is beyond 15 % and within 25 %.
+    assert (mean.title, mean.simulated, mean.verdict) == ("s->a mean bytes", 2_600, "differ")
+    assert (tail.title, tail.simulated, tail.verdict) == ("s->a p99 bytes", 9_000, "agree")
+    assert "queue.mean" not in {each.metric for each in agreement.agreements([run(1), ended()], [run(1)] * 2)}
+
+
+def test_an_interval_that_crosses_a_bound_asks_for_more_pairs_and_one_without_a_limit_is_not_shown() -> None:
+    # Goodputs of 0, 5 and 10 % more: a mean of 5 %, and more than 10 % to either side.
+    found = agreement.agreements([ended()] * 3, [ended(scale) for scale in (1.0, 1.05, 1.1)])
+    goodput = found[0]
+    assert (goodput.metric, goodput.verdict) == ("goodput_gbps", "cannot tell")
+    assert goodput.reason == "the interval crosses the bound: more pairs"
+    assert goodput.low is not None
+    assert goodput.high is not None
+    assert goodput.low < 0 < 0.1 < goodput.high
+    open_ended = [replace(goodput, low=None), replace(goodput, high=None)]
+    assert [row[5] for row in agreement.table(open_ended, 3).rows] == [tables.NOTHING] * 2
 
 
 def test_what_never_happened_agrees_with_itself_only() -> None:

@@ -10,6 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::prefetch_all;
 use crate::time::{Duration, Instant};
 
 /// The simulated system: everything that changes state when an event fires.
@@ -79,6 +80,12 @@ impl<E: Event> EventQueue<E> {
     /// The current simulated time.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// Have the processor load what is pending soon.
+    pub fn prefetch(&self) {
+        prefetch_all(&self.wheel.heads[..]);
+        prefetch_all(&self.wheel.nodes);
     }
 
     /// How many events have fired.

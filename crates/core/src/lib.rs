@@ -12,6 +12,6 @@ pub mod random;
 pub mod time;
 pub mod units;
 
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_all};
 pub use time::{Duration, Instant};
 pub use units::{Bytes, Rate};

@@ -46,6 +46,12 @@ impl Exits {
         u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 links")
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub(crate) fn are_there(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
     #[cold]
     pub(crate) fn leave(&mut self, exit: u32, arrival: Instant, header: Header, packet: Option<Packet>) {
         let (neighbour, wire) = self.ends[exit as usize];

@@ -4,7 +4,7 @@
 mod answers;
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
-use shallows_core::{Bytes, Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant, prefetch_all};
 use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Config, Marks, Receiver};
 
@@ -146,6 +146,11 @@ impl Hosts {
     pub(crate) fn new(hosts: Vec<Host>, places: Places, transports: Transports) -> Self {
         let cards_act = hosts.iter().any(|host| host.inboxes.rule().is_some() || host.ictcp.is_some());
         Self { hosts, places, transports, cards_act }
+    }
+
+    /// Have the processor load them, without their connections.
+    pub(crate) fn prefetch(&self) {
+        prefetch_all(&self.hosts);
     }
 
     /// Whether the card of any host has packets that arrive wait for each other, or looks at them. Where none does, this is all

@@ -39,6 +39,7 @@ mod probe;
 mod report;
 mod sampler;
 mod simulation;
+mod slots;
 mod sync;
 mod tally;
 mod traffic;

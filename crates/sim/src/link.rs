@@ -11,6 +11,7 @@ use shallows_switch::port::Departure;
 
 use crate::event::LinkRank;
 use crate::packet::PacketRef;
+use crate::slots::Slots;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +79,7 @@ impl Watch {
 }
 
 /// All packets in flight.
-#[derive(Debug)]
-pub(crate) struct InFlight {
-    slots: Vec<Flying>,
-    /// The slot that was freed last, or `NONE`.
-    free: u32,
-}
+pub(crate) type InFlight = Slots<Flying>;
 
 /// Half a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -92,44 +88,11 @@ pub(crate) struct Flying {
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
     pub(crate) packet: PacketRef,
-    /// The next on the same link, or the next free slot, or `NONE`.
+    /// The next on the same link, or `NONE`.
     next: u32,
 }
 
 pub(crate) const NONE: u32 = u32::MAX;
-
-impl Default for InFlight {
-    fn default() -> Self {
-        Self { slots: Vec::new(), free: NONE }
-    }
-}
-
-impl InFlight {
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        let after = |&slot: &u32| self.slots.get(slot as usize).map(|place| place.next);
-        let free = std::iter::successors(Some(self.free), after).count() - 1;
-        self.slots.len() - free
-    }
-
-    #[inline]
-    fn insert(&mut self, flying: Flying) -> u32 {
-        let Some(place) = self.slots.get_mut(self.free as usize) else {
-            self.slots.push(flying);
-            return u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight");
-        };
-        let next = std::mem::replace(place, flying).next;
-        std::mem::replace(&mut self.free, next)
-    }
-
-    #[inline]
-    fn remove(&mut self, slot: u32) -> Flying {
-        let place = &mut self.slots[slot as usize];
-        let flying = *place;
-        place.next = std::mem::replace(&mut self.free, slot);
-        flying
-    }
-}
 
 /// Small random delays that keep order and rate, against lock-step of simulated flows.
 #[derive(Debug)]
@@ -205,7 +168,7 @@ impl Wire {
             self.first = slot;
             return true;
         }
-        in_flight.slots[before as usize].next = slot;
+        in_flight.get_mut(before).next = slot;
         false
     }
 
@@ -218,11 +181,11 @@ impl Wire {
         debug_assert!(self.first != NONE, "a delivery is scheduled only while something flies");
         let landed = in_flight.remove(self.first);
         self.first = landed.next;
-        let next = in_flight.slots.get(landed.next as usize);
+        let next = in_flight.get(landed.next);
         match next {
             None => self.last = NONE,
             // By the time that the next one lands, the one after it is in the cache.
-            Some(next) => _ = in_flight.slots.get(next.next as usize).map(prefetch),
+            Some(next) => _ = in_flight.get(next.next).map(prefetch),
         }
         (landed, next)
     }

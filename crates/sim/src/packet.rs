@@ -4,6 +4,7 @@ use shallows_core::packet::{SackBlock, Segment};
 use shallows_core::{Instant, prefetch};
 
 use crate::connection::Name;
+use crate::slots::Slots;
 
 /// Where the body of a packet is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,9 +15,8 @@ impl PacketRef {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// What the far end reads: a segment, and the connection it belongs to. It is one cache line.
+/// What the far end reads: a segment, and the connection it belongs to.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
 pub(crate) struct Packet {
     pub(crate) segment: Segment,
     pub(crate) name: Name,
@@ -66,39 +66,35 @@ impl Packet {
     }
 }
 
-/// All packets under way, in slots that are used again at once while they are warm.
+/// All packets under way.
 #[derive(Debug, Default)]
-pub(crate) struct Packets {
-    slots: Vec<Packet>,
-    free: Vec<u32>,
-}
+pub(crate) struct Packets(Slots<Line>);
+
+/// A packet on a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line(Packet);
 
 impl Packets {
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = packet;
-            return PacketRef(slot);
-        }
-        self.slots.push(packet);
-        PacketRef(u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way"))
+        PacketRef(self.0.insert(Line(packet)))
     }
 
     /// The body of a packet that is under way; none of one without.
     #[inline]
     pub(crate) fn get(&self, packet: PacketRef) -> Option<&Packet> {
-        self.slots.get(packet.0 as usize)
+        self.0.get(packet.0).map(|line| &line.0)
     }
 
     /// The body of a packet that is under way and has one.
     pub(crate) fn get_mut(&mut self, packet: PacketRef) -> &mut Packet {
-        &mut self.slots[packet.0 as usize]
+        &mut self.0.get_mut(packet.0).0
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, packet: PacketRef) -> Packet {
-        self.free.push(packet.0);
-        self.slots[packet.0 as usize]
+        self.0.remove(packet.0).0
     }
 
     /// This packet will be taken soon.
@@ -114,7 +110,7 @@ impl Packets {
 
     /// How many packets are under way.
     pub(crate) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.0.len()
     }
 }
 
@@ -124,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_one_cache_line() {
-        assert_eq!(std::mem::size_of::<Packet>(), 64);
+        assert_eq!(std::mem::size_of::<Line>(), 64);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(crate) struct Part {
     pub(crate) queue: EventQueue<Event>,
     /// In how many windows it has lived.
     pub(crate) visits: u64,
+    /// Whether as much happened in the last of them as it has links, so that most of it will be needed in the next.
+    is_busy: bool,
 }
 
 /// What reaches the parts in one window: written in the one before, by any of them, and read by each for itself.
@@ -34,16 +36,33 @@ struct Letterbox {
 
 #[derive(Debug, Default)]
 struct Letters {
-    crossings: Vec<Crossing>,
+    /// What each has sent that had something to send.
+    crossings: Vec<Vec<Crossing>>,
+    /// Empty ones, for those who send next.
+    spare: Vec<Vec<Crossing>>,
     flows: Vec<Newcomer>,
 }
 
 impl Part {
+    pub(crate) fn new(world: World, queue: EventQueue<Event>) -> Self {
+        Self { world, queue, visits: 0, is_busy: false }
+    }
+
+    /// Others have run since it did, so that its state has left the cache: have the processor load it.
+    pub(crate) fn prefetch(&self) {
+        if self.is_busy {
+            self.queue.prefetch();
+            self.world.prefetch();
+        }
+    }
+
     /// Read the mail, live until `until`, and write to the others.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.visits += 1;
+        let before = self.queue.handled();
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
+        self.is_busy = self.queue.handled() - before >= self.world.links.len() as u64;
         self.world.exits.collect(|part, left| next_mail.send(part, left));
     }
 
@@ -54,8 +73,12 @@ impl Part {
         }
         let Self { world, queue, .. } = self;
         let mut letters = mail.0[number].open();
-        letters.crossings.drain(..).for_each(|crossing| world.enter(crossing, queue));
-        letters.flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));
+        let Letters { crossings, spare, flows } = &mut *letters;
+        for mut sent in crossings.drain(..) {
+            sent.drain(..).for_each(|crossing| world.enter(crossing, queue));
+            spare.push(sent);
+        }
+        flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
@@ -89,7 +112,9 @@ impl Mail {
         let letterbox = &self.0[part as usize];
         let first = packets.iter().map(|crossing| crossing.arrival).min();
         letterbox.tell_of(first.expect("there is a packet"));
-        letterbox.open().crossings.append(packets);
+        let mut letters = letterbox.open();
+        let spare = letters.spare.pop().unwrap_or_default();
+        letters.crossings.push(std::mem::replace(packets, spare));
     }
 }
 

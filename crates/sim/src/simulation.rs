@@ -330,7 +330,7 @@ fn divide(
         if experiment.sample_queues.is_some() {
             world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
         }
-        parts.push(Part { world, queue, visits: 0 });
+        parts.push(Part::new(world, queue));
     }
     let windows = division
         .filter(|division| division.parts() > 1)

@@ -280,8 +280,12 @@ impl Team {
 
     /// Parts live through a window, from the one with number `first` on: each in which something happens or has been heard of.
     fn live(&self, parts: &mut [Part], first: usize, until: Instant, read: usize) {
+        let in_turn = parts.len() > 1;
         for (number, part) in (first..).zip(parts) {
             if self.next(number, read) <= until || self.mail[read].first(number) < Instant::MAX {
+                if in_turn {
+                    part.prefetch();
+                }
                 part.run(until, &self.mail[read], &self.mail[1 - read], number);
                 self.board[number].write(part);
             }
@@ -373,10 +377,9 @@ mod tests {
             let horizon = Duration::from_micros(10);
             let captures = Captures::simulated(&experiment, |_| unreachable!("no captures"));
             let captures = captures.expect("nothing is opened");
-            let build = |site| Part {
-                world: build::world(&experiment, Some(&division), site, &captures),
-                queue: EventQueue::new(horizon),
-                visits: 0,
+            let build = |site| {
+                let world = build::world(&experiment, Some(&division), site, &captures);
+                Part::new(world, EventQueue::new(horizon))
             };
             let mut parts: Vec<Part> =
                 build::sites(&experiment, Some(&division)).into_iter().map(build).collect();

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
+use shallows_core::{Instant, prefetch_all};
 use shallows_scenario::Routing;
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Departure};
@@ -86,6 +86,16 @@ impl shallows_core::event::World for World {
 }
 
 impl World {
+    /// Have the processor load what most packets meet on their way: but not packets, of which few are read.
+    pub(crate) fn prefetch(&self) {
+        prefetch_all(&self.links);
+        prefetch_all(&self.wires);
+        self.in_flight.prefetch();
+        self.hosts.prefetch();
+        self.buffers.iter().for_each(SharedBuffer::prefetch);
+        self.links.iter().for_each(|link| link.port.prefetch());
+    }
+
     #[inline]
     pub(crate) fn schedule(&self, at: Instant, class: Class, index: u64, queue: &mut EventQueue<Event>) {
         queue.schedule(at, Event::new(class, index, self.ranks));
@@ -162,7 +172,8 @@ impl World {
         let (Flying { header, packet, .. }, next) = wire.land(&mut self.in_flight);
         if let Some(next) = next {
             queue.schedule(next.arrival, Event::of_link(Class::Deliver, wire.rank, place));
-            if matches!(wire.target, Target::Host) {
+            // Who takes it from the store: a host, or a link to another part.
+            if matches!(wire.target, Target::Host) || self.exits.are_there() {
                 self.packets.prefetch(next.packet);
             }
         }

@@ -6,7 +6,7 @@
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
-use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_core::{Bytes, Duration, Instant, Rate, prefetch, prefetch_all};
 
 use self::counters::Books;
 use self::edge::Edge;
@@ -91,6 +91,15 @@ impl<T: Copy + Default> Port<T> {
             books: Books::default(),
         };
         Self { edge, queues }
+    }
+
+    /// Have the processor load what the port itself leads to: its markers, and where the next packet waits.
+    pub fn prefetch(&self) {
+        prefetch_all(&self.edge.markers);
+        match &self.queues {
+            Queues::One(ring) => ring.prefetch(),
+            Queues::Elaborate(queues) => prefetch(&**queues),
+        }
     }
 
     /// A packet arrives. What is dropped, it or another, goes to `dropped`.

@@ -33,6 +33,11 @@ impl<T: Copy + Default> Ring<T> {
         self.len == 0
     }
 
+    /// Have the processor load the head.
+    pub fn prefetch(&self) {
+        prefetch(&self.slots[self.head & (self.slots.len() - 1)]);
+    }
+
     /// Append `item` at the tail.
     #[inline(always)]
     pub fn push(&mut self, item: T) {

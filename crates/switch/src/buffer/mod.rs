@@ -11,8 +11,8 @@ use abm::{Abm, Place};
 pub use abm::{Config as AbmConfig, Congested, DrainRate};
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
 pub use pool::{Pool, Queue};
-use shallows_core::Bytes;
 use shallows_core::packet::Memory;
+use shallows_core::{Bytes, prefetch_all};
 
 /// A bound on a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,12 @@ impl SharedBuffer {
                 _ => None,
             },
         }
+    }
+
+    /// Have the processor load its accounts.
+    pub fn prefetch(&self) {
+        prefetch_all(&self.queues);
+        prefetch_all(&self.pools);
     }
 
     /// Add a queue that shares `pool` and has `private` bytes of its own, the first of a port; returns its number.
