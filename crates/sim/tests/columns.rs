@@ -222,3 +222,21 @@ fn what_was_refused_before_it_had_a_queue_has_a_row_of_its_own_with_its_own_reas
     let received: i64 = [None, Some(0), Some(1)].into_iter().map(|queue| count(queue, "received")).sum();
     assert_eq!(received, 4 * 50);
 }
+
+#[test]
+fn acknowledgements_that_markers_drop_are_warned_of() {
+    // Every packet is marked, or dropped if it is not ECN-capable: the data is sent on, its acknowledgement is not.
+    let warned = |ect: &str| -> Vec<String> {
+        let sets = [
+            ("tcp.congestion", "dctcp"),
+            ("tcp.ect", ect),
+            ("switch.markers", "[{ kind = 'threshold', k = '0p', counts_packet = true }]"),
+            ("stop.at", "100us"),
+        ];
+        let warnings = star(ONE, &sets).warnings();
+        warnings.into_iter().filter(|text| text.contains("pure ACKs were dropped")).collect()
+    };
+    let told = warned("rfc3168");
+    assert!(told.len() == 1 && told[0].starts_with("1 pure ACKs were dropped by markers"), "{told:?}");
+    assert_eq!(warned("all"), [""; 0]);
+}
