@@ -71,6 +71,21 @@ mod tests {
         // and rotl(7 + 6·2^45, 23) + 7 = 7·2^23 + 6·2^68 mod 2^64 rotated = 58720256 + 96 + 7 = 58720359.
         let mut stream = Stream { state: [1, 2, 3, 4] };
         assert_eq!([stream.next_u64(), stream.next_u64()], [41_943_041, 58_720_359]);
+        // What its authors' code (xoshiro256plusplus.c) says next, of which every word of the state has a part.
+        let next: Vec<u64> = (0..8).map(|_| stream.next_u64()).collect();
+        assert_eq!(
+            next,
+            [
+                3_588_806_011_781_223,
+                3_591_011_842_654_386,
+                9_228_616_714_210_784_205,
+                9_973_669_472_204_895_162,
+                14_011_001_112_246_962_877,
+                12_406_186_145_184_390_807,
+                15_849_039_046_786_891_736,
+                10_450_023_813_501_588_000
+            ]
+        );
     }
 
     #[test]

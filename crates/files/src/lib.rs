@@ -14,6 +14,11 @@ const MAX_INPUT: u64 = 1 << 30;
 ///
 /// Why there is none: it cannot be read, is no regular file, no text, or larger than 1 GiB.
 pub fn read_text(path: &Path) -> Result<String, String> {
+    read_up_to(path, MAX_INPUT)?.ok_or_else(|| "it is larger than 1 GiB".to_owned())
+}
+
+/// The same; none if it has more than `most` bytes.
+fn read_up_to(path: &Path, most: u64) -> Result<Option<String>, String> {
     let place = |error: io::Error| format!("{} ({})", error, path.display());
     // Before it is opened: a pipe waits for whoever writes to it.
     if !fs::metadata(path).map_err(place)?.is_file() {
@@ -23,11 +28,8 @@ pub fn read_text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     // Some files of the kernel say that they are empty and never end.
     let file = File::open(path).map_err(place)?;
-    file.take(MAX_INPUT + 1).read_to_string(&mut text).map_err(place)?;
-    if text.len() as u64 > MAX_INPUT {
-        return Err("it is larger than 1 GiB".to_owned());
-    }
-    Ok(text)
+    file.take(most + 1).read_to_string(&mut text).map_err(place)?;
+    Ok((text.len() as u64 <= most).then_some(text))
 }
 
 #[cfg(test)]
@@ -42,5 +44,16 @@ mod tests {
             assert_eq!(error, format!("{place} is a folder, pipe, socket or device; name a file"));
         }
         assert!(read_text(Path::new("/nowhere")).unwrap_err().ends_with("(/nowhere)"));
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound_and_not_beyond() {
+        let path = std::env::temp_dir().join(format!("shallows-files-{}", std::process::id()));
+        fs::write(&path, "12345").expect("a temporary file");
+        let read = [4, 5, 6].map(|most| read_up_to(&path, most));
+        let all = Some("12345".to_owned());
+        assert_eq!(read, [Ok(None), Ok(all.clone()), Ok(all.clone())]);
+        assert_eq!(read_text(&path).ok(), all);
+        fs::remove_file(&path).expect("nobody else removes it");
     }
 }

@@ -40,11 +40,10 @@ impl<'a> Checker<'a> {
     /// The place of the value that a check calls `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
+        // No other table has a name that begins like those that are replaced.
         match key.strip_prefix(table) {
-            Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => {
-                parse_path(&format!("{instead}{rest}"))
-            }
-            _ => parse_path(key),
+            Some(rest) => parse_path(&format!("{instead}{rest}")),
+            None => parse_path(key),
         }
     }
 

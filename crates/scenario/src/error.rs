@@ -152,6 +152,8 @@ mod tests {
         assert_eq!(edit_distance("", "abc"), 3);
         assert_eq!((edit_distance("abc", ""), edit_distance("xabc", "abc")), (3, 1));
         assert_eq!(edit_distance("same", "same"), 0);
+        // Of a text beyond 64 bytes nobody knows how far it is.
+        assert_eq!([64, 65].map(|letters| edit_distance(&"a".repeat(letters), "")), [64, usize::MAX]);
     }
 
     #[test]

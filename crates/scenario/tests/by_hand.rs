@@ -135,6 +135,47 @@ fn each_parameter_of_a_transport_goes_where_it_belongs() {
 }
 
 #[test]
+fn each_choice_of_a_transport_is_made_where_it_is_said_and_nowhere_else() {
+    use shallows_transport::{
+        AckCounts, AppLimited, EctPolicy, FullAck, LostSyn, RestartAfterIdle, SackAfterTimeout,
+    };
+    let with = |sets: &[(&str, &str)]| sound(&[INCAST], sets).tcp;
+    let plain = with(&[]);
+    let byte_counting = congestion::Avoidance::ByteCounting;
+    assert_eq!((plain.avoidance, plain.loss_base), (byte_counting, congestion::LossBase::FlightSize));
+    type Check = fn(&shallows_transport::Config) -> bool;
+    let choices: [(&[(&str, &str)], Check); 19] = [
+        (&[("tcp.avoidance", "per-ack")], |t| t.avoidance == congestion::Avoidance::PerAck),
+        (&[("tcp.avoidance", "counted")], |t| t.avoidance == congestion::Avoidance::Counted),
+        (&[("tcp.loss_base", "cwnd")], |t| t.loss_base == congestion::LossBase::Cwnd),
+        (&[("tcp.recovery", "newreno"), ("tcp.full_ack", "ssthresh")], |t| t.full_ack == FullAck::Ssthresh),
+        (&[("tcp.sack_after_timeout", "forgotten")], |t| t.sack_after_timeout == SackAfterTimeout::Forgotten),
+        (&[("tcp.restart_after_idle", "off")], |t| t.restart_after_idle == RestartAfterIdle::Off),
+        (&[("tcp.restart_after_idle", "reset")], |t| t.restart_after_idle == RestartAfterIdle::Reset),
+        (&[("tcp.app_limited", "linux")], |t| t.app_limited == AppLimited::Linux),
+        (&[("tcp.handshake", "true")], |t| t.handshake),
+        (&[("tcp.fin", "true")], |t| t.fin),
+        (&[("tcp.frto", "true")], |t| t.frto),
+        (&[("tcp.dsack", "true")], |t| t.dsack),
+        (&[("tcp.limited_transmit", "false")], |t| !t.limited_transmit),
+        (&[("tcp.recovery", "newreno"), ("tcp.limited_transmit_repairs", "true")], |t| {
+            t.limited_transmit_repairs
+        }),
+        (&[("tcp.duplicate_threshold", "5")], |t| t.duplicate_threshold == 5),
+        (&[("tcp.slow_start_limit", "2")], |t| t.slow_start_limit == 2),
+        (&[("tcp.ect", "rfc3168")], |t| t.ect == EctPolicy::Rfc3168),
+        (&[("tcp.delayed_ack.counts", "bytes")], |t| t.delayed_ack.counts == AckCounts::Bytes),
+        (&[("tcp.delayed_ack.quick", "16")], |t| t.delayed_ack.quick == 16),
+    ];
+    for (sets, is_made) in choices {
+        assert!(is_made(&with(sets)), "{sets:?}");
+        assert!(!is_made(&with(&[])), "{sets:?} is nothing else than before");
+    }
+    let syn = with(&[("tcp.handshake", "true"), ("tcp.lost_syn", "linux")]);
+    assert_eq!((syn.lost_syn, plain.lost_syn), (LostSyn::Linux, LostSyn::Careful));
+}
+
+#[test]
 fn a_card_holds_back_in_packets_with_their_framing() {
     let experiment = sound(&[INCAST], &[("host.nic.backpressure", "8KB")]);
     let small = experiment.hosts.agreement(0, 0).backpressure.unwrap();

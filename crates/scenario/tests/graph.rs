@@ -200,3 +200,29 @@ fn a_load_of_uplinks_has_no_meaning_in_a_graph() {
     let error = parse(&text, &[]).unwrap_err().to_string();
     assert!(error.contains("workload[0].of: no flow crosses any of the uplinks"), "{error}");
 }
+
+#[test]
+fn a_link_between_switches_that_are_as_far_carries_nothing() {
+    // Three switches in a triangle. All of h1's 900 Mb/s go from s1 to s0, nothing by way of s2.
+    let told = |rate: &str| {
+        let links = format!(
+            "{{ between = ['h0', 's0'] }}, {{ between = ['h1', 's1'] }}, {{ between = ['h2', 's2'] }}, \
+             {{ between = ['s0', 's1'], rate = '{rate}' }}, {{ between = ['s1', 's2'] }}, {{ between = ['s0', 's2'] }}"
+        );
+        let topology = format!(
+            "{{ kind = 'graph', rate = '1Gbps', hosts = ['h0', 'h1', 'h2'], switches = ['s0', 's1', 's2'], links = [{links}] }}"
+        );
+        let text = "stop.at = '1ms'\nswitch.buffer = { kind = 'static-partition', per_port = '9p' }\nworkload = [{ kind = 'udp', \
+                    senders = 1, receivers = 0, pattern = { kind = 'constant', rate = '900Mbps' } }]";
+        parse(&format!("topology = {topology}\n{text}"), &[])
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    assert_eq!(told("1Gbps"), "");
+    assert!(
+        told("600Mbps").contains("offers the link s1->s0 1.5000 times its 600Mbps"),
+        "{}",
+        told("600Mbps")
+    );
+}

@@ -1,8 +1,11 @@
-//! The table of docs/presets.md is what the preset sets.
+//! The table of docs/presets.md is what the preset sets, and what makes no sense beside what is given is not set.
+
+mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 
+use common::{DUMBBELL, parse};
 use toml::{Table, Value};
 
 fn read(path: &str) -> String {
@@ -38,4 +41,50 @@ fn the_table_of_linux_6_has_every_key_with_its_value_and_no_other() {
     let mut set = BTreeMap::new();
     leaves(presets["linux-6"].as_table().expect("a table"), "", &mut set);
     assert_eq!(documented(), set);
+}
+
+#[test]
+fn a_preset_lowers_the_window_over_a_round_trip_where_echoes_are_answered() {
+    let reaction = |congestion: &str| {
+        let sets = [("tcp.preset", "linux-6"), ("tcp.congestion", congestion)];
+        parse(DUMBBELL, &sets).unwrap_or_else(|error| panic!("{congestion}: {error}")).tcp.ece_reaction
+    };
+    for answers in
+        ["dctcp", "pulser", "ecn-star", "{ kind = 'reno', ecn = true }", "{ kind = 'cubic', ecn = true }"]
+    {
+        assert_eq!(reaction(answers), shallows_transport::EceReaction::Prr, "{answers}");
+    }
+    for answers_none in ["reno", "cubic", "{ kind = 'reno', ecn = false }"] {
+        assert_eq!(reaction(answers_none), shallows_transport::EceReaction::AtOnce, "{answers_none}");
+    }
+}
+
+#[test]
+fn what_a_preset_sets_in_vain_goes_with_what_it_belongs_to() {
+    let set = |sets: &[(&str, &str)]| {
+        let all: Vec<(&str, &str)> = [("tcp.preset", "linux-6")].iter().chain(sets).copied().collect();
+        parse(DUMBBELL, &all).unwrap_or_else(|error| panic!("{sets:?}: {error}")).resolved()
+    };
+    // `presets.toml`: linux-6 has CUBIC by segments, with a clock; what Linux does about a lost SYN; and RACK.
+    let rack = set(&[]);
+    assert_eq!(rack["tcp"]["congestion"]["counting"], "segments");
+    assert!(rack["tcp"]["congestion"].get("tick").is_some() && rack["tcp"].get("rack").is_some());
+    assert_eq!(
+        (&rack["tcp"]["frto"], &rack["tcp"]["dsack"], &rack["tcp"]["prr"]),
+        (&true.into(), &true.into(), &"safe-ack".into())
+    );
+    let exact = set(&[("tcp.congestion", "{ kind = 'cubic', counting = 'exact' }")]);
+    assert!(
+        exact["tcp"]["congestion"].get("tick").is_none() && exact["tcp"]["congestion"].get("hold").is_none()
+    );
+    let sack = set(&[("tcp.recovery", "sack")]);
+    assert!(sack["tcp"].get("rack").is_none());
+    assert_eq!((&sack["tcp"]["frto"], &sack["tcp"]["prr"]), (&true.into(), &"safe-ack".into()));
+    let reno = set(&[("tcp.recovery", "reno")]);
+    assert!(reno["tcp"].get("frto").is_none() && reno["tcp"].get("dsack").is_none());
+    assert_eq!(reno["tcp"]["prr"], "off");
+    assert_eq!(set(&[("tcp.handshake", "false")])["tcp"].get("lost_syn"), None);
+    let at_once = set(&[("tcp.delayed_ack.segments", "1")]);
+    assert!(at_once["tcp"]["delayed_ack"].get("cwr_at_once").is_none());
+    assert_eq!(rack["tcp"]["delayed_ack"]["cwr_at_once"], true);
 }

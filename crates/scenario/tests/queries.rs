@@ -286,3 +286,65 @@ fn blocks_may_be_answered_on_the_connections_of_their_requests() {
     // Unasked, they send by themselves.
     assert_eq!(pairs(""), [(1, 0), (2, 0)]);
 }
+
+#[test]
+fn everybody_is_asked_at_times() {
+    // One of three, 300 times: 100 each, standard deviation 8.2.
+    let e = experiment(&format!("{PLAIN}\nworkers = '1..4'\nfan_out = 1\nqueries = 300").replacen(
+        "queries = 1\n",
+        "",
+        1,
+    ));
+    let mut asked = [0; 4];
+    for flow in flows(&mut *e.workloads().remove(0)) {
+        asked[flow.source.0 as usize] += u32::from(flow.leg.is_some_and(|leg| leg.kind == LegKind::Answer));
+    }
+    assert!(asked[1..].iter().all(|&count| (60..=140).contains(&count)), "{asked:?}");
+    assert_eq!(asked.iter().sum::<u32>(), 300);
+}
+
+#[test]
+fn each_iteration_draws_its_own_sizes_and_delays() {
+    let e = experiment(
+        "kind = 'partition-aggregate'\nclients = 0\nqueries = 1\niterations = 2\njitter = '1ms'\nrequest = '0B'\n\
+         sizes = { kind = 'uniform', from = '8KB', to = '32KB' }\narrivals = 'closed-loop'",
+    );
+    let sent = flows(&mut *e.workloads().remove(0));
+    let sizes = |iteration: u16| -> Vec<(u32, Option<Bytes>)> {
+        let of_it = sent.iter().filter_map(|flow| Some((flow.leg?, flow.size)));
+        let mut sizes: Vec<_> = of_it
+            .filter(|(leg, _)| leg.iteration == iteration)
+            .map(|(leg, size)| (leg.member, size))
+            .collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    // Seven sizes of 24,000 that may be: all alike once in 10³⁰.
+    assert_eq!((sizes(0).len(), sizes(1).len()), (7, 7));
+    assert_ne!(sizes(0), sizes(1));
+    // A delay and one of another iteration, within 10⁹ ps: none of the seven is the same again.
+    let begun = sent[7..].iter().map(|flow| flow.at).min().expect("seven") - Instant::ZERO;
+    assert!(sent[7].at >= sent[6].at && begun > Duration::ZERO);
+    let delays =
+        |part: &[Flow], since: u64| -> BTreeSet<u64> { part.iter().map(|flow| flow.at.0 - since).collect() };
+    let (first, second) = (delays(&sent[..7], 0), delays(&sent[7..], sent[6].at.0));
+    assert!(first.is_disjoint(&second), "{first:?} {second:?}");
+}
+
+#[test]
+fn a_block_is_divided_among_its_servers_which_answer_up_to_their_jitter_late() {
+    let e = experiment(
+        "kind = 'block-transfer'\nclients = 0\nservers = '1..4'\nblock = '100KB'\njitter = '10us'\nrepeats = 20\n\
+         think_time = '1ms'\nstart = '5ms'",
+    );
+    let sent = flows(&mut *e.workloads().remove(0));
+    // A third of 100,000 bytes, rounded up.
+    assert!(sent.len() == 60 && sent.iter().all(|flow| flow.size == Some(Bytes(33_334))));
+    // Within 10 us of the block's begin; that all of the first three come at once has a probability of 10⁻²¹.
+    let since = |flow: &Flow| (flow.at - Instant::ZERO).0 - 5_000_000_000;
+    assert!(sent[..3].iter().all(|flow| since(flow) <= 10_000_000));
+    assert!(sent[..3].iter().any(|flow| since(flow) > 0));
+    // 1 ms after the last of the block before.
+    assert!(since(&sent[3]) - since(&sent[2]) >= 1_000_000_000);
+    assert!(since(&sent[5]) - since(&sent[2]) <= 1_010_000_000);
+}

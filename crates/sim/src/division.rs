@@ -221,3 +221,17 @@ fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
     }
     pieces
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_ends_a_picosecond_before_the_next_begins() {
+        // Cells of ten: 0 to 9, 10 to 19, and so on.
+        for (now, end) in [(0, 9), (9, 9), (10, 19), (19, 19), (25, 29)] {
+            assert_eq!(cell_end(Instant(now), Duration(10)), Instant(end));
+        }
+        assert_eq!(cell_end(Instant(7), Duration(1)), Instant(7));
+    }
+}

@@ -267,4 +267,15 @@ mod tests {
         let limits = Moderation::default().limits();
         assert_eq!(limits, Limits { time: Duration::from_micros(8), packets: 128 });
     }
+    #[test]
+    fn what_comes_all_at_one_moment_has_no_rate_yet() {
+        // As many interrupts as are measured, in no time; with the next, 1 us later, there is one, and it is the first: better.
+        let mut moderation = Moderation::default();
+        for _ in 0..INTERRUPTS {
+            moderation.on_interrupt(Instant::ZERO, 1, Bytes(1_500));
+        }
+        assert_eq!(moderation.level, FIRST);
+        moderation.on_interrupt(Instant(1_000_000), 1, Bytes(1_500));
+        assert_eq!(moderation.level, FIRST + 1);
+    }
 }

@@ -186,3 +186,22 @@ fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
     assert!(ports[..64_511].iter().copied().eq(first + 1..=65_535));
     assert_eq!(ports[64_511..], [first + 1, first + 2]);
 }
+
+#[test]
+fn an_aggregator_that_has_requests_of_several_queries_answers_each_on_its_own_connection() {
+    // A query each us: host 3 has all four requests before the first of its workers' answers, 8.8 us after the first came.
+    let sets = [
+        ("topology.hosts", "4"),
+        ("workload.0.workers", "'1..3'"),
+        ("workload.0.aggregators", "{ count = 1, hosts = '3', size = '1460B' }"),
+        ("workload.0.arrivals", "{ kind = 'periodic', period = '1us' }"),
+        ("workload.0.queries", "4"),
+        ("tcp.delayed_ack.segments", "1"),
+    ];
+    let report = run(ASK, &sets);
+    let complete =
+        |query: shallows_sim::QueryOutcome| (query.responses, query.in_time, query.completion_time.is_some());
+    assert_eq!(report.query_outcomes().map(complete).collect::<Vec<_>>(), [(2, 2, true); 4]);
+    // A request and an answer of each of the three who are asked.
+    assert_eq!(report.summary()["flows"]["completed"], 4 * 2 * 3);
+}

@@ -75,6 +75,26 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
     assert!(delivered.iter().all(|bytes| (bytes / delivered[0] - 1.0).abs() < 0.15), "{delivered:?}");
 }
 
+#[test]
+fn a_connection_of_which_two_bursts_wait_hands_over_no_third() {
+    // Before the first acknowledgement there is no pacing rate, and the limit is two packets: what waits is full beyond
+    // two bursts of ten, or two segments, and a window of 200 stays where it is. When 20 are left another burst joins them; of
+    // single segments two are left when a third does.
+    let waits = |tso: &str| {
+        let sets = [
+            ("host.nic.tso", tso),
+            ("host.nic.backpressure", "3000B"),
+            ("tcp.initial_window", "200"),
+            ("tcp.max_window", "200"),
+            ("stop.at", "90us"),
+        ];
+        let report = common::run(WINDOW, &sets);
+        let trace = report.port_trace("host0->left", "backlog_bytes", None);
+        trace.map(|(_, bytes)| bytes / 1_500.0).fold(0.0, f64::max)
+    };
+    assert_eq!(["14600B", "off"].map(waits), [30.0, 3.0]);
+}
+
 /// One flow of eighty segments, all of its first window.
 const ONCE: &str = r#"
 [topology]

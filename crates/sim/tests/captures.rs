@@ -194,3 +194,70 @@ fn echoes_are_numbered_by_the_pair_that_asks_and_replies_repeat_it() {
     }
     assert_eq!(found, [(8, 0), (0, 0), (8, 1), (0, 1), (8, 2), (0, 2)]);
 }
+
+#[test]
+fn a_handshake_shows_what_the_two_groups_of_its_ends_agree_on() {
+    // Kinds of options in the SYN of host 0, of those of RFC 9293 §3.2 and RFC 7323: 4 permits SACK, 8 is a timestamp.
+    let options = |receiver: &str| {
+        let sets = [
+            ("measure.captures", "[{ ports = ['host0->switch0'] }]"),
+            ("tcp.handshake", "true"),
+            ("tcp.timestamps", "true"),
+            ("workload.0.receivers", receiver),
+            (
+                "host.group",
+                "[{ name = 'plain', members = 2, tcp = { timestamps = false, recovery = 'newreno' } }]",
+            ),
+        ];
+        let mut files = Files::default();
+        let experiment = common::parse(SCENARIO, &sets);
+        let mut simulation =
+            Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
+        simulation.advance(u64::MAX);
+        simulation.flush_captures().expect("memory takes it");
+        let bytes = files.contents().remove(0).1;
+        let mut reader = PcapNgReader::new(&bytes[..]).expect("a section header");
+        let syn = std::iter::from_fn(|| {
+            reader.next_block().map(|block| block.expect("a sound block").into_owned())
+        })
+        .find_map(|block| {
+            if let Block::EnhancedPacket(packet) = block { Some(packet.data.into_owned()) } else { None }
+        })
+        .expect("it was sent");
+        // Behind Ethernet, IP, and the 20 bytes of TCP: kinds 0 and 1 are a byte, the others say how long they are.
+        let mut rest = &syn[54..];
+        let mut kinds = Vec::new();
+        while let [kind, more @ ..] = rest {
+            rest = if *kind < 2 { more } else { &rest[usize::from(more[0])..] };
+            kinds.push(*kind);
+        }
+        kinds.retain(|kind| [4, 8].contains(kind));
+        kinds
+    };
+    assert_eq!((options("1"), options("2")), (vec![4, 8], vec![]));
+}
+
+#[test]
+fn a_port_may_be_captured_and_traced_at_once() {
+    let sets = |port: &'static str| {
+        [
+            ("measure.captures", format!("[{{ ports = ['{port}'] }}]")),
+            ("measure.traces", format!("[{{ ports = ['{port}'] }}]")),
+        ]
+    };
+    // The segment leaves the switch for host 2, and its acknowledgement for host 0; host 0's card sends the segment.
+    for (port, time, length) in
+        [("switch0->host2", 15_800, 1_014), ("switch0->host0", 36_632, 54), ("host0->switch0", 5_000, 1_014)]
+    {
+        let sets = sets(port);
+        let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let mut files = Files::default();
+        let experiment = common::parse(SCENARIO, &sets);
+        let mut simulation =
+            Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
+        simulation.advance(u64::MAX);
+        simulation.flush_captures().expect("memory takes it");
+        assert_eq!(read(&files.contents()[0].1).1, [(0, time, length)]);
+        assert_eq!(simulation.finish().problems(), [], "both have seen it");
+    }
+}

@@ -7,6 +7,8 @@ mod common;
 #[path = "common/rows.rs"]
 mod rows;
 
+use std::collections::BTreeMap;
+
 use common::run;
 use parquet::record::Field;
 use rows::{double, long, rows};
@@ -185,4 +187,56 @@ fn a_port_with_two_queues_tells_each_backlog_when_it_changes() {
         .map(|(at, bytes)| (at.0 / 1_000_000, bytes))
         .collect();
     assert_eq!(told, [(0, 0.0), (3, 3_000.0), (4, 1_500.0), (5, 0.0)]);
+}
+
+#[test]
+fn what_was_refused_before_it_had_a_queue_has_a_row_of_its_own_with_its_own_reasons() {
+    // Two sources send in class 0, whose queue holds one packet, and two in class 1, of which the port holds eight together.
+    let source = |senders: &str, class: u32| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = '{senders}'\nreceivers = 4\noverload = true\nstop = '60us'\nclass = {class}\n\
+             pattern = {{ kind = 'constant', rate = '10Gbps' }}\n"
+        )
+    };
+    let sets = [
+        ("topology.hosts", "5"),
+        ("stop.at", "1ms"),
+        ("switch.buffer.per_port", "8p"),
+        ("switch.port", "{ kind = 'strict-priority', queues = 2, queue_limit = ['1p', '100p'] }"),
+        ("host.nic.port", "{ kind = 'strict-priority', queues = 2 }"),
+    ];
+    let report = star(&[source("0..2", 0), source("2..4", 1)].concat(), &sets);
+    let is_it = |row: &BTreeMap<String, Field>| row["port"] == Field::Str("switch0->host4".to_owned());
+    let port: Vec<_> = rows(&report, "counters").into_iter().filter(is_it).collect();
+    let count = |queue: Option<i64>, column: &str| -> i64 {
+        let row = port.iter().find(|row| long(&row["queue"]) == queue).unwrap_or_else(|| panic!("{queue:?}"));
+        long(&row[column]).expect("a count")
+    };
+    let limit = |queue| count(queue, "dropped_queue_limit");
+    // Nothing that has no queue is anything but dropped, since its queue was full; what the port had no room for had one.
+    let refused = count(None, "received");
+    assert!(refused > 0 && count(None, "enqueued") == 0 && count(None, "sent") == 0);
+    assert_eq!((count(None, "dropped"), limit(None)), (refused, refused));
+    assert!(limit(Some(1)) > 0, "{}", limit(Some(1)));
+    // Of four sources each sends 50 packets of 1.2 us.
+    let received: i64 = [None, Some(0), Some(1)].into_iter().map(|queue| count(queue, "received")).sum();
+    assert_eq!(received, 4 * 50);
+}
+
+#[test]
+fn acknowledgements_that_markers_drop_are_warned_of() {
+    // Every packet is marked, or dropped if it is not ECN-capable: the data is sent on, its acknowledgement is not.
+    let warned = |ect: &str| -> Vec<String> {
+        let sets = [
+            ("tcp.congestion", "dctcp"),
+            ("tcp.ect", ect),
+            ("switch.markers", "[{ kind = 'threshold', k = '0p', counts_packet = true }]"),
+            ("stop.at", "100us"),
+        ];
+        let warnings = star(ONE, &sets).warnings();
+        warnings.into_iter().filter(|text| text.contains("pure ACKs were dropped")).collect()
+    };
+    let told = warned("rfc3168");
+    assert!(told.len() == 1 && told[0].starts_with("1 pure ACKs were dropped by markers"), "{told:?}");
+    assert_eq!(warned("all"), [""; 0]);
 }

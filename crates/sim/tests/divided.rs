@@ -2,6 +2,8 @@
 //! when several run. `parts.rs` shows that everything is the same, on networks in which much happens.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use common::{parse, run};
 use serde_json::{Value, json};
@@ -126,6 +128,13 @@ fn pairs(left: &str, right: &str) -> Experiment {
     experiment(&[udp(0, left), udp(2, right)].concat(), &sets)
 }
 
+/// The same, with its queues sampled.
+fn looked_at(experiment: &Experiment) -> Experiment {
+    let mut looked_at = experiment.clone();
+    looked_at.sample_queues = Some(Duration::from_micros(1));
+    looked_at
+}
+
 #[test]
 fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_one_does_all() {
     let faster = |experiment: &Experiment| {
@@ -138,6 +147,9 @@ fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_o
     let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
     // A packet of a thousandth of the rate is some of 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
+    // What looks at every port each microsecond is no work of any part.
+    let seen = faster(&looked_at(&pairs("4Gbps", "1Mbps")));
+    assert_eq!(seen, [(1, one), (2, two), (9, nine)]);
     let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);
     unfollowed.advance(u64::MAX);
     assert_eq!(unfollowed.speed_ups(), []);
@@ -207,4 +219,49 @@ fn a_large_network_in_which_little_happens_becomes_one_part_after_a_million_even
     let mut captured = start(&[("measure.captures", "[{ ports = ['leaf0->host0'] }]")]);
     captured.advance((1 << 20) + 1);
     assert_eq!(captured.parts(), 10);
+}
+
+#[test]
+fn echoes_that_are_sent_at_once_have_the_same_order_in_every_division() {
+    // Each host asks the next, all at the same times; in other seeds they come in another order.
+    let pings: String = (0..4)
+        .map(|from| {
+            let to = (from + 1) % 4;
+            format!("[[workload]]\nkind = 'ping'\nsenders = {from}\nreceivers = {to}\ninterval = '300us'\n")
+        })
+        .collect();
+    let mut orders = std::collections::BTreeSet::new();
+    for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+        let experiment =
+            experiment(&pings, &[("seed", seed), ("topology.left", "2"), ("topology.right", "2")]);
+        let order = |mut simulation: Simulation| -> Vec<i64> {
+            simulation.advance(u64::MAX);
+            let of =
+                |row: &std::collections::BTreeMap<String, parquet::record::Field>| rows::long(&row["source"]);
+            rows::rows(&simulation.finish(), "pings").iter().filter_map(of).collect()
+        };
+        let whole = order(Simulation::new(experiment.clone()));
+        assert_eq!(whole.len(), 4 * 4);
+        assert_eq!(order(divided(&experiment, 2)), whole, "seed {seed}");
+        orders.insert(whole);
+    }
+    assert!(orders.len() > 1);
+}
+
+#[test]
+fn looking_is_no_event_of_the_network_in_whatever_division() {
+    let events = |simulation: Simulation| {
+        let mut simulation = simulation;
+        simulation.advance(u64::MAX).events
+    };
+    let unseen = events(Simulation::new(experiment(WORKLOADS, &[])));
+    for look in [
+        ("measure.sample_queues", "'10us'"),
+        ("measure.traces", "[{ ports = ['*'], every = '10us' }]"),
+        ("measure.flow_traces", "[{ flows = [0], every = '10us' }]"),
+    ] {
+        let looking = experiment(WORKLOADS, &[look]);
+        assert_eq!(events(Simulation::new(looking.clone())), unseen, "{look:?}");
+        assert_eq!(events(divided(&looking, 2)), unseen, "{look:?}, in parts");
+    }
 }

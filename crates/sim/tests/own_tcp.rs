@@ -154,3 +154,40 @@ fn a_flow_that_is_alone_in_time_is_as_if_the_other_kind_were_not_there() {
     assert_eq!(times(&both, 1), times(&cubic, 1));
     assert_ne!(times(&both, 1), times(&hosts, 1));
 }
+
+#[test]
+fn hosts_of_every_group_have_what_the_workload_says_and_what_their_group_says() {
+    // Two segments: a window of two takes them at once, and one of one waits for an acknowledgement. At 10 Gb/s and 1 us a
+    // segment of 1,500 bytes takes 4.4 us and its acknowledgement of 40 bytes 2.064 us; the second segment comes 1.2 us after the
+    // first, or 4.4 us after the acknowledgement.
+    const STAR: &str = r#"
+        host.jitter = "off"
+        host.group = [{ name = "g", members = "2..4", tcp = { initial_window = 1 } }]
+        topology = { kind = "star", hosts = 4, rate = "10Gbps" }
+        switch.buffer = { kind = "static-partition", per_port = "100p" }
+        tcp = { congestion = "reno", timestamps = false, delayed_ack = { segments = 1 }, initial_window = 2 }
+    "#;
+    let (at_once, waits) = (4.4 + 1.2, 4.4 + 2.064 + 4.4);
+    for (own, senders) in
+        [("", [at_once, waits]), ("initial_window = 1", [waits; 2]), ("initial_window = 2", [at_once; 2])]
+    {
+        for (from, expected) in [0, 2].into_iter().zip(senders) {
+            let flow = |from: u32, more: &str| {
+                format!(
+                    "[[workload]]\nkind = 'incast'\nsenders = {from}\nreceivers = {}\nsize = '2920B'\n{more}\n",
+                    from + 1
+                )
+            };
+            // A first workload, of hosts' own transport, a millisecond before.
+            let own = format!("start = '1ms'\ntcp = {{ {own} }}");
+            let report = common::run(&[STAR, &flow(1 - from / 2, ""), &flow(from, &own)].concat(), &[]);
+            let time = report
+                .flows()
+                .nth(1)
+                .and_then(|flow| flow.completion_time)
+                .expect("complete")
+                .as_micros_f64();
+            assert!((time - expected).abs() < 1e-6, "{own} from {from}: {time}, not {expected}");
+        }
+    }
+}

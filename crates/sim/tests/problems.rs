@@ -125,3 +125,16 @@ fn traces_of_what_never_was_are_named() {
         ]
     );
 }
+
+#[test]
+fn a_trace_of_any_flow_that_began_is_none() {
+    for choice in ["{ workload = 0 }", "{ sample = 1 }", "{ sample = 1, workload = 0 }", "{ flows = [0] }"] {
+        let sets = [("stop.at", "2ms"), ("measure.flow_traces", &format!("[{choice}]"))];
+        assert_eq!(problems(&[INCAST], &sets), [], "{choice}");
+    }
+    // Of a workload that has not begun there is nothing.
+    let late = [("stop.at", "2ms"), ("measure.flow_traces", "[{ sample = 1, workload = 1 }]")];
+    let found = problems(&[INCAST, POISSON], &late);
+    let text = "measure.flow_traces[0]: none of its flows began".to_owned();
+    assert!(found.contains(&("empty-flow-trace", text)), "{found:?}");
+}

@@ -291,3 +291,14 @@ fn all_flows_of_a_query_are_of_one_class() {
     let ones = classes.iter().filter(|class| **class == Some(1)).count();
     assert!((15..=45).contains(&ones), "{ones}");
 }
+
+#[test]
+fn a_query_that_takes_no_time_has_no_goodput() {
+    let outcome = outcomes(&ask("workers = 1", &[]))[0];
+    // 1,460 bytes in 8.8 us.
+    let goodput = outcome.goodput_gbps().expect("it takes some");
+    assert!((goodput - 1_460.0 * 8.0 / 8_800.0).abs() < 1e-9, "{goodput}");
+    for none in [Some(Duration::ZERO), None] {
+        assert_eq!(QueryOutcome { completion_time: none, ..outcome }.goodput_gbps(), None);
+    }
+}

@@ -1,0 +1,331 @@
+//! Time, amounts, segments and the event queue, in cases so small that each result can be worked out.
+
+use shallows_core::event::{Event, EventQueue, World, run};
+use shallows_core::mrg32k3a::Mrg32k3a;
+use shallows_core::packet::{Flags, Header, HostId, MAX_SACK_BLOCKS, PacketKind, SackBlock, Segment, mix};
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant, Rate};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Number(u64);
+
+impl Event for Number {
+    fn key(self) -> u64 {
+        self.0
+    }
+    fn from_key(key: u64) -> Self {
+        Self(key)
+    }
+}
+
+/// What fired, and when; done after so many.
+#[derive(Default)]
+struct Seen {
+    fired: Vec<(u64, u64)>,
+    enough: Option<usize>,
+}
+
+impl World for Seen {
+    type Event = Number;
+
+    fn handle(&mut self, event: Number, queue: &mut EventQueue<Number>) {
+        self.fired.push((queue.now().0, event.0));
+    }
+
+    fn is_finished(&self) -> bool {
+        self.enough == Some(self.fired.len())
+    }
+}
+
+/// A queue with buckets of one picosecond, of which it has 4,096: what is further ahead waits in its heap.
+fn queue(times: &[u64]) -> EventQueue<Number> {
+    let mut queue = EventQueue::new(Duration(4_095));
+    for &at in times {
+        queue.schedule(Instant(at), Number(at));
+    }
+    queue
+}
+
+#[test]
+fn a_queue_tells_when_its_next_event_fires_and_how_many_have() {
+    for times in [[7, 9], [100_007, 100_009]] {
+        let mut queue = queue(&times);
+        assert_eq!((queue.next_at(), queue.handled()), (Some(Instant(times[0])), 0));
+        let mut seen = Seen::default();
+        // One event, then all.
+        assert!(run(&mut seen, &mut queue, Instant::MAX, 1));
+        assert_eq!(
+            (queue.next_at(), queue.now(), queue.handled()),
+            (Some(Instant(times[1])), Instant(times[0]), 1)
+        );
+        assert!(!run(&mut seen, &mut queue, Instant::MAX, u64::MAX));
+        assert_eq!((queue.next_at(), queue.now(), queue.handled()), (None, Instant(times[1]), 2));
+        assert_eq!(seen.fired, times.map(|at| (at, at)));
+    }
+    assert_eq!(EventQueue::<Number>::new(Duration(1)).next_at(), None);
+}
+
+#[test]
+fn nothing_fires_before_a_queue_says_so() {
+    // In buckets of one picosecond it is known exactly, and in the heap anyway; with nothing pending it is never.
+    assert_eq!(queue(&[]).not_before(), Instant::MAX);
+    for times in [[7, 9], [100_009, 100_007], [7, 100_009]] {
+        assert_eq!(queue(&times).not_before(), Instant(*times.iter().min().expect("two")));
+    }
+    // In buckets of 4,096 ps what is at 10,000 begins no sooner than at 8,192; once that is looked at it is known.
+    let mut wide = EventQueue::new(Duration(4_095 * 4_096));
+    wide.schedule(Instant(10_000), Number(1));
+    assert_eq!(wide.not_before(), Instant(8_192));
+    assert_eq!((wide.next_at(), wide.not_before()), (Some(Instant(10_000)), Instant(10_000)));
+}
+
+#[test]
+fn a_run_fires_what_is_at_its_end_and_stops_when_all_is_done() {
+    for times in [[5, 6, 7], [100_005, 100_006, 100_007]] {
+        let (mut queue, mut seen) = (queue(&times), Seen::default());
+        assert!(!run(&mut seen, &mut queue, Instant(times[1]), u64::MAX));
+        assert_eq!(seen.fired.len(), 2);
+        let mut seen = Seen { enough: Some(1), ..Seen::default() };
+        assert!(!run(&mut seen, &mut queue, Instant::MAX, 1), "it is finished with its budget");
+    }
+}
+
+#[test]
+fn what_lies_a_whole_turn_ahead_comes_after_what_is_near() {
+    // At 4,096 the wheel has come round to the bucket of time 0.
+    let mut queue = queue(&[4_096]);
+    assert_eq!(queue.next_at(), Some(Instant(4_096)));
+    queue.schedule(Instant(10), Number(10));
+    let mut seen = Seen::default();
+    run(&mut seen, &mut queue, Instant::MAX, u64::MAX);
+    assert_eq!(seen.fired, [(10, 10), (4_096, 4_096)]);
+}
+
+#[test]
+fn what_is_pending_is_found_however_far_round_the_wheel_it_is() {
+    // One event in a word of 64 buckets, before and behind the cursor, in the same word and in others.
+    for start in [0, 63, 64, 100, 4_032, 4_095] {
+        for ahead in [1, 27, 28, 63, 64, 65, 2_000, 4_031, 4_032, 4_094] {
+            let (mut queue, mut seen) = (queue(&[start]), Seen::default());
+            assert!(run(&mut seen, &mut queue, Instant::MAX, 1));
+            for at in [start + ahead, start + 4_094] {
+                queue.schedule(Instant(at), Number(at));
+            }
+            assert_eq!(queue.not_before(), Instant(start + ahead), "{ahead} after {start}");
+            run(&mut seen, &mut queue, Instant::MAX, u64::MAX);
+            let times: Vec<u64> = seen.fired.iter().map(|fired| fired.0).collect();
+            assert_eq!(times, [start, start + ahead, start + 4_094]);
+        }
+    }
+}
+
+#[test]
+fn spans_are_in_the_unit_that_is_asked_for() {
+    // 10¹² ps are a second, 10⁶ a microsecond.
+    assert_eq!(Duration::from_secs_f64(0.25), Duration(250_000_000_000));
+    assert_eq!(Duration::from_secs_f64(1e-12), Duration(1));
+    assert_eq!(
+        (Duration(2_500_000_000_000).as_secs_f64(), Instant(2_500_000_000_000).as_secs_f64()),
+        (2.5, 2.5)
+    );
+    assert_eq!(Duration(2_500_000).as_micros_f64(), 2.5);
+    assert_eq!([Duration::from_nanos(3), Duration::from_micros(3)], [Duration(3_000), Duration(3_000_000)]);
+    assert_eq!(Duration::from_millis(3), Duration(3_000_000_000));
+    assert_eq!(Duration::from_secs(3), Duration(3_000_000_000_000));
+}
+
+#[test]
+fn spans_and_amounts_are_added_and_taken_away() {
+    let (five, three) = (Duration(5), Duration(3));
+    assert_eq!([five + three, five - three, five * 3, five / 3], [8, 2, 15, 1].map(Duration));
+    assert_eq!(
+        [five.abs_diff(three), three.abs_diff(five), five.saturating_add(Duration::MAX)],
+        [Duration(2), Duration(2), Duration::MAX]
+    );
+    assert_eq!([five.saturating_double(3), five.saturating_double(64)], [Duration(40), Duration::MAX]);
+    assert_eq!([five, three].into_iter().sum::<Duration>(), Duration(8));
+    assert_eq!((Instant(5) + three, Instant(5) - Instant(3)), (Instant(8), Duration(2)));
+    assert_eq!(
+        [3, 9].map(|earlier| Instant(5).saturating_since(Instant(earlier))),
+        [Duration(2), Duration::ZERO]
+    );
+    let mut span = five;
+    span += three;
+    assert_eq!(span, Duration(8));
+    let (seven, two) = (Bytes(7), Bytes(2));
+    assert_eq!([seven + two, seven - two, seven * 2], [9, 5, 14].map(Bytes));
+    assert_eq!([seven.saturating_sub(two), two.saturating_sub(seven)], [Bytes(5), Bytes(0)]);
+    let mut amount = seven;
+    amount += two;
+    amount -= Bytes(4);
+    assert_eq!(amount, Bytes(5));
+    // Rounded down.
+    assert_eq!([seven.scale(0.5), seven.scale(2.0), seven.scale(0.0)], [3, 14, 0].map(Bytes));
+    // Three bits a second are 3/8 of a byte.
+    assert_eq!(
+        (Rate(3).bytes_in(Duration::from_secs(9)), Rate::from_gbps(2)),
+        (Bytes(3), Rate(2_000_000_000))
+    );
+}
+
+#[test]
+fn flags_are_bits_of_which_all_that_are_asked_for_must_be_set() {
+    let both = Flags::ACK.with(Flags::ECE);
+    assert_eq!((both.0, both.with(Flags::ACK)), (0x50, both));
+    assert!(both.contains(Flags::ACK) && both.contains(both) && both.contains(Flags::default()));
+    assert!(!both.contains(Flags::FIN) && !Flags::ACK.contains(both));
+}
+
+/// An acknowledgement of 1,000 with these blocks.
+fn sacked(ranges: &[(u64, u64)]) -> Segment {
+    let mut segment = Segment { ack: 1_000, flags: Flags::ACK, ..Segment::default() };
+    for (place, &(start, end)) in ranges.iter().enumerate().take(MAX_SACK_BLOCKS) {
+        segment.sack[place] = SackBlock::new(1_000, start, end).expect("offsets are small");
+        segment.sack_count += 1;
+    }
+    segment
+}
+
+#[test]
+fn blocks_are_the_ranges_that_they_were_made_of_above_the_acknowledgement_and_below() {
+    for ranges in [&[(1_500, 2_000), (4_000, 4_001)][..], &[(0, 1_000)], &[(400, 600), (1_500, 2_000)], &[]] {
+        assert!(sacked(ranges).sack_ranges().eq(ranges.iter().copied()), "{ranges:?}");
+    }
+    assert_eq!(SackBlock::new(1_000, 1_500, 1 << 40), None);
+}
+
+#[test]
+fn data_that_came_again_is_the_first_block_if_that_is_below_or_within_the_second() {
+    for (ranges, duplicate) in [
+        // Below: RFC 2883 §4.1, up to the acknowledgement itself.
+        (&[(400, 600)][..], Some((400, 600))),
+        (&[(400, 1_000)], Some((400, 1_000))),
+        (&[(400, 600), (1_500, 2_000)], Some((400, 600))),
+        // §4.2: within the second, or all of it.
+        (&[(1_500, 1_600), (1_500, 2_000)], Some((1_500, 1_600))),
+        (&[(1_900, 2_000), (1_500, 2_000)], Some((1_900, 2_000))),
+        (&[(1_500, 2_000), (1_500, 2_000)], Some((1_500, 2_000))),
+        // News: above, and not within it.
+        (&[(1_500, 2_000)], None),
+        (&[(1_500, 2_000), (2_500, 3_000)], None),
+        (&[(1_500, 2_001), (1_500, 2_000)], None),
+        (&[(1_499, 2_000), (1_500, 2_000)], None),
+        (&[], None),
+    ] {
+        assert_eq!(sacked(ranges).duplicate(), duplicate, "{ranges:?}");
+    }
+    // A block of nothing reports nothing.
+    let nothing = Segment { sack_count: 1, ack: 1_000, ..Segment::default() };
+    assert_eq!(nothing.duplicate(), None);
+}
+
+#[test]
+fn a_segment_keeps_its_times_and_ends_with_its_last_byte() {
+    let data = Segment { seq: 3_000, len: 100, timestamp: Instant(5), ..Segment::default() };
+    assert_eq!((data.end(), data.echo(), data.carries()), (3_100, Instant::ZERO, false));
+    let echoed = data.with_echo(Instant(77));
+    assert_eq!(
+        (echoed.echo(), echoed.seq, echoed.len, echoed.timestamp),
+        (Instant(77), 3_000, 100, Instant(5))
+    );
+    let ack = sacked(&[]).with_value(Instant(88));
+    assert_eq!((ack.value(), ack.ack, ack.flags), (Instant(88), 1_000, Flags::ACK));
+}
+
+#[test]
+fn data_carries_what_is_news_of_the_other_direction_and_nothing_else() {
+    let said = Flags::ACK.with(Flags::ECE).with(Flags::INCAST_ECHO);
+    let ack = Segment { ack: 1_000, timestamp: Instant(66), flags: said, ..Segment::default() };
+    let data =
+        Segment { seq: 3_000, len: 100, timestamp: Instant(5), flags: Flags::PSH, ..Segment::default() };
+    let carrying = data.carrying(&ack);
+    assert!(carrying.carries() && carrying.flags.contains(Flags::PSH.with(said)));
+    // To whom has heard of 999 bytes: the number, the time that it repeats, when it was sent, and no flag of the data.
+    let carried = carrying.carried(999, 4_321).expect("one byte is news");
+    assert_eq!((carried.ack, carried.window, carried.flags), (1_000, 4_321, said));
+    assert_eq!((carried.timestamp, carried.value()), (Instant(66), Instant(5)));
+    assert_eq!(carrying.carried(0, 1).map(|ack| ack.ack), Some(1_000));
+    // What is known already is no news, nor what is older.
+    assert_eq!([1_000, 1_001].map(|has| carrying.carried(has, 1)), [None, None]);
+    assert_eq!(data.carried(0, 1), None, "it carries none");
+    // Modulo 2³²: 5 after it has come round twice is 2 · 2³² + 5.
+    let round = 1 << 32;
+    let late = data.carrying(&Segment { ack: 2 * round + 5, ..ack });
+    assert_eq!(late.carried(2 * round - 7, 1).map(|ack| ack.ack), Some(2 * round + 5));
+    let at_a_multiple = data.carrying(&Segment { ack: round, ..ack });
+    assert_eq!((at_a_multiple.carries(), at_a_multiple.carried(round - 1, 1)), (false, None));
+}
+
+#[test]
+fn below_a_bound_that_is_three_quarters_of_all_numbers_is_as_even() {
+    // Of four numbers in a row three are taken; unless the fourth is thrown away, each third result comes twice as often.
+    let mut stream = Stream::new(1, "test", 0);
+    let mut counts = [0_u32; 3];
+    for _ in 0..30_000 {
+        counts[(stream.below(3 << 62) % 3) as usize] += 1;
+    }
+    // Binomial: mean 10,000, standard deviation 82; five of them.
+    assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 410), "{counts:?}");
+}
+
+#[test]
+fn ns_2_s_exponential_times_are_logarithms_of_its_uniform_numbers() {
+    // The first of the stream 12345 is 0.127011122, and −ln of that 2.063480…
+    let drawn = Mrg32k3a::new(12_345).exponential();
+    assert!((drawn - 2.063_480_6).abs() < 1e-6, "{drawn}");
+}
+
+#[test]
+fn exponential_times_are_as_uneven_as_they_should_be() {
+    // The mean of squares is 2, of fourth powers 24: the mean of 100,000 squares has a standard deviation of √20/316 = 0.0141.
+    let mut stream = Stream::new(1, "test", 0);
+    let mut square = || {
+        let time = stream.exponential();
+        time * time
+    };
+    let squares = (0..100_000).map(|_| square()).sum::<f64>() / 1e5;
+    assert!((squares - 2.0).abs() < 0.06, "{squares}");
+}
+
+#[test]
+fn a_hash_of_five_numbers_differs_by_one_bit_of_each() {
+    // Of 64 bits half change, on average: fewer than 10 once in 10⁸.
+    let base = Header::new(HostId(1), HostId(2)).with_ports(3, 4);
+    let hash = |header: Header| header.five_tuple_hash(5);
+    for other in [
+        Header::new(HostId(3), HostId(2)).with_ports(3, 4),
+        Header::new(HostId(1), HostId(3)).with_ports(3, 4),
+        base.with_ports(2, 4),
+        base.with_ports(3, 5),
+        base.with_kind(PacketKind::Datagram),
+    ] {
+        assert!((hash(base) ^ hash(other)).count_ones() >= 10);
+    }
+    // SplitMix64 from 0 gives first 0xe220a8397b1dcdaf, and mix is what it does to its state.
+    assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+    // So that a header of nothing is mix(mix(seed)).
+    let nothing = Header::new(HostId(0), HostId(0));
+    assert_eq!(nothing.with_ports(0, 0).five_tuple_hash(0), mix(mix(0)));
+    // And addresses and seed, and ports and protocol, are put together without carry: 1 and 1 are 0.
+    assert_eq!(Header::new(HostId(0), HostId(1)).with_ports(0, 0).five_tuple_hash(1), mix(mix(0)));
+    // Datagrams are the second protocol, at bit 32, which is set in mix(0) already.
+    let datagram = nothing.with_ports(0, 0).with_kind(PacketKind::Datagram);
+    assert_eq!(datagram.five_tuple_hash(0), mix(mix(0) ^ 1 << 32));
+}
+
+#[test]
+fn moments_and_sizes_are_written_in_the_largest_unit_that_needs_three_decimals_at_most() {
+    assert_eq!([Instant(1_500_000_000), Instant(80_000_000)].map(|at| at.to_string()), ["1.5ms", "80us"]);
+    for (bytes, text) in [
+        (1_500, "1.5KB"),
+        (1 << 20, "1MiB"),
+        (3 << 10, "3KiB"),
+        // A thousand times 1,024: decimal where both are whole.
+        (1_024_000, "1.024MB"),
+        (0, "0B"),
+        (1_023, "1.023KB"),
+    ] {
+        assert_eq!(Bytes(bytes).to_string(), text);
+        assert_eq!(text.parse(), Ok(Bytes(bytes)));
+    }
+}
