@@ -189,6 +189,29 @@ def test_more_than_eight_flows_have_panels_of_their_own(name: str, tmp_path: Pat
     nothing_overlaps(figure)
 
 
+@pytest.mark.parametrize("name", ["cwnd", "goodput"])
+def test_panels_of_flows_of_one_run_share_its_scale(name: str, tmp_path: Path) -> None:
+    # One flow has the link to itself for a while, and 2 ms later shares it with eight others.
+    flows = [
+        {"kind": "long-lived", "senders": "0..1", "receivers": "9..10"},
+        {"kind": "long-lived", "senders": "1..9", "receivers": "9..10", "start": "2ms"},
+    ]
+    scenario = sh.Scenario.from_dict(
+        {
+            "name": "shared",
+            "topology": {"kind": "star", "hosts": 10, "rate": "10Gbps"},
+            "switch": {"buffer": {"kind": "complete-sharing", "pool": "1MB"}},
+            "workload": flows,
+            "measure": {"flow_traces": [{"workload": 0}, {"workload": 1}]},
+            "stop": {"at": "4ms"},
+        }
+    )
+    figure = getattr(figures, name)(scenario.run(out=tmp_path / "run"), flows=list(range(9)))
+    tops = [max(curve[1]) for plot in figure.axes for curve in curves(plot).values()]
+    assert tops[0] > 2 * tops[1]
+    assert len({plot.get_ylim() for plot in figure.axes}) == 1
+
+
 def test_schemes_of_a_swept_quantity_are_beside_each_other_with_one_scale(
     make: Callable[[Lines], list[sh.Run]],
 ) -> None:

@@ -263,16 +263,18 @@ def _draw_over_time(
     end = max(last for _, _, last in shown)
     names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
     is_split = len(names) > MOST_LOOKS
+    # Of each panel: its name, its lines, and those with which it shares its scale.
+    drawn = [(label, lines, lines) for label, lines, _ in shown]
     if is_split:
-        shown = [
-            (", ".join(filter(None, [label, name])), {name: series}, last)
-            for label, lines, last in shown
+        drawn = [
+            (", ".join(filter(None, [label, name])), {name: series}, lines)
+            for label, lines, _ in drawn
             for name, series in lines.items()
         ]
     size: dict[str, Any] = {"height": LOW, "most": MOST_ROWS} if is_split else {"height": 1.25}
-    with style.panels(len(shown), 1, sharex=True, **size) as (figure, plots):
+    with style.panels(len(drawn), 1, sharex=True, **size) as (figure, plots):
         time = style.time_axis(plots[-1], end)
-        for plot, (label, lines, _) in zip(plots, shown, strict=True):
+        for plot, (label, lines, alike) in zip(plots, drawn, strict=True):
             for name, series in lines.items():
                 place = 0 if is_split else names.index(name)
                 look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
@@ -281,8 +283,8 @@ def _draw_over_time(
                 at = [end / time.size * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
                 times = np.asarray(line.get_xdata())
                 line.set_markevery(sorted({int(i) for i in np.searchsorted(times, at) if 0 < i < len(times)}))
-            # Each panel has a scale of its own: schemes differ by orders of magnitude.
-            style.scale(plot, "y", [max(series.max() for series in lines.values()) / unit.size])
+            # Each run has a scale of its own: schemes differ by orders of magnitude.
+            style.scale(plot, "y", [max(series.max() for series in alike.values()) / unit.size])
             if not is_split:
                 plot.set_ylabel(f"{what} ({unit.name})")
             style.name_panel(plot, label)
