@@ -44,7 +44,12 @@ start = "5us"
 
 /// The files that a run writes, by name, and its problems.
 fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
-    let experiment = common::parse(text, &[("measure.captures", captures)]);
+    captured_with(text, &[("measure.captures", captures)])
+}
+
+/// The same of a run that differs in more.
+fn captured_with(text: &str, sets: &[(&str, &str)]) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
+    let experiment = common::parse(text, sets);
     let mut files = Files::default();
     let mut simulation =
         Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
@@ -209,13 +214,7 @@ fn a_handshake_shows_what_the_two_groups_of_its_ends_agree_on() {
                 "[{ name = 'plain', members = 2, tcp = { timestamps = false, recovery = 'newreno' } }]",
             ),
         ];
-        let mut files = Files::default();
-        let experiment = common::parse(SCENARIO, &sets);
-        let mut simulation =
-            Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
-        simulation.advance(u64::MAX);
-        simulation.flush_captures().expect("memory takes it");
-        let bytes = files.contents().remove(0).1;
+        let bytes = captured_with(SCENARIO, &sets).0.remove(0).1;
         let mut reader = PcapNgReader::new(&bytes[..]).expect("a section header");
         let syn = std::iter::from_fn(|| {
             reader.next_block().map(|block| block.expect("a sound block").into_owned())
@@ -251,13 +250,8 @@ fn a_port_may_be_captured_and_traced_at_once() {
     {
         let sets = sets(port);
         let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        let mut files = Files::default();
-        let experiment = common::parse(SCENARIO, &sets);
-        let mut simulation =
-            Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
-        simulation.advance(u64::MAX);
-        simulation.flush_captures().expect("memory takes it");
-        assert_eq!(read(&files.contents()[0].1).1, [(0, time, length)]);
-        assert_eq!(simulation.finish().problems(), [], "both have seen it");
+        let (files, problems) = captured_with(SCENARIO, &sets);
+        assert_eq!(read(&files[0].1).1, [(0, time, length)]);
+        assert_eq!(problems, [], "both have seen it");
     }
 }
