@@ -15,6 +15,8 @@ use shallows_transport::{
 
 use crate::dilation::Dilation;
 
+mod differences;
+
 /// How the hosts of a run are set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -81,7 +83,7 @@ impl Plan {
             held_back: experiment.hosts.groups[0].backpressure.is_some(),
             bounded: is_bounded(experiment),
             dilation,
-            differences: differences(experiment, dilation),
+            differences: differences::of(experiment, dilation),
         })
     }
 }
@@ -264,6 +266,9 @@ const PACING_SLOW_START: u32 = 200;
 const PACING_AVOIDANCE: u32 = 120;
 const MOST_PACING: u32 = 1_000;
 
+/// `sysctl_tcp_early_retrans` that lets a probe find out whether a window's last segments were lost (tcp_input.c).
+const TAIL_LOSS_PROBES: &str = "3";
+
 /// Rounded up: no timer is shorter than it is asked to be.
 fn millis(span: Duration) -> u64 {
     span.0.div_ceil(Duration::from_millis(1).0)
@@ -281,8 +286,9 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
         ("tcp_sack", flag(tcp.recovery.uses_sack())),
         ("tcp_slow_start_after_idle", flag(tcp.restart_after_idle == RestartAfterIdle::Reduce)),
         ("tcp_reordering", tcp.duplicate_threshold.to_string()),
-        // The tail loss probe, which no model has.
-        ("tcp_early_retrans", flag(false)),
+        ("tcp_early_retrans", if matches!(tcp.recovery, Method::Rack(_)) { TAIL_LOSS_PROBES } else { "0" }.to_owned()),
+        ("tcp_frto", flag(tcp.frto)),
+        ("tcp_dsack", flag(tcp.dsack)),
         // What a connection learned is not for its successors; where windows are bounded, the route forbids that in detail.
         ("tcp_no_metrics_save", flag(!is_bounded(experiment))),
         ("tcp_rmem", format!("4096 {memory} {memory}")),
@@ -329,139 +335,6 @@ fn route(experiment: &Experiment, dilation: Dilation) -> String {
 /// Whether a window has a bound that it could reach.
 fn is_bounded(experiment: &Experiment) -> bool {
     experiment.tcp.max_window.0 < 1 << 28
-}
-
-/// What the reader of real numbers beside simulated ones should know.
-fn differences(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
-    let tcp = &experiment.tcp;
-    let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
-    let told = [
-        (
-            matches!(tcp.recovery, Method::Sack(None) | Method::Rack(None)),
-            "tcp.prr: Linux reduces by PRR in every recovery (RFC 6937)",
-        ),
-        (tcp.recovery == Method::NewReno, "tcp.recovery: without SACK, Linux reduces by PRR as well"),
-        (
-            !matches!(tcp.recovery, Method::Rack(_)),
-            "tcp.recovery: Linux finds losses by time (RACK, RFC 8985), not by counting alone",
-        ),
-        (
-            tcp.loss_base == LossBase::FlightSize,
-            "tcp.loss_base: Linux leaves a part of cwnd, not of what is in flight",
-        ),
-        (
-            tcp.ece_reaction == EceReaction::AtOnce && tcp.congestion.ecn_mode() == EcnMode::Classic,
-            "tcp.ece_reaction: Linux reduces over a round trip",
-        ),
-        (
-            tcp.slow_start_limit < 2,
-            "tcp.slow_start_limit: Linux grows by what is acknowledged, without a limit",
-        ),
-        (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
-        (rounded, "tcp.rto.min: a kernel rounds it up to its ticks, usually of 4 ms"),
-        (
-            dilation.real(tcp.rto.initial) != Duration::from_secs(1),
-            "tcp.rto.initial: Linux has 1 s of the machine's time",
-        ),
-        (
-            tcp.handshake && tcp.lost_syn == LostSyn::Careful,
-            "tcp.lost_syn: Linux' first four SYNs wait equally long, and a connection starts with its whole window after one loss",
-        ),
-        (
-            matches!(&tcp.congestion, Congestion::Cubic(cubic) if !is_linux_cubic(cubic)),
-            "tcp.congestion: Linux' CUBIC leaves slow start by HyStart and counts whole segments, with beta = 717/1024",
-        ),
-        (
-            dctcp_of(&tcp.congestion).is_some_and(|dctcp| !is_linux_dctcp(dctcp)),
-            "tcp.congestion: alpha is in whole 1,024ths and a cut of whole segments, and a window ends when its end is acknowledged",
-        ),
-        (
-            matches!(tcp.congestion, Congestion::Pulser(_)),
-            "tcp.congestion: the brake stops a sender at once, and its window shows what is still in flight, until that is little",
-        ),
-        (
-            tcp.delayed_ack.segments == 2,
-            "tcp.delayed_ack: Linux acknowledges every segment while its receive window grows from 64 KB",
-        ),
-        (experiment.hosts.groups[0].jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
-    ];
-    let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
-    let told = told.chain(cubic_growth(experiment, dilation)).chain(cubic_clock(experiment, dilation));
-    told.chain(dilated(experiment, dilation)).collect()
-}
-
-/// Linux' CUBIC grows by the machine's seconds.
-fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
-    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
-    let factor = f64::from(dilation.factor());
-    let linux = 0.4 * factor * factor * factor;
-    // As near as one can be told to write it.
-    let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
-    (!is_linux).then(|| {
-        format!("tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {linux} here")
-    })
-}
-
-/// And it looks at the machine's clock.
-fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
-    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
-    let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
-    (cubic.counting == cubic::Counting::Segments && cubic.clock != cubic::Clock { tick, hold }).then(|| {
-        format!(
-            "tcp.congestion: Linux' CUBIC computes anew in ticks of 4 ms of the machine's time, and where a window stands still after 28 \
-             (HZ = 250), as with tick = \"{tick}\" and hold = \"{hold}\" here"
-        )
-    })
-}
-
-/// `tcp_cubic.c`, but for C and its clock, which are matters of dilation.
-fn is_linux_cubic(cubic: &cubic::Config) -> bool {
-    let linux = cubic::Config {
-        ecn: cubic.ecn,
-        c: cubic.c,
-        beta: 717.0 / 1024.0,
-        fast_convergence: true,
-        hystart: hystart::Config::Linux,
-        counting: cubic::Counting::Segments,
-        clock: cubic.clock,
-    };
-    *cubic == linux
-}
-
-/// How alpha is computed, where it is.
-fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
-    match congestion {
-        Congestion::Dctcp(config) => Some(config),
-        Congestion::Pulser(config) => Some(&config.dctcp),
-        _ => None,
-    }
-}
-
-/// `tcp_dctcp.c`, as are our own programs.
-fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
-    dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
-}
-
-/// What of a kernel has times of its own, which do not become longer with those of the network.
-fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
-    if dilation == Dilation::NONE {
-        return Vec::new();
-    }
-    let factor = dilation.factor();
-    let delayed = dilation.network(Duration::from_millis(40));
-    let mut told = vec![
-        format!("time is dilated {factor} times: results are in the network's, health in the machine's"),
-        format!("tcp.delayed_ack.timeout: 40 ms of the machine's time are {delayed} here"),
-    ];
-    if experiment.hosts.groups[0].backpressure.is_some()
-        && PACING_SLOW_START.saturating_mul(factor) > MOST_PACING
-    {
-        let span = dilation.network(Duration::from_millis(u64::from(MOST_PACING / PACING_SLOW_START)));
-        told.push(format!(
-            "host.nic.backpressure: a connection's data waits for about {span} in slow start, where it is 1 ms undilated"
-        ));
-    }
-    told
 }
 
 #[cfg(test)]

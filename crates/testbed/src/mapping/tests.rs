@@ -77,7 +77,7 @@ fn what_linux_does_otherwise_is_told() {
     let told =
         plan("congestion = \"reno\"\nrto = {min = \"8ms\"}\nminimum_window = 2", "host = {jitter = \"off\"}");
     let told = told.unwrap().differences.join("\n");
-    for key in ["tcp.rto.min", "tcp.congestion", "tcp.minimum_window", "host.jitter"] {
+    for key in ["tcp.rto.min:", "tcp.congestion", "tcp.minimum_window", "host.jitter"] {
         assert!(!told.contains(key), "{key} is in\n{told}");
     }
 }
@@ -87,7 +87,7 @@ fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
     for congestion in ["\"reno\"", "{kind = \"cubic\", ecn = true}", "\"dctcp\""] {
         let tcp = format!("preset = \"linux-6\"\ncongestion = {congestion}");
         let experiment = experiment(&tcp, "host = {jitter = \"off\"}", "100Mbps");
-        let told = differences(&experiment, Dilation::NONE);
+        let told = differences::of(&experiment, Dilation::NONE);
         assert_eq!(told.len(), 1, "{congestion}: {told:?}");
         assert!(told[0].starts_with("tcp.delayed_ack:"), "{congestion}: {told:?}");
     }
@@ -102,6 +102,41 @@ fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
     assert!(told("3.2", "").contains("tick = \"2ms\" and hold = \"14ms\""), "{}", told("3.2", ""));
     let same = told("3.2", ", tick = \"2ms\", hold = \"14ms\"");
     assert!(!same.contains("tcp.congestion"), "{same}");
+}
+
+#[test]
+fn losses_are_repaired_by_what_the_scenario_has_of_it() {
+    let names = ["tcp_sack", "tcp_early_retrans", "tcp_frto", "tcp_dsack"];
+    let set = |tcp: &str| {
+        let plan = plan(&format!("congestion = \"reno\"\n{tcp}"), "").unwrap();
+        names.map(|name| has(&plan, name)).join(" ")
+    };
+    assert_eq!(set("preset = \"linux-6\""), "1 3 1 1");
+    assert_eq!(set("preset = \"linux-6\"\nfrto = false"), "1 3 0 1");
+    assert_eq!(set("preset = \"linux-6\"\ndsack = false"), "1 3 1 0");
+    assert_eq!(set("recovery = \"rack\""), "1 3 0 0");
+    assert_eq!(set("recovery = \"sack\""), "1 0 0 0");
+    assert_eq!(set("recovery = \"newreno\""), "0 0 0 0");
+}
+
+#[test]
+fn timers_of_linux_that_go_by_another_are_told() {
+    let told = |tcp: &str, factor| {
+        let tcp = format!("preset = \"linux-6\"\ncongestion = \"reno\"\n{tcp}");
+        dilated_plan(&tcp, "", "100Mbps", factor).unwrap().differences.join("\n")
+    };
+    // A kernel has one least timeout, and all of these go by it.
+    let shorter = told("rto = {min = \"20ms\"}", 1);
+    assert!(shorter.contains("tcp.rto.granularity"), "{shorter}");
+    assert!(shorter.contains("max_ack_delay = \"20ms\" and timer_slack = \"8ms\""), "{shorter}");
+    let as_linux = "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
+    let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
+    assert!(!alike.contains("tcp.rto") && !alike.contains("tcp.rack"), "{alike}");
+    // Its ticks are the machine's.
+    let dilated = told(&format!("{as_linux}\"8ms\"}}"), 4);
+    assert!(dilated.contains("timer_slack = \"2ms\""), "{dilated}");
+    let alike = told(&format!("{as_linux}\"2ms\"}}"), 4);
+    assert!(!alike.contains("tcp.rack"), "{alike}");
 }
 
 #[test]

@@ -1,0 +1,163 @@
+//! What Linux does otherwise than a scenario says, for the reader of its results.
+
+use shallows_core::Duration;
+use shallows_scenario::Experiment;
+use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, cubic, dctcp, hystart};
+use shallows_transport::{EceReaction, LostSyn, Method};
+
+use super::{MOST_PACING, PACING_SLOW_START, TICK};
+use crate::dilation::Dilation;
+
+/// What the reader of real numbers beside simulated ones should know.
+pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
+    let tcp = &experiment.tcp;
+    let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
+    let told = [
+        (
+            matches!(tcp.recovery, Method::Sack(None) | Method::Rack(None)),
+            "tcp.prr: Linux reduces by PRR in every recovery (RFC 6937)",
+        ),
+        (tcp.recovery == Method::NewReno, "tcp.recovery: without SACK, Linux reduces by PRR as well"),
+        (
+            !matches!(tcp.recovery, Method::Rack(_)),
+            "tcp.recovery: Linux finds losses by time (RACK, RFC 8985), not by counting alone",
+        ),
+        (
+            tcp.loss_base == LossBase::FlightSize,
+            "tcp.loss_base: Linux leaves a part of cwnd, not of what is in flight",
+        ),
+        (
+            tcp.ece_reaction == EceReaction::AtOnce && tcp.congestion.ecn_mode() == EcnMode::Classic,
+            "tcp.ece_reaction: Linux reduces over a round trip",
+        ),
+        (
+            tcp.slow_start_limit < 2,
+            "tcp.slow_start_limit: Linux grows by what is acknowledged, without a limit",
+        ),
+        (
+            tcp.rto.granularity != tcp.rto.minimum,
+            "tcp.rto.granularity: Linux' timer is the round trip and at least tcp.rto.min, as with both alike",
+        ),
+        (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
+        (rounded, "tcp.rto.min: a kernel rounds it up to its ticks, usually of 4 ms"),
+        (
+            dilation.real(tcp.rto.initial) != Duration::from_secs(1),
+            "tcp.rto.initial: Linux has 1 s of the machine's time",
+        ),
+        (
+            tcp.handshake && tcp.lost_syn == LostSyn::Careful,
+            "tcp.lost_syn: Linux' first four SYNs wait equally long, and a connection starts with its whole window after one loss",
+        ),
+        (
+            matches!(&tcp.congestion, Congestion::Cubic(cubic) if !is_linux_cubic(cubic)),
+            "tcp.congestion: Linux' CUBIC leaves slow start by HyStart and counts whole segments, with beta = 717/1024",
+        ),
+        (
+            dctcp_of(&tcp.congestion).is_some_and(|dctcp| !is_linux_dctcp(dctcp)),
+            "tcp.congestion: alpha is in whole 1,024ths and a cut of whole segments, and a window ends when its end is acknowledged",
+        ),
+        (
+            matches!(tcp.congestion, Congestion::Pulser(_)),
+            "tcp.congestion: the brake stops a sender at once, and its window shows what is still in flight, until that is little",
+        ),
+        (
+            tcp.delayed_ack.segments == 2,
+            "tcp.delayed_ack: Linux acknowledges every segment while its receive window grows from 64 KB",
+        ),
+        (experiment.hosts.groups[0].jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
+    ];
+    let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
+    let told = told.chain(cubic_growth(experiment, dilation)).chain(cubic_clock(experiment, dilation));
+    let told = told.chain(probes(experiment, dilation));
+    told.chain(dilated(experiment, dilation)).collect()
+}
+
+/// Linux' CUBIC grows by the machine's seconds.
+fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
+    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
+    let factor = f64::from(dilation.factor());
+    let linux = 0.4 * factor * factor * factor;
+    // As near as one can be told to write it.
+    let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
+    (!is_linux).then(|| {
+        format!("tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {linux} here")
+    })
+}
+
+/// And it looks at the machine's clock.
+fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
+    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
+    let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
+    (cubic.counting == cubic::Counting::Segments && cubic.clock != cubic::Clock { tick, hold }).then(|| {
+        format!(
+            "tcp.congestion: Linux' CUBIC computes anew in ticks of 4 ms of the machine's time, and where a window stands still after 28 \
+             (HZ = 250), as with tick = \"{tick}\" and hold = \"{hold}\" here"
+        )
+    })
+}
+
+/// Linux' tail loss probes wait for a lone segment as long as a timeout does at least, and all of RACK-TLP's timers for 2 ms and what
+/// whole ticks make of them (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
+fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
+    let tcp = &experiment.tcp;
+    let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));
+    let is_linux = tcp.rack.max_ack_delay == tcp.rto.minimum
+        && (slacks[0]..=slacks[1]).contains(&tcp.rack.timer_slack);
+    (matches!(tcp.recovery, Method::Rack(_)) && !is_linux).then(|| {
+        format!(
+            "tcp.rack: Linux' probe of a lone segment waits as long as tcp.rto.min, and its timers for two ticks of 4 ms more, as with \
+             max_ack_delay = \"{}\" and timer_slack = \"{}\" here",
+            tcp.rto.minimum, slacks[1],
+        )
+    })
+}
+
+/// `tcp_cubic.c`, but for C and its clock, which are matters of dilation.
+fn is_linux_cubic(cubic: &cubic::Config) -> bool {
+    let linux = cubic::Config {
+        ecn: cubic.ecn,
+        c: cubic.c,
+        beta: 717.0 / 1024.0,
+        fast_convergence: true,
+        hystart: hystart::Config::Linux,
+        counting: cubic::Counting::Segments,
+        clock: cubic.clock,
+    };
+    *cubic == linux
+}
+
+/// How alpha is computed, where it is.
+fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
+    match congestion {
+        Congestion::Dctcp(config) => Some(config),
+        Congestion::Pulser(config) => Some(&config.dctcp),
+        _ => None,
+    }
+}
+
+/// `tcp_dctcp.c`, as are our own programs.
+fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
+    dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
+}
+
+/// What of a kernel has times of its own, which do not become longer with those of the network.
+fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
+    if dilation == Dilation::NONE {
+        return Vec::new();
+    }
+    let factor = dilation.factor();
+    let delayed = dilation.network(Duration::from_millis(40));
+    let mut told = vec![
+        format!("time is dilated {factor} times: results are in the network's, health in the machine's"),
+        format!("tcp.delayed_ack.timeout: 40 ms of the machine's time are {delayed} here"),
+    ];
+    if experiment.hosts.groups[0].backpressure.is_some()
+        && PACING_SLOW_START.saturating_mul(factor) > MOST_PACING
+    {
+        let span = dilation.network(Duration::from_millis(u64::from(MOST_PACING / PACING_SLOW_START)));
+        told.push(format!(
+            "host.nic.backpressure: a connection's data waits for about {span} in slow start, where it is 1 ms undilated"
+        ));
+    }
+    told
+}
