@@ -5,13 +5,9 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
-use shallows_transport::congestion::{
-    Config as Congestion, EcnMode, LossBase, cubic, dctcp, hystart, pulser,
-};
+use shallows_transport::congestion::{Config as Congestion, EcnMode, dctcp, pulser};
 use shallows_transport::receive_window::Control;
-use shallows_transport::{
-    AckCounts, EceReaction, EctPolicy, LostSyn, Method, RestartAfterIdle, SackAfterTimeout,
-};
+use shallows_transport::{AckCounts, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
 
 use crate::dilation::Dilation;
 
@@ -286,7 +282,10 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
         ("tcp_sack", flag(tcp.recovery.uses_sack())),
         ("tcp_slow_start_after_idle", flag(tcp.restart_after_idle == RestartAfterIdle::Reduce)),
         ("tcp_reordering", tcp.duplicate_threshold.to_string()),
-        ("tcp_early_retrans", if matches!(tcp.recovery, Method::Rack(_)) { TAIL_LOSS_PROBES } else { "0" }.to_owned()),
+        (
+            "tcp_early_retrans",
+            if matches!(tcp.recovery, Method::Rack(_)) { TAIL_LOSS_PROBES } else { "0" }.to_owned(),
+        ),
         ("tcp_frto", flag(tcp.frto)),
         ("tcp_dsack", flag(tcp.dsack)),
         // What a connection learned is not for its successors; where windows are bounded, the route forbids that in detail.

@@ -210,7 +210,11 @@ impl Site<'_> {
             check_limit(&format!("{key}.port_limit"), limit, self.packet, checker);
             limits.port = Some(limit_of(limit));
         }
-        discipline::Config::Composed(ComposedConfig { scheduler, queue_of_class, limits })
+        discipline::Config::Composed(ComposedConfig {
+            scheduler,
+            queue_of_class: queue_of_class.into(),
+            limits,
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! A queue for each class of service, and a scheduler among them.
 
+use std::sync::Arc;
+
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant, Rate};
 
@@ -15,7 +17,8 @@ pub struct Config {
     /// Who sends next, and with that how many queues there are.
     pub scheduler: scheduler::Config,
     /// By class (DSCP): the queue that its packets join. Classes beyond the end join queue 0, as in MQ-ECN's qdisc.
-    pub queue_of_class: Vec<u8>,
+    /// All ports of the same kind look it up in the same place.
+    pub queue_of_class: Arc<[u8]>,
     /// How far its queues may grow, whatever the buffer allows.
     pub limits: Limits,
 }
@@ -34,7 +37,7 @@ pub struct Limits {
 pub struct Composed<T> {
     rings: Box<[Ring<Item<T>>]>,
     queues: Box<[QueueState]>,
-    queue_of_class: Box<[u8]>,
+    queue_of_class: Arc<[u8]>,
     limits: Limits,
     total: QueueState,
     scheduler: AnyScheduler,
@@ -58,7 +61,7 @@ impl<T: Copy + Default> Composed<T> {
         Self {
             rings: queues.iter().map(|_| Ring::new()).collect(),
             queues: queues.into_boxed_slice(),
-            queue_of_class: config.queue_of_class.clone().into_boxed_slice(),
+            queue_of_class: Arc::clone(&config.queue_of_class),
             limits: config.limits.clone(),
             total: QueueState::default(),
             scheduler: config.scheduler.build(rate),

@@ -77,7 +77,7 @@ impl Config {
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
-            Self::Composed(config) => AnyDiscipline::Composed(Box::new(Composed::new(config, rate))),
+            Self::Composed(config) => AnyDiscipline::Composed(Composed::new(config, rate)),
             Self::Hcf(config) => AnyDiscipline::Hcf(Box::new(Hcf::new(config, stream))),
             Self::HashedDrr(config) => AnyDiscipline::HashedDrr(Box::new(HashedDrr::new(config, stream))),
             Self::Sfq(config) => AnyDiscipline::Sfq(Box::new(Sfq::new(config, stream))),
@@ -91,8 +91,7 @@ pub use scheduler::Config as SchedulerConfig;
 /// Defines [`AnyDiscipline`] and hands each call to the variant it holds.
 macro_rules! disciplines {
     ($($name:ident($type:ty)),*) => {
-        /// Any discipline, dispatched without a pointer to code. Those beside `Fifo` live in a box, so that the port with
-        /// one queue stays small.
+        /// Any discipline, dispatched without a pointer to code. Those that are large and rare live in a box.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline<T> {
             $(
@@ -145,7 +144,7 @@ macro_rules! disciplines {
 
 disciplines!(
     Fifo(Fifo<T>),
-    Composed(Box<Composed<T>>),
+    Composed(Composed<T>),
     Hcf(Box<Hcf<T>>),
     HashedDrr(Box<HashedDrr<T>>),
     Sfq(Box<Sfq<T>>)

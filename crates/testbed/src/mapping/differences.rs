@@ -101,8 +101,8 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = &experiment.tcp;
     let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));
-    let is_linux = tcp.rack.max_ack_delay == tcp.rto.minimum
-        && (slacks[0]..=slacks[1]).contains(&tcp.rack.timer_slack);
+    let is_linux =
+        tcp.rack.max_ack_delay == tcp.rto.minimum && (slacks[0]..=slacks[1]).contains(&tcp.rack.timer_slack);
     (matches!(tcp.recovery, Method::Rack(_)) && !is_linux).then(|| {
         format!(
             "tcp.rack: Linux' probe of a lone segment waits as long as tcp.rto.min, and its timers for two ticks of 4 ms more, as with \

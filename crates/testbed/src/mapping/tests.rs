@@ -129,7 +129,8 @@ fn timers_of_linux_that_go_by_another_are_told() {
     let shorter = told("rto = {min = \"20ms\"}", 1);
     assert!(shorter.contains("tcp.rto.granularity"), "{shorter}");
     assert!(shorter.contains("max_ack_delay = \"20ms\" and timer_slack = \"8ms\""), "{shorter}");
-    let as_linux = "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
+    let as_linux =
+        "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
     let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
     assert!(!alike.contains("tcp.rto") && !alike.contains("tcp.rack"), "{alike}");
     // Its ticks are the machine's.

@@ -9,7 +9,7 @@ const RATE: Rate = Rate::from_gbps(10);
 /// Two queues, the first with priority: classes 0 and 2 join queue 0, class 1 joins queue 1.
 fn composed(limits: Limits) -> Composed<u32> {
     let scheduler = scheduler::Config::StrictPriority { queues: 2 };
-    Composed::new(&Config { scheduler, queue_of_class: vec![0, 1, 0], limits }, RATE)
+    Composed::new(&Config { scheduler, queue_of_class: [0, 1, 0].into(), limits }, RATE)
 }
 
 /// Whether a packet of this class and size joins, and which queue.
@@ -81,7 +81,7 @@ fn a_packet_leaves_its_queue_as_if_it_had_never_been_there() {
 fn a_port_of_queues_by_class_has_their_accounts_shares_and_readings() {
     let quanta = vec![Bytes(1_500), Bytes(3_000)];
     let scheduler = scheduler::Config::Dwrr { quanta: quanta.clone() };
-    let config = Config { scheduler, queue_of_class: vec![0, 1], limits: Limits::default() };
+    let config = Config { scheduler, queue_of_class: [0, 1].into(), limits: Limits::default() };
     let config = discipline::Config::Composed(config);
     assert_eq!(config.queues(), 2);
     assert_eq!(config.shares(), [0, 1].map(|queue| Share::Round { quantum: quanta[queue] }));
@@ -95,5 +95,5 @@ fn a_port_of_queues_by_class_has_their_accounts_shares_and_readings() {
 fn a_class_without_a_queue_is_refused() {
     let scheduler = scheduler::Config::StrictPriority { queues: 2 };
     let _: Composed<u32> =
-        Composed::new(&Config { scheduler, queue_of_class: vec![2], limits: Limits::default() }, RATE);
+        Composed::new(&Config { scheduler, queue_of_class: [2].into(), limits: Limits::default() }, RATE);
 }

@@ -20,7 +20,7 @@ fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer)
     let config = crate::port::Config {
         discipline: discipline::Config::Composed(ComposedConfig {
             scheduler: SchedulerConfig::StrictPriority { queues: 2 },
-            queue_of_class: vec![0, 1],
+            queue_of_class: [0, 1].into(),
             limits: Limits::default(),
         }),
         markers: markers.into_iter().map(Placed::everywhere).collect(),
