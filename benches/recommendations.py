@@ -17,6 +17,7 @@ import argparse
 import itertools
 import json
 import math
+import multiprocessing
 import random
 import sys
 import tempfile
@@ -153,7 +154,8 @@ def _run_all(missing: list[tuple[str, int, str]], needed: set[str], jobs: int) -
     if jobs == 1:
         yield from map(_run, tasks)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    # Not forked: the threads of polars, which a race has started, may hold a lock that nobody gives back in a copy.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(_run, tasks, chunksize=16)
 
 

@@ -150,10 +150,17 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
     if !answers && !sender.handshake {
         sender.congestion = without_ecn(sender.congestion);
     }
-    let limit_output = from.group.backpressure;
+    let small_queue = |limit_output| SmallQueue {
+        limit_output,
+        packet: mtu + framing,
+        beside: from
+            .group
+            .buffer_overhead
+            .map_or(0, |overhead| overhead.0.saturating_sub((headers + framing).0)),
+    };
     Agreement {
         ack_class: to.group.ack_class,
-        backpressure: limit_output.map(|limit_output| SmallQueue { limit_output, packet: mtu + framing }),
+        backpressure: from.group.backpressure.map(small_queue),
         offloads: from.group.offloads,
         header_bytes: headers + framing,
         sender,

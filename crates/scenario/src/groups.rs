@@ -29,6 +29,8 @@ pub struct Group {
     pub offloads: Offloads,
     /// What a connection may have waiting in its host, if that is bounded: `tcp_limit_output_bytes`.
     pub backpressure: Option<Bytes>,
+    /// What counts as waiting for each packet or burst beside its data, if packets do not count as large as they are.
+    pub buffer_overhead: Option<Bytes>,
     /// The class of service of acknowledgements, if it is not that of their data.
     pub ack_class: Option<u8>,
 }
@@ -183,7 +185,14 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Vec<Group> {
     let segment = |mtu: Bytes, tcp: &spec::Tcp| mtu.saturating_sub(header_bytes(tcp.timestamps));
     let packet = mtu + framing;
     let offloads = offloads::build(nic, segment(mtu, &spec.tcp), packet, checker);
-    let all_hosts = Group { mtu, jitter, backpressure: bound(nic), offloads, ack_class: spec.tcp.ack_class };
+    let all_hosts = Group {
+        mtu,
+        jitter,
+        offloads,
+        backpressure: bound(nic),
+        buffer_overhead: nic.buffer_overhead.map(|size| size.0),
+        ack_class: spec.tcp.ack_class,
+    };
     let mut groups = vec![all_hosts];
     for (index, group) in spec.host.group.iter_mut().enumerate() {
         let own = group.mtu.get_or_insert(crate::quantity::PacketSize(mtu)).0;
@@ -201,6 +210,7 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Vec<Group> {
             offloads,
             jitter: spread(group.jitter.get_or_insert(all), rate, own + framing),
             backpressure: bound(nic),
+            buffer_overhead: nic.buffer_overhead.map(|size| size.0),
             ack_class: group.tcp.as_ref().and_then(|tcp| tcp.ack_class),
         });
     }

@@ -59,6 +59,10 @@ pub(crate) fn check(spec: &Spec, checker: &mut Checker<'_>) -> bool {
 
 fn check_nic(nic: &Nic, key: &str, packet: Bytes, checker: &mut Checker<'_>) {
     check_limit(&format!("{key}.limit"), nic.limit(), packet, checker);
+    let held_back = nic.backpressure != Backpressure::Off;
+    checker.require(held_back || nic.buffer_overhead.is_none(), &format!("{key}.buffer_overhead"), || {
+        "only backpressure counts what waits: leave it out, or give backpressure a size".to_owned()
+    });
     if let Backpressure::Upto(most) = nic.backpressure {
         // Linux: at least two, so that one can wait while the other is sent.
         checker.require(most >= packet * 2, &format!("{key}.backpressure"), || {

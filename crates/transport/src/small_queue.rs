@@ -1,8 +1,8 @@
 //! TCP Small Queues: how much of a connection may wait in its own host.
 //!
 //! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket have in its host's queues what it sends in about a
-//! millisecond, and wakes it when one of its buffers has left. Not modelled: the doubled limit of retransmissions, and the memory
-//! that a buffer takes beside its data.
+//! millisecond, and wakes it when one of its buffers has left. What waits is the memory of its buffers (`sk_wmem_alloc`). Not
+//! modelled: the doubled limit of retransmissions.
 
 use shallows_core::Bytes;
 
@@ -16,6 +16,8 @@ pub struct SmallQueue {
     pub limit_output: Bytes,
     /// A full packet, of which two may always wait.
     pub packet: Bytes,
+    /// What a buffer takes beside the packet that it holds, in bytes.
+    pub beside: u64,
 }
 
 impl SmallQueue {
@@ -28,7 +30,17 @@ impl SmallQueue {
     /// Likewise of one that hands over up to `unit` bytes at once, of which two may always wait.
     #[inline]
     pub fn is_full_of(&self, unit: Bytes, sender: &Sender, queued: Bytes) -> bool {
-        queued > unit * 2 && (queued > self.limit_output || exceeds_pacing(sender, queued))
+        if queued <= unit * 2 {
+            return false;
+        }
+        let memory = self.memory_of(unit, queued);
+        memory > self.limit_output || exceeds_pacing(sender, memory)
+    }
+
+    /// What buffers of `unit` bytes take with so many `queued`.
+    #[inline]
+    fn memory_of(&self, unit: Bytes, queued: Bytes) -> Bytes {
+        if self.beside == 0 { queued } else { queued + Bytes(self.beside * queued.0.div_ceil(unit.0)) }
     }
 }
 
@@ -46,7 +58,7 @@ mod tests {
     use super::*;
     use crate::driven::{Driven, MSS};
 
-    const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500) };
+    const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500), beside: 0 };
 
     /// The largest number of bytes of it that may wait.
     fn most(driven: &Driven) -> u64 {
@@ -64,6 +76,22 @@ mod tests {
         // What is handed over at once takes the place of packets.
         let of = |unit, queued| narrow.is_full_of(Bytes(unit), &sender, Bytes(queued));
         assert!(!of(60_000, 120_000) && of(60_000, 120_001));
+    }
+
+    #[test]
+    fn buffers_are_larger_than_what_they_hold() {
+        let sender = Driven::new().sender;
+        // Linux 6.18 counts 832 bytes beside 1,448 of data: 780 beside a packet of 1,500. Seven are 15,960, of a limit of 14,677.
+        let linux = SmallQueue { limit_output: Bytes(14_677), beside: 780, ..RULE };
+        assert_eq!(linux.memory_of(Bytes(1_500), Bytes(10_500)), Bytes(15_960));
+        assert!(!linux.is_full(&sender, Bytes(9_000)) && linux.is_full(&sender, Bytes(10_500)));
+        assert!(!SmallQueue { beside: 0, ..linux }.is_full(&sender, Bytes(10_500)));
+        // A burst is one buffer.
+        let burst = |queued| linux.memory_of(Bytes(6_000), Bytes(queued)).0;
+        assert_eq!([burst(6_000), burst(7_500)], [6_780, 9_060]);
+        // Two may always wait, however large.
+        let narrow = SmallQueue { limit_output: Bytes(3_000), ..linux };
+        assert!(!narrow.is_full(&sender, Bytes(3_000)) && narrow.is_full(&sender, Bytes(4_500)));
     }
 
     #[test]

@@ -205,6 +205,11 @@ pub(crate) struct Nic {
     /// Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue, which drops, as in ns-2.
     #[serde(default = "one_mebibyte")]
     pub(crate) backpressure: Backpressure,
+    /// The memory that Linux counts as waiting for each packet or burst beside its data: 832 bytes in Linux 6.18, of a socket buffer,
+    /// what it shares and room for headers (`truesize`). So less data may wait. Needs `backpressure`. Default: packets count as large
+    /// as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) buffer_overhead: Option<Size>,
     /// How many segments a connection hands over at once, which leave back to back (TSO, GSO). `"off"` (default): it sends each as
     /// soon as it may. `"linux"`: what its pacing rate sends in 1 ms, two segments at least, 64 KB at most, and it waits until a third
     /// of its window may leave. A size: likewise, but bursts are as large whatever the rate, as in Linux before 3.12 and in Windows.
@@ -293,6 +298,7 @@ impl Default for Nic {
         Self {
             limit: None,
             backpressure: one_mebibyte(),
+            buffer_overhead: None,
             tso: Tso::default(),
             pacing: Pacing::default(),
             coalescing: None,

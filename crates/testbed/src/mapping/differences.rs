@@ -10,7 +10,7 @@ use crate::dilation::Dilation;
 
 /// What the reader of real numbers beside simulated ones should know.
 pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
-    let tcp = &experiment.tcp;
+    let (tcp, hosts) = (&experiment.tcp, &experiment.hosts.groups[0]);
     let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
     let told = [
         (
@@ -64,7 +64,11 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
             tcp.delayed_ack.segments == 2,
             "tcp.delayed_ack: Linux acknowledges every segment while its receive window grows from 64 KB",
         ),
-        (experiment.hosts.groups[0].jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
+        (
+            hosts.backpressure.is_some() && hosts.buffer_overhead.is_none(),
+            "host.nic.buffer_overhead: Linux 6.18 counts what a buffer takes beside its data, as with \"832B\"",
+        ),
+        (hosts.jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
     ];
     let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
     let told = told.chain(cubic_growth(experiment, dilation)).chain(cubic_clock(experiment, dilation));

@@ -71,7 +71,15 @@ fn a_brake_is_told_when_to_hold_and_when_to_let_go() {
 #[test]
 fn what_linux_does_otherwise_is_told() {
     let told = plan("congestion = \"cubic\"\nrto = {min = \"5ms\"}", "").unwrap().differences.join("\n");
-    for key in ["tcp.rto.min", "tcp.congestion", "tcp.loss_base", "tcp.minimum_window", "host.jitter"] {
+    let keys = [
+        "tcp.rto.min",
+        "tcp.congestion",
+        "tcp.loss_base",
+        "tcp.minimum_window",
+        "host.jitter",
+        "host.nic.buffer_overhead",
+    ];
+    for key in keys {
         assert!(told.contains(key), "{key} is not in\n{told}");
     }
     let told =
@@ -86,7 +94,8 @@ fn what_linux_does_otherwise_is_told() {
 fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
     for congestion in ["\"reno\"", "{kind = \"cubic\", ecn = true}", "\"dctcp\""] {
         let tcp = format!("preset = \"linux-6\"\ncongestion = {congestion}");
-        let experiment = experiment(&tcp, "host = {jitter = \"off\"}", "100Mbps");
+        let host = "host = {jitter = \"off\", nic = {buffer_overhead = \"832B\"}}";
+        let experiment = experiment(&tcp, host, "100Mbps");
         let told = differences::of(&experiment, Dilation::NONE);
         assert_eq!(told.len(), 1, "{congestion}: {told:?}");
         assert!(told[0].starts_with("tcp.delayed_ack:"), "{congestion}: {told:?}");
