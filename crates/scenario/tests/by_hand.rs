@@ -70,6 +70,13 @@ fn what_just_fits_is_accepted_and_what_just_does_not_is_refused() {
         (INCAST, "switch.shaper", shaper("1538B"), shaper("1537B")),
         // One packet waits while another is sent.
         (INCAST, "host.nic.backpressure", "3076B".to_owned(), "3075B".to_owned()),
+        // What waits is counted for backpressure's sake alone.
+        (
+            INCAST,
+            "host.nic",
+            "{ buffer_overhead = '832B' }".to_owned(),
+            "{ buffer_overhead = '832B', backpressure = 'off' }".to_owned(),
+        ),
         // Two segments of 1,460 bytes, and 64 KB; 44 packets of such a burst.
         (INCAST, "host.nic.tso", "2920B".to_owned(), "2919B".to_owned()),
         (INCAST, "host.nic.tso", "64KiB".to_owned(), "65537B".to_owned()),

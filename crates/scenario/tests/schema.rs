@@ -69,6 +69,7 @@ fn scenarios() -> Vec<Value> {
         ("switch.port", "{ kind = 'wfq', queues = 2, weight = [1, 2], queue_limit = ['10p', '9KB'] }"),
         ("switch.markers", "[{ kind = 'red', kmin = '5p', kmax = '57us', pmax = 0.1 }, 'red-classic']"),
         ("host.nic.tso", "64KB"),
+        ("host.nic.buffer_overhead", "832B"),
         ("host.nic.coalescing", "{ time = 'auto', queues = 2 }"),
         ("host.group", "[{ name = 'g', racks = 0, mtu = 1400, jitter = '1us' }]"),
         ("measure.captures", "[{ hosts = '0' }]"),

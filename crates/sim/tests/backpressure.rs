@@ -97,6 +97,20 @@ fn a_smaller_limit_holds_less_and_costs_nothing_while_two_packets_wait() {
 }
 
 #[test]
+fn buffers_that_are_larger_than_packets_leave_room_for_fewer_of_them() {
+    let waiting = |overhead: &str| {
+        let limit = ("host.nic.backpressure", "22800B");
+        largest_backlog(&common::run(SCENARIO, &[limit, ("host.nic.buffer_overhead", overhead)]))
+    };
+    // Ten buffers of 1,448 bytes and 832 are 22,800: so many wait, and the one that goes beyond. One byte more in each is one packet
+    // less.
+    assert_eq!(waiting("832B"), 11 * 1_500);
+    assert_eq!(waiting("833B"), 10 * 1_500);
+    // Without data beside, packets count as large as they are: fifteen, and one.
+    assert_eq!(waiting("52B"), 16 * 1_500);
+}
+
+#[test]
 fn connections_that_share_a_card_share_it_evenly() {
     let report = common::run(
         SCENARIO,
