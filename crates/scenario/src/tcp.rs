@@ -238,7 +238,9 @@ fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
             hystart: match c.hystart {
                 spec::HyStart::Off => hystart::Config::Off,
                 spec::HyStart::PlusPlus => hystart::Config::PlusPlus,
-                spec::HyStart::Linux => hystart::Config::Linux,
+                spec::HyStart::Linux => c
+                    .hystart_delay
+                    .map_or(hystart::Config::LINUX, |delay| hystart::Config::Linux { delay: delay.0 }),
             },
             counting: match c.counting {
                 spec::Counting::Exact => cubic::Counting::Exact,
@@ -292,11 +294,20 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         Congestion::Reno(_) | Congestion::EcnStar(_) => {}
         Congestion::Dctcp(dctcp) => check_dctcp(dctcp, "tcp.congestion", checker),
         Congestion::Cubic(cubic) => {
-            let Cubic { c, beta, counting, tick, hold, .. } = *cubic;
+            let Cubic { c, beta, hystart, hystart_delay, counting, tick, hold, .. } = *cubic;
             checker.require(c > 0.0 && c.is_finite(), "tcp.congestion.c", || format!("{c} is not above 0"));
             checker.require(beta > 0.0 && beta < 1.0, "tcp.congestion.beta", || {
                 format!("{beta} is not between 0 and 1")
             });
+            if let Some(delay) = hystart_delay {
+                let key = "tcp.congestion.hystart_delay";
+                checker.require(delay.0 > Duration::ZERO, key, || {
+                    "it is 0; above 0, or leave it out".to_owned()
+                });
+                checker.require(hystart == spec::HyStart::Linux, key, || {
+                    "only hystart = \"linux\" has it: set that, or leave this out".to_owned()
+                });
+            }
             for (key, time) in [("tcp.congestion.tick", tick), ("tcp.congestion.hold", hold)] {
                 let off = time.is_none_or(|time| time.0 == Duration::ZERO);
                 checker.require(off || counting == spec::Counting::Segments, key, || {

@@ -114,6 +114,16 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
         "{ kind = 'cubic', tick = '4ms' }",
         "tcp.congestion.tick: only counting = \"segments\" has a clock: set that, or leave this out",
     ),
+    (
+        "tcp.congestion",
+        "{ kind = 'cubic', hystart = 'hystart++', hystart_delay = '1ms' }",
+        "tcp.congestion.hystart_delay: only hystart = \"linux\" has it: set that, or leave this out",
+    ),
+    (
+        "tcp.congestion",
+        "{ kind = 'cubic', hystart = 'linux', hystart_delay = '0s' }",
+        "tcp.congestion.hystart_delay: it is 0; above 0, or leave it out",
+    ),
     ("tcp.congestion", "{ kind = 'cubic', c = 0.0 }", "tcp.congestion.c: 0 is not above 0"),
     (
         "tcp.congestion",

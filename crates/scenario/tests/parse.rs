@@ -314,7 +314,7 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
         (Duration::from_millis(5), Duration::from_secs(120))
     );
     let congestion::Config::Cubic(cubic) = linux.tcp.congestion else { panic!("{:?}", linux.tcp.congestion) };
-    assert_eq!((cubic.ecn, cubic.hystart), (false, congestion::hystart::Config::Linux));
+    assert_eq!((cubic.ecn, cubic.hystart), (false, congestion::hystart::Config::LINUX));
     assert_eq!((linux.tcp.frto, linux.tcp.dsack, linux.tcp.delayed_ack.quick), (true, true, 16));
     assert_eq!(linux.tcp.app_limited, shallows_transport::AppLimited::Linux);
     let note = linux.notes.iter().find(|note| note.starts_with("tcp.preset")).expect("it is told");

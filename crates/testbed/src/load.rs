@@ -433,7 +433,13 @@ impl<'a> Load<'a> {
         let Some(socket) = &connection.sender else { return Ok(()) };
         while connection.written < connection.end {
             match socket.write(connection.end - connection.written) {
-                Ok(written) => connection.written += written,
+                Ok(written) => {
+                    // Only now is it surely open, and what opened it is no segment of the flow.
+                    if connection.written == connection.begin {
+                        connection.before.retransmits = socket.info().retransmits;
+                    }
+                    connection.written += written;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // Not up yet.
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(()),

@@ -56,6 +56,11 @@ pub(crate) struct Cubic {
     /// What ends slow start before a loss. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
+    /// With `hystart = "linux"`, the least by which round trips have to grow (`HYSTART_DELAY_MIN`), to which all of its times are in
+    /// proportion: four times that is the most, half ends a train of acknowledgements. Default 4 ms; a kernel whose time passes as
+    /// many times faster than the network's has less.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) hystart_delay: Option<Time>,
     /// In what it counts. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,

@@ -92,10 +92,15 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
 fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
     let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
-    (cubic.counting == cubic::Counting::Segments && cubic.clock != cubic::Clock { tick, hold }).then(|| {
+    let delay = dilation.network(Duration::from_millis(4));
+    let other_clock =
+        cubic.counting == cubic::Counting::Segments && cubic.clock != cubic::Clock { tick, hold };
+    let other_delay = matches!(cubic.hystart, hystart::Config::Linux { delay: own } if own != delay);
+    (other_clock || other_delay).then(|| {
         format!(
-            "tcp.congestion: Linux' CUBIC computes anew in ticks of 4 ms of the machine's time, and where a window stands still after 28 \
-             (HZ = 250), as with tick = \"{tick}\" and hold = \"{hold}\" here"
+            "tcp.congestion: Linux' CUBIC computes anew in ticks of 4 ms of the machine's time (HZ = 250), and where a window stands \
+             still after 28, and its HyStart notices delays of 4 ms, as with tick = \"{tick}\", hold = \"{hold}\" and \
+             hystart_delay = \"{delay}\" here"
         )
     })
 }
@@ -123,7 +128,10 @@ fn is_linux_cubic(cubic: &cubic::Config) -> bool {
         c: cubic.c,
         beta: 717.0 / 1024.0,
         fast_convergence: true,
-        hystart: hystart::Config::Linux,
+        hystart: match cubic.hystart {
+            as_linux @ hystart::Config::Linux { .. } => as_linux,
+            _ => hystart::Config::LINUX,
+        },
         counting: cubic::Counting::Segments,
         clock: cubic.clock,
     };

@@ -108,8 +108,11 @@ fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
     assert!(told("0.4", "").contains("C = 3.2 here"), "{}", told("0.4", ""));
     assert!(!told("3.2", "").contains("tcp.congestion.c"), "{}", told("3.2", ""));
     // And a tick half as long.
-    assert!(told("3.2", "").contains("tick = \"2ms\" and hold = \"14ms\""), "{}", told("3.2", ""));
-    let same = told("3.2", ", tick = \"2ms\", hold = \"14ms\"");
+    let clock = "tick = \"2ms\", hold = \"14ms\"";
+    let told_clock = format!("{clock} and hystart_delay = \"2ms\"");
+    let partly = told("3.2", &format!(", {clock}"));
+    assert!(told("3.2", "").contains(&told_clock) && partly.contains(&told_clock), "{partly}");
+    let same = told("3.2", &format!(", {clock}, hystart_delay = \"2ms\""));
     assert!(!same.contains("tcp.congestion"), "{same}");
 }
 

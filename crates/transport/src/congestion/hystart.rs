@@ -17,12 +17,32 @@ pub enum Config {
     /// Round-trip times that grow, after which a slower growth makes sure (RFC 9406).
     PlusPlus,
     /// Trains of acknowledgements as long as half the round-trip time, or round-trip times that grow (Linux, tcp_cubic.c).
-    Linux,
+    Linux {
+        /// `HYSTART_DELAY_MIN`. All other times of Linux' are in proportion: it is a unit of time.
+        delay: Duration,
+    },
 }
 
-/// RFC 9406 §4.3, and `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX` of Linux.
+impl Config {
+    /// As Linux has it.
+    pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
+
+    /// RFC 9406 §4.3 *MIN_RTT_THRESH*; `HYSTART_DELAY_MIN` of Linux.
+    fn delay(self) -> Duration {
+        match self {
+            Self::Linux { delay } => delay,
+            Self::Off | Self::PlusPlus => MIN_RTT_THRESH,
+        }
+    }
+}
+
+/// RFC 9406 §4.3, and 4 ms in Linux, too.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+/// 16 ms over that: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
+const MAX_OVER_MIN: u64 = 4;
+/// 4 ms over what ends a train, `hystart_ack_delta_us`; and over the most that bursts may take (`hystart_ack_delay`).
+const MIN_OVER_ACK_DELTA: u64 = 2;
+const MIN_OVER_ACK_DELAY: u64 = 4;
 /// RFC 9406 §4.3 *MIN_RTT_DIVISOR*; Linux: `delay_min >> 3`.
 const MIN_RTT_DIVISOR: u64 = 8;
 /// RFC 9406 §4.3 *N_RTT_SAMPLE*; Linux: `HYSTART_MIN_SAMPLES`.
@@ -30,12 +50,10 @@ const RTT_SAMPLES: u32 = 8;
 /// RFC 9406 §4.3.
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// tcp_cubic.c: `hystart_low_window`, in segments, and `hystart_ack_delta_us`.
+/// tcp_cubic.c: `hystart_low_window`, in segments.
 const LOW_WINDOW: u64 = 16;
-const ACK_DELTA: Duration = Duration::from_millis(2);
-/// tcp_cubic.c, `hystart_ack_delay`: four of the largest bursts at the pacing rate, at most a millisecond.
+/// tcp_cubic.c, `hystart_ack_delay`: four of the largest bursts at the pacing rate.
 const BURSTS: u128 = 4 * 65_536;
-const MOST_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// The state of one connection.
 #[derive(Clone, Debug)]
@@ -80,7 +98,7 @@ impl HyStart {
     /// A loss, a mark or a timeout ends slow start. RFC 9406 §4.3: what comes later is as usual; Linux begins anew after a timeout.
     pub(super) fn on_congestion(&mut self, timeout: bool) {
         self.css = None;
-        self.done = !(timeout && self.config == Config::Linux);
+        self.done = !(timeout && matches!(self.config, Config::Linux { .. }));
         (self.round_end, self.samples, self.current) = (0, 0, Duration::MAX);
     }
 
@@ -90,7 +108,7 @@ impl HyStart {
             match self.config {
                 Config::Off => {}
                 Config::PlusPlus => self.plus_plus(window, ack),
-                Config::Linux => self.linux(window, ack),
+                Config::Linux { .. } => self.linux(window, ack),
             }
         }
         match self.css {
@@ -123,7 +141,7 @@ impl HyStart {
         match self.css {
             // RFC 9406 §4.2: the round-trip time has come down again; slow start goes on.
             Some(css) if self.current < css.baseline => self.css = None,
-            None if self.current >= self.reference + threshold(self.reference) => {
+            None if self.current >= self.reference + self.threshold() => {
                 self.css = Some(Css { baseline: self.current, rounds: 1 });
             }
             _ => {}
@@ -142,17 +160,17 @@ impl HyStart {
         if ack.number > self.round_end {
             self.begin_round(ack);
         }
-        if ack.now.saturating_since(self.last_ack) <= ACK_DELTA {
+        if ack.now.saturating_since(self.last_ack) <= self.config.delay() / MIN_OVER_ACK_DELTA {
             self.last_ack = ack.now;
             let train = ack.now.saturating_since(self.round_start);
-            if train > (self.reference + ack_delay(window, ack)) / 2 {
+            if train > (self.reference + self.ack_delay(window, ack)) / 2 {
                 self.end(window);
             }
         }
         self.current = self.current.min(ack.rtt);
         if self.samples < RTT_SAMPLES {
             self.samples += 1;
-        } else if self.current > self.reference + threshold(self.reference) {
+        } else if self.current > self.reference + self.threshold() {
             self.end(window);
         }
     }
@@ -163,24 +181,25 @@ impl HyStart {
         (self.samples, self.current) = (0, Duration::MAX);
     }
 
+    /// RFC 9406 §4.2 *RttThresh*; `HYSTART_DELAY_THRESH` of Linux.
+    fn threshold(&self) -> Duration {
+        let least = self.config.delay();
+        (self.reference / MIN_RTT_DIVISOR).clamp(least, least * MAX_OVER_MIN)
+    }
+
+    /// The pacing rate in slow start is twice cwnd in every SRTT (`tcp_update_pacing_rate`).
+    fn ack_delay(&self, window: &Window, ack: &Ack) -> Duration {
+        if ack.srtt == Duration::MAX {
+            return Duration::ZERO;
+        }
+        let delay = BURSTS * u128::from(ack.srtt.0) / (2 * u128::from(window.cwnd().0));
+        u64::try_from(delay).map_or(Duration::MAX, Duration).min(self.config.delay() / MIN_OVER_ACK_DELAY)
+    }
+
     /// RFC 9406 §4.2: congestion avoidance begins.
     fn end(&mut self, window: &mut Window) {
         self.css = None;
         self.done = true;
         window.set_ssthresh(window.cwnd().0);
     }
-}
-
-/// RFC 9406 §4.2 *RttThresh*; `HYSTART_DELAY_THRESH` of Linux.
-fn threshold(rtt: Duration) -> Duration {
-    (rtt / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
-}
-
-/// The pacing rate in slow start is twice cwnd in every SRTT (`tcp_update_pacing_rate`).
-fn ack_delay(window: &Window, ack: &Ack) -> Duration {
-    if ack.srtt == Duration::MAX {
-        return Duration::ZERO;
-    }
-    let delay = BURSTS * u128::from(ack.srtt.0) / (2 * u128::from(window.cwnd().0));
-    u64::try_from(delay).map_or(MOST_ACK_DELAY, Duration).min(MOST_ACK_DELAY)
 }

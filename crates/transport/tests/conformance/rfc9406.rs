@@ -110,7 +110,7 @@ fn off_it_ends_nothing() {
 fn linux_ends_slow_start_at_once_when_round_trips_grow() {
     // RACK times every segment by itself.
     for recovery in [Method::Sack(None), Method::Rack(None)] {
-        let config = cubic(Cubic { hystart: HyStart::Linux, ..Cubic::default() });
+        let config = cubic(Cubic { hystart: HyStart::LINUX, ..Cubic::default() });
         let config = Config { initial_window: Bytes(20 * MSS), recovery, ..config };
         let mut script = Scripted::started(config, 1 << 40);
         round(&mut script, ms(10), Duration::ZERO);
@@ -126,18 +126,34 @@ fn linux_ends_slow_start_at_once_when_round_trips_grow() {
 fn linux_ends_slow_start_after_a_train_of_half_a_round_trip() {
     // (delay_min 10 ms + hystart_ack_delay: 1 ms at most) / 2 = 5.5 ms: with acknowledgements 1 ms apart, after the sixth, whose
     // five gaps since the round began with the first are 5 ms, comes the seventh.
-    let mut script = started(HyStart::Linux);
+    let mut script = started(HyStart::LINUX);
     let grown = round(&mut script, ms(10), ms(1));
     assert_eq!(grown[..6], [MSS; 6]);
     assert!(grown[6] < MSS && !in_slow_start(&script));
     // Gaps of more than 2 ms end a train.
-    let mut script = started(HyStart::Linux);
+    let mut script = started(HyStart::LINUX);
     assert!(round(&mut script, ms(10), Duration::from_micros(2_001)).iter().all(|&grown| grown == MSS));
 }
 
 #[test]
+fn linux_where_time_passes_more_slowly_ends_it_as_much_sooner() {
+    // Four times: a train may have gaps of 0.5 ms and be (3.5 ms + 0.25 ms) / 2 long, so that the fifth acknowledgement is beyond;
+    // delays of 1 ms are noticed.
+    let dilated = HyStart::Linux { delay: ms(1) };
+    let mut script = started(dilated);
+    let grown = round(&mut script, Duration::from_micros(3_500), Duration::from_micros(500));
+    assert_eq!(grown[..4], [MSS; 4]);
+    assert!(grown[4] < MSS && !in_slow_start(&script));
+    let mut script = started(dilated);
+    assert!(round(&mut script, ms(3), Duration::from_micros(501)).iter().all(|&grown| grown == MSS));
+    let grown = round(&mut script, Duration::from_micros(4_001), Duration::from_micros(501));
+    assert_eq!(grown[7], MSS);
+    assert!(grown[8] < MSS && !in_slow_start(&script));
+}
+
+#[test]
 fn linux_leaves_windows_below_sixteen_segments_alone() {
-    let config = cubic(Cubic { hystart: HyStart::Linux, ..Cubic::default() });
+    let config = cubic(Cubic { hystart: HyStart::LINUX, ..Cubic::default() });
     let config = Config { initial_window: Bytes(8 * MSS), ..config };
     let mut script = Scripted::started(config, 1 << 40);
     assert!(round(&mut script, ms(10), ms(1)).iter().all(|&grown| grown == MSS));
@@ -148,7 +164,7 @@ fn linux_allows_a_train_for_bursts_at_the_pacing_rate() {
     // hystart_ack_delay: 4 · 64 KiB at twice cwnd in every SRTT of 100 µs, which is 13,107 µs / cwnd in segments. Gaps of 47 µs:
     // at the seventh acknowledgement the train is 282 µs long and may be (100 + 485) / 2 = 293 at 27 segments, or 284 at 28;
     // at the eighth it is 329, and may be 284 or 276.
-    let mut script = started(HyStart::Linux);
+    let mut script = started(HyStart::LINUX);
     let grown = round(&mut script, Duration::from_micros(100), Duration::from_micros(47));
     assert_eq!(grown[..7], [MSS; 7]);
     assert!(grown[7] < MSS && !in_slow_start(&script));

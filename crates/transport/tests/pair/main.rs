@@ -52,11 +52,11 @@ prop_compose! {
         tick in 0u64..5_000,
         hold in 0u64..30_000,
     ) -> cubic::Config {
-        use hystart::Config::{Linux, Off, PlusPlus};
+        use hystart::Config::{Off, PlusPlus};
         let counting = if whole { cubic::Counting::Segments } else { cubic::Counting::Exact };
         let [tick, hold] = [tick, hold].map(Duration::from_micros);
         let clock = cubic::Clock { tick, hold };
-        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, Linux][kind], counting, clock }
+        cubic::Config { ecn, c, beta, fast_convergence, hystart: [Off, PlusPlus, hystart::Config::LINUX][kind], counting, clock }
     }
 }
 
