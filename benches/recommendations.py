@@ -154,7 +154,7 @@ def _run_all(missing: list[tuple[str, int, str]], needed: set[str], jobs: int) -
     if jobs == 1:
         yield from map(_run, tasks)
         return
-    # Not forked: the threads of polars, which a race has started, may hold a lock that nobody gives back in a copy.
+    # Not forked: threads of polars that a race has started may hold locks, which in a copy nobody gives back.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(_run, tasks, chunksize=16)
 

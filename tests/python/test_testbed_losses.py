@@ -1,4 +1,4 @@
-"""What real TCP loses and repairs, beside the simulation. Without root or the testbed's program they are listed as not run."""
+"""What real TCP loses and repairs. Without root or the testbed's program they are listed as not run."""
 
 from pathlib import Path
 
@@ -8,23 +8,23 @@ from shallows.runs.measuring import measure
 from shallows.runs.running import Source, execute
 from shared import STAR, needs_testbed
 
-# Datagrams fill a queue beyond its threshold for half a second, so that a SYN, which is not ECN-capable, is lost: once, as the
-# second goes after a second.
+# Datagrams of two hosts fill a queue beyond its threshold for half a second, so that a SYN, which is not
+# ECN-capable, is lost: once, as the second goes after a second.
 LOST_SYN = (
-    STAR[: STAR.index("[[workload]]")]
+    STAR[: STAR.index("[[workload]]")].replace("hosts = 3", "hosts = 4")
     + """
 [[workload]]
 kind = "udp"
-senders = "0..1"
-receivers = "2..3"
-pattern = { kind = "constant", rate = "120Mbps" }
+senders = "0..2"
+receivers = "3..4"
+pattern = { kind = "constant", rate = "60Mbps" }
 overload = true
 ecn = true
 stop = "500ms"
 [[workload]]
 kind = "incast"
-senders = "1..2"
-receivers = "2..3"
+senders = "2..3"
+receivers = "3..4"
 size = "20KB"
 start = "200ms"
 """

@@ -9,9 +9,13 @@ use shallows_transport::congestion::{Config as Congestion, EcnMode, dctcp, pulse
 use shallows_transport::receive_window::Control;
 use shallows_transport::{AckCounts, EctPolicy, Method, RestartAfterIdle, SackAfterTimeout};
 
+use self::kernel::{
+    LARGEST_WINDOW, MOST_PACING, PACING_AVOIDANCE, PACING_SLOW_START, TAIL_LOSS_PROBES, TICK,
+};
 use crate::dilation::Dilation;
 
 mod differences;
+mod kernel;
 
 /// How the hosts of a run are set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,22 +252,6 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
         refuse(refusals, "stop", "a real run ends: say when");
     }
 }
-
-/// HZ = 250, the most common; timers of TCP are no finer.
-const TICK: Duration = Duration::from_millis(4);
-
-/// While a receiver lets its window grow, by two segments for each that comes, it acknowledges every single one (Linux,
-/// `tcp_grow_window`). With the largest buffers that takes the first ten thousand segments of each connection; with this, 700.
-const LARGEST_WINDOW: u64 = 1 << 21;
-
-/// `sysctl_tcp_pacing_ss_ratio` and `sysctl_tcp_pacing_ca_ratio`, in percent of a window in a round trip, and the most that they can be
-/// (net/ipv4/sysctl_net_ipv4.c, `tcp_max_..._ratio`).
-const PACING_SLOW_START: u32 = 200;
-const PACING_AVOIDANCE: u32 = 120;
-const MOST_PACING: u32 = 1_000;
-
-/// `sysctl_tcp_early_retrans` that lets a probe find out whether a window's last segments were lost (tcp_input.c).
-const TAIL_LOSS_PROBES: &str = "3";
 
 /// Rounded up: no timer is shorter than it is asked to be.
 fn millis(span: Duration) -> u64 {

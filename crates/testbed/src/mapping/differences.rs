@@ -5,7 +5,7 @@ use shallows_scenario::Experiment;
 use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, cubic, dctcp, hystart};
 use shallows_transport::{EceReaction, LostSyn, Method};
 
-use super::{MOST_PACING, PACING_SLOW_START, TICK};
+use super::kernel::{MOST_PACING, PACING_SLOW_START, TICK};
 use crate::dilation::Dilation;
 
 /// What the reader of real numbers beside simulated ones should know.
