@@ -41,6 +41,9 @@ pub struct Scenario {
     /// Whether links may be faster than a switch of software paces, to see what this machine carries.
     #[serde(default)]
     pub trial: bool,
+    /// Whether hosts have our congestion control where the kernel has one of that name, too.
+    #[serde(default)]
+    pub own: bool,
 }
 
 /// What is to be run, and where its tables go.
@@ -128,13 +131,13 @@ pub fn capture(experiment: &Experiment, plan: &Plan, folder: &Path) -> io::Resul
 ///
 /// What stands in the way.
 pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Registered>), Failure> {
-    let Scenario { text, file, base, overrides, seed, dilation, trial } = scenario;
+    let Scenario { text, file, base, overrides, seed, dilation, trial, own } = scenario;
     let read = |path: &str| shallows_files::read_text(&base.join(path));
     let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
         .map_err(|error| Failure::Scenario(error.to_string()))?;
     let available = congestion_controls();
     let mut known: Vec<&str> = available.iter().map(String::as_str).collect();
-    let own: Vec<&str> = ebpf::OWN.iter().copied().filter(|name| !known.contains(name)).collect();
+    let own: Vec<&str> = ebpf::OWN.iter().copied().filter(|name| *own || !known.contains(name)).collect();
     known.extend(&own);
     let mut plan = Plan::of(&experiment, &known, *dilation, if *trial { Rate(u64::MAX) } else { FASTEST })
         .map_err(Failure::Refused)?;

@@ -4,6 +4,7 @@
 //! They need root; without it each says that it is not run.
 #![cfg(all(target_os = "linux", feature = "ebpf"))]
 
+mod beside;
 mod ecn_star;
 mod receiver;
 mod script;

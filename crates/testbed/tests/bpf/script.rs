@@ -37,12 +37,12 @@ const QUIET: Duration = Duration::from_millis(8);
 const PORT: u16 = 5_001;
 const SCRIPTS_PORT: u16 = 40_000;
 
-/// A host of this kernel, with one of our congestion controls, and the wire to it.
+/// A host of this kernel, with a congestion control, mostly one of ours, and the wire to it.
 pub(crate) struct Kernel {
     pub hosts: Hosts,
     plan: Plan,
     packets: Packets,
-    own: Registered,
+    own: Option<Registered>,
     /// The kernel's name of a congestion control is that of this process.
     _alone: MutexGuard<'static, ()>,
 }
@@ -50,8 +50,17 @@ pub(crate) struct Kernel {
 static ALONE: Mutex<()> = Mutex::new(());
 
 impl Kernel {
-    /// One whose `[tcp]` has `tcp` beside the congestion control. `None` without the right to have it.
+    /// One whose `[tcp]` has `tcp` beside a congestion control of ours. `None` without the right to have it.
     pub(crate) fn with(congestion: &str, tcp: &str) -> Option<Self> {
+        Self::of(congestion, tcp, true)
+    }
+
+    /// Likewise, with the kernel's own congestion control of that name. `None` if it has none.
+    pub(crate) fn unaided(congestion: &str, tcp: &str) -> Option<Self> {
+        Self::of(congestion, tcp, false)
+    }
+
+    fn of(congestion: &str, tcp: &str, ours: bool) -> Option<Self> {
         if !machine::is_root() {
             eprintln!("not run: needs root");
             return None;
@@ -71,15 +80,16 @@ impl Kernel {
             seed: None,
             dilation: Dilation::NONE,
             trial: false,
+            own: ours,
         };
-        let (experiment, plan, own) = prepare(&scenario).expect("the kernel takes it");
-        let Some(mut own) = own else {
-            eprintln!("not run: this kernel has {congestion} of its own");
+        let (experiment, plan, mut own) = prepare(&scenario).expect("the kernel takes it");
+        if own.is_some() != ours {
+            eprintln!("not run: this kernel has no {congestion} of its own; modprobe may load it");
             return None;
-        };
+        }
         // Timers of 40 ms are told from what happens at once.
         machine::hurry(Who::Programs);
-        let hosts = Hosts::raise(&experiment, &plan, Some(&mut own)).expect("hosts can be raised");
+        let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).expect("hosts can be raised");
         let packets = Packets::open(1_500).expect("the wire is there");
         Some(Self { hosts, plan, packets, own, _alone: alone })
     }
@@ -261,7 +271,8 @@ impl Sending {
 
     /// Alpha, in 1,024ths.
     pub(crate) fn alpha(&self) -> u32 {
-        self.kernel.own.alpha(self.socket.as_fd()).expect("a window has ended")
+        let own = self.kernel.own.as_ref().expect("the kernel's own tells nobody");
+        own.alpha(self.socket.as_fd()).expect("a window has ended")
     }
 }
 
