@@ -69,13 +69,14 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
     }
 }
 
-/// What a port has beyond one queue.
+/// What a port has beyond one queue. In this order, so that what each packet needs is in the first line, whatever the discipline.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Elaborate<T> {
-    pub(super) discipline: AnyDiscipline<T>,
-    pub(super) shaper: Option<TokenBucket>,
     /// By queue, where there is more than one.
     pub(super) books: Box<[Books]>,
+    pub(super) shaper: Option<TokenBucket>,
+    pub(super) discipline: AnyDiscipline<T>,
 }
 
 impl<T: Copy + Default> Waiting for Elaborate<T> {
