@@ -64,11 +64,10 @@ impl Experiment {
             aqm::Config::Threshold { gauge, threshold, .. } if gauge.counts_packet => {
                 (gauge.unit == aqm::Unit::Bytes && threshold.0 < packet.0).then_some(Bytes(threshold.0))
             }
-            aqm::Config::MqEcn(aqm::MqEcnConfig {
-                standard: aqm::Standard::Threshold(k),
-                counts_packet: true,
-                ..
-            }) => (*k < packet).then_some(*k),
+            aqm::Config::MqEcn(config) if config.counts_packet => match config.standard {
+                aqm::Standard::Threshold(k) => (k < packet).then_some(k),
+                aqm::Standard::Probabilistic { .. } => None,
+            },
             _ => None,
         };
         let (link, k) = self.markers().find_map(|(link, marker)| Some((link, alone(marker)?)))?;

@@ -133,7 +133,7 @@ fn marker(name: &str) -> Option<aqm::Config> {
             thresholds: Thresholds::Explicit { min: Level(2), max: Level(10), weight: 0.002 },
             ..FloydJacobsonConfig::default()
         }),
-        "mq-ecn" => aqm::Config::MqEcn(MqEcnConfig::paper(Bytes(4_000))),
+        "mq-ecn" => aqm::Config::MqEcn(MqEcnConfig::paper(Bytes(4_000)).into()),
         "ein" => aqm::Config::Ein(EinConfig::paper(Bytes(4_000))),
         "ein-as-released" => aqm::Config::EinReleased(EinReleasedConfig::default()),
         "tcn" => aqm::Config::Tcn { threshold: Duration::from_nanos(400) },

@@ -58,7 +58,7 @@ impl Site<'_> {
                 let (kmin, kmax) = (kmin.into(), kmax.into());
                 (aqm::Config::Red { gauge, kmin, kmax, pmax, spacing: self.spacing(m.spacing) }, None)
             }
-            Marker::MqEcn(m) => (aqm::Config::MqEcn(self.mq_ecn(m, key, shares, checker)?), None),
+            Marker::MqEcn(m) => (aqm::Config::MqEcn(self.mq_ecn(m, key, shares, checker)?.into()), None),
             Marker::RedClassic(m) => {
                 (aqm::Config::FloydJacobson(self.red_classic(m, key, checker)?), m.queues.as_deref())
             }

@@ -15,6 +15,8 @@ mod red;
 mod tcn;
 mod threshold;
 
+use std::sync::Arc;
+
 pub use codel::{Codel, Config as CodelConfig};
 pub use ein::{Average as EinAverage, Config as EinConfig, Ein, Sampled};
 pub use ein_released::{Config as EinReleasedConfig, EinReleased, PacketTime};
@@ -155,7 +157,7 @@ pub enum Config {
         spacing: Spacing,
     },
     /// Mark by what each queue can get of the link.
-    MqEcn(MqEcnConfig),
+    MqEcn(Arc<MqEcnConfig>),
     /// RED as Floyd and Jacobson wrote it.
     FloydJacobson(FloydJacobsonConfig),
     /// Notify of incast where the backlog grows fast.

@@ -6,6 +6,8 @@
 //!
 //! It learns from every queue of its port, so it must look at all of them.
 
+use std::sync::Arc;
+
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -68,6 +70,15 @@ pub enum Standard {
     },
 }
 
+impl Standard {
+    fn curve(self) -> Curve {
+        match self {
+            Self::Threshold(k) => Curve::new(k.0, k.0, 1.0),
+            Self::Probabilistic { kmin, kmax, pmax } => Curve::new(kmin.0, kmax.0, pmax),
+        }
+    }
+}
+
 /// When a port begins to idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleSince {
@@ -78,25 +89,43 @@ pub enum IdleSince {
     AsReleased,
 }
 
-/// Marks by each queue's share of the standard threshold.
+/// Marks by each queue's share of the standard threshold. What a packet needs of it comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct MqEcn {
-    config: Config,
-    curve: Curve,
-    stream: Stream,
-    shares: Box<[Share]>,
-    /// By queue: when its last turn ended, or when it became active if that is later.
-    starts: Box<[Instant]>,
     /// *T_round* in picoseconds.
     round_time: f64,
     /// Smoothed sum of the weights of the queues with a backlog.
     weight_sum: f64,
-    /// When that was last sampled.
-    sampled_at: Option<Instant>,
-    /// Start of the last transmission that left the port empty.
-    emptied_at: Instant,
     /// Idle time up to here has been counted.
     counted_until: Instant,
+    /// Start of the last transmission that left the port empty.
+    emptied_at: Instant,
+    queues: Box<[Queue]>,
+    /// The same for all ports.
+    config: Arc<Config>,
+    /// When the sum of weights was last sampled.
+    sampled_at: Option<Instant>,
+    stream: Stream,
+}
+
+/// What the marker knows of one queue.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    /// When its last turn ended, or when it became active if that is later.
+    start: Instant,
+    claim: Claim,
+}
+
+/// What a queue may claim of the link.
+#[derive(Clone, Copy, Debug)]
+enum Claim {
+    /// All of it.
+    Strict,
+    /// Its quantum out of every round: the quantum's time on a link of 1 bit/s, in picoseconds.
+    Round(f64),
+    /// Its weight among those of the busy queues.
+    Weight(u32),
 }
 
 impl MqEcn {
@@ -105,43 +134,41 @@ impl MqEcn {
     /// # Panics
     ///
     /// If *β* is not in \[0, 1), the MTU or *T_idle* is zero, or the standard curve is none.
-    pub fn new(config: &Config, shares: &[Share], stream: Stream) -> Self {
+    pub fn new(config: &Arc<Config>, shares: &[Share], stream: Stream) -> Self {
         assert!((0.0..1.0).contains(&config.beta), "not the weight of the old round time: {}", config.beta);
         assert!(
             config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
             "idle time is counted in slots"
         );
-        let curve = match config.standard {
-            Standard::Threshold(k) => Curve::new(k.0, k.0, 1.0),
-            Standard::Probabilistic { kmin, kmax, pmax } => Curve::new(kmin.0, kmax.0, pmax),
+        config.standard.curve();
+        let claim = |share: &Share| match *share {
+            Share::Strict => Claim::Strict,
+            Share::Round { quantum } => Claim::Round(quantum.0 as f64 * 8e12),
+            Share::Weight(weight) => Claim::Weight(weight),
         };
+        let queues = shares.iter().map(|share| Queue { start: Instant::ZERO, claim: claim(share) });
         Self {
-            config: config.clone(),
-            curve,
-            stream,
-            shares: shares.into(),
-            starts: vec![Instant::ZERO; shares.len()].into(),
             round_time: 0.0,
             weight_sum: 0.0,
-            sampled_at: None,
-            emptied_at: Instant::ZERO,
             counted_until: Instant::ZERO,
+            emptied_at: Instant::ZERO,
+            queues: queues.collect(),
+            config: Arc::clone(config),
+            sampled_at: None,
+            stream,
         }
     }
 
     /// What `queue` may claim of the link, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
     fn claim(&self, queue: usize, rate: Rate) -> f64 {
-        match self.shares[queue] {
+        match self.queues[queue].claim {
             // §3.4: "we statically set their marking thresholds to the standard marking threshold".
-            Share::Strict => 1.0,
-            Share::Round { .. } if self.round_time < SHORTEST_ROUND_PS => 1.0,
-            Share::Round { quantum } => {
-                let quantum_time = quantum.0 as f64 * 8e12 / rate.0 as f64;
-                (quantum_time / self.round_time).min(1.0)
-            }
+            Claim::Strict => 1.0,
+            Claim::Round(_) if self.round_time < SHORTEST_ROUND_PS => 1.0,
+            Claim::Round(quantum) => (quantum / rate.0 as f64 / self.round_time).min(1.0),
             // §3.4: w_i/w_sum.
-            Share::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
-            Share::Weight(weight) => f64::from(weight) / self.weight_sum,
+            Claim::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
+            Claim::Weight(weight) => f64::from(weight) / self.weight_sum,
         }
     }
 
@@ -151,12 +178,12 @@ impl MqEcn {
         }
         let own = if self.config.counts_packet { header.size() } else { Bytes(0) };
         let length = (port.queue_backlog() + own).0 as f64;
-        let curve = || self.curve.scaled(self.claim(port.queue, port.rate));
+        let claim = || self.claim(port.queue, port.rate);
         match self.config.standard {
             // No threshold lies below an empty queue, whose share need not be worked out.
-            Standard::Threshold(_) => Verdict::mark_if(length > 0.0 && length > curve().kmax()),
+            Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * claim()),
             Standard::Probabilistic { .. } => {
-                let curve = curve();
+                let curve = self.config.standard.curve().scaled(claim());
                 let probability = curve.probability(length);
                 let certain = probability >= 1.0;
                 Verdict::mark_if(certain || probability > 0.0 && self.stream.uniform() < probability)
@@ -174,7 +201,7 @@ impl MqEcn {
         let slot = self.config.idle_time.unwrap_or_else(|| port.rate.transmission_time(self.config.mtu));
         let slots = idle.0 / slot.0;
         if slots > 0 {
-            let decay = libm::pow(self.config.beta, slots as f64);
+            let decay = power(self.config.beta, slots);
             self.round_time *= decay;
             self.weight_sum *= decay;
             self.counted_until = now;
@@ -194,20 +221,20 @@ impl MqEcn {
             return;
         }
         self.sampled_at = Some(now);
-        let weight = |(queue, share): (usize, &Share)| match *share {
-            Share::Weight(weight) if queue == port.queue || port.queues[queue].packets > 0 => {
+        let weight = |(queue, own): (usize, &Queue)| match own.claim {
+            Claim::Weight(weight) if queue == port.queue || port.queues[queue].packets > 0 => {
                 u64::from(weight)
             }
             _ => 0,
         };
-        let sum: u64 = self.shares.iter().enumerate().map(weight).sum();
+        let sum: u64 = self.queues.iter().enumerate().map(weight).sum();
         self.weight_sum = self.smooth(self.weight_sum, sum as f64);
     }
 }
 
 impl Aqm for MqEcn {
     fn hears(&self) -> Hears {
-        let weights = self.shares.iter().any(|share| matches!(share, Share::Weight(_)));
+        let weights = self.queues.iter().any(|queue| matches!(queue.claim, Claim::Weight(_)));
         let since_start = self.config.idle_since == IdleSince::AsReleased;
         let dequeues = self.config.point == Point::Dequeue || weights || since_start;
         if dequeues { Hears::ENQUEUES.and(Hears::DEQUEUES) } else { Hears::ENQUEUES }
@@ -219,7 +246,7 @@ impl Aqm for MqEcn {
         }
         if port.queues[port.queue].packets == 0 {
             // Released simulator: a newly active queue begins now, but not before its last turn has ended.
-            let start = &mut self.starts[port.queue];
+            let start = &mut self.queues[port.queue].start;
             *start = now.max(*start);
         }
         self.decide(Point::Enqueue, header, port)
@@ -229,33 +256,46 @@ impl Aqm for MqEcn {
         if port.port_backlog.0 == 0 {
             self.emptied_at = now;
         }
-        if let Share::Weight(_) = self.shares[port.queue] {
+        if let Claim::Weight(_) = self.queues[port.queue].claim {
             self.sample_weights(now, port);
         }
         self.decide(Point::Dequeue, header, port)
     }
 
     fn on_turn(&mut self, now: Instant, port: &PortView<'_>) {
-        let Share::Round { .. } = self.shares[port.queue] else { return };
+        let Queue { start, claim: Claim::Round(_) } = self.queues[port.queue] else { return };
         // §3.3.1: T_sample = T_now − T_pre, T_pre = T_now, where "now" is when the last bit of the turn has left.
         let finish = port.busy_until.max(now);
-        let sample = finish.saturating_since(self.starts[port.queue]);
-        self.starts[port.queue] = finish;
+        let sample = finish.saturating_since(start);
+        self.queues[port.queue].start = finish;
         self.round_time = self.smooth(self.round_time, sample.0 as f64);
     }
 
     fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
-        if self.shares.iter().any(|share| matches!(share, Share::Round { .. })) {
+        if self.queues.iter().any(|queue| matches!(queue.claim, Claim::Round(_))) {
             tell(Reading { quantity: "round_time_us", queue: None, value: self.round_time / 1e6 });
         }
-        if self.shares.iter().any(|share| matches!(share, Share::Weight(_))) {
+        if self.queues.iter().any(|queue| matches!(queue.claim, Claim::Weight(_))) {
             tell(Reading { quantity: "weight_sum", queue: None, value: self.weight_sum });
         }
-        for queue in 0..self.shares.len() {
-            let value = self.curve.kmax() * self.claim(queue, port.rate);
+        for queue in 0..self.queues.len() {
+            let value = self.config.standard.curve().kmax() * self.claim(queue, port.rate);
             tell(Reading { quantity: "threshold_bytes", queue: Some(queue), value });
         }
     }
+}
+
+/// `base` to the `exponent`, by products alone.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut found = 1.0;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            found *= base;
+        }
+        base *= base;
+        exponent /= 2;
+    }
+    found
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn every_config() -> Vec<(&'static str, Config)> {
             "red",
             Config::Red { gauge, kmin: threshold, kmax: threshold, pmax: 1.0, spacing: Spacing::Independent },
         ),
-        ("mq-ecn", Config::MqEcn(MqEcnConfig::paper(Bytes(1)))),
+        ("mq-ecn", Config::MqEcn(MqEcnConfig::paper(Bytes(1)).into())),
         ("red-classic", Config::FloydJacobson(FloydJacobsonConfig::default())),
         ("ein", Config::Ein(EinConfig::paper(Bytes(1)))),
         ("ein-as-released", Config::EinReleased(EinReleasedConfig::default())),
@@ -120,7 +120,7 @@ fn mq_ecn_hears_of_departures_where_it_decides_or_measures_at_them() {
         (&as_released, &round, true),
         (&paper, &[Share::Weight(1), Share::Strict], true),
     ] {
-        let hears = Config::MqEcn(config.clone()).build(shares, Stream::new(1, "marker", 0)).hears();
+        let hears = Config::MqEcn(config.clone().into()).build(shares, Stream::new(1, "marker", 0)).hears();
         assert!(hears.includes(Hears::ENQUEUES), "it counts idle time at arrivals");
         assert_eq!(hears.includes(Hears::DEQUEUES), dequeues, "{config:?} {shares:?}");
     }
@@ -227,7 +227,8 @@ fn codel_drops_at_no_cost_and_never_the_last_packets() {
 #[test]
 fn a_port_with_one_queue_keeps_the_standard_threshold_of_mq_ecn() {
     // A FIFO has no rounds: K_std holds, and the arriving packet counts. 3,000 B: the third that waits is not above it.
-    let mut bench = Bench::new(Config::MqEcn(MqEcnConfig::paper(Bytes(3_000))), EgressDrop::Slot, 10_000);
+    let mut bench =
+        Bench::new(Config::MqEcn(MqEcnConfig::paper(Bytes(3_000)).into()), EgressDrop::Slot, 10_000);
     bench.receive(Instant::ZERO, 6, Ecn::Ect);
     let marks: Vec<_> = bench.drain().iter().map(|header| header.ecn() == Ecn::Ce).collect();
     assert_eq!(marks, [false, false, false, true, true]);

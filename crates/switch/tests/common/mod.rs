@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::aqm::{
     self, Action, Averaging, CodelConfig, EinAverage, EinConfig, EinReleasedConfig, FloydJacobsonConfig,
-    Gauge, Level, MqEcnConfig, Placed, Point, Sampled, Scope, Spacing, Split, Standard, Thresholds, Unit,
+    Gauge, Level, MqEcnConfig, Placed, Point, Sampled, Scope, Spacing, Split, Thresholds, Unit,
 };
 use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
 use shallows_switch::discipline::{
@@ -225,11 +225,10 @@ fn marker() -> impl Strategy<Value = aqm::Config> {
             pmax: 0.5,
             spacing: Spacing::Count { packet: Bytes(1_500) },
         }),
-        (point(), 1_000u64..10_000).prop_map(|(point, k)| aqm::Config::MqEcn(MqEcnConfig {
-            point,
-            standard: Standard::Threshold(Bytes(k)),
-            ..MqEcnConfig::paper(Bytes(k))
-        })),
+        (point(), 1_000u64..10_000).prop_map(|(point, k)| {
+            let base = MqEcnConfig::paper(Bytes(k));
+            aqm::Config::MqEcn(MqEcnConfig { point, ..base }.into())
+        }),
         any::<bool>().prop_map(|released| {
             let base =
                 if released { FloydJacobsonConfig::as_released() } else { FloydJacobsonConfig::default() };

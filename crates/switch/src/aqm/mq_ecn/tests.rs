@@ -24,7 +24,7 @@ impl Driver {
         seen.queues = shares.iter().map(|&share| QueueState { share, ..QueueState::default() }).collect();
         Self {
             seen,
-            marker: MqEcn::new(config, shares, Stream::new(1, "mq-ecn", 0)),
+            marker: MqEcn::new(&Arc::new(config.clone()), shares, Stream::new(1, "mq-ecn", 0)),
             now: Instant(5_000_000_000),
         }
     }
@@ -254,21 +254,21 @@ fn a_newly_active_queue_begins_when_it_arrives_but_not_before_its_last_turn_ende
     driver.arrive(0, 1_500);
     let began = driver.now;
     driver.send(0, 1_500, true);
-    assert_eq!(driver.marker.starts[0], began + MTU_TIME, "its turn ends with its last bit");
+    assert_eq!(driver.marker.queues[0].start, began + MTU_TIME, "its turn ends with its last bit");
     // It arrives while its last packet is still on the wire.
     driver.now = began + Duration(500_000);
     driver.arrive(0, 1_500);
-    assert_eq!(driver.marker.starts[0], began + MTU_TIME);
+    assert_eq!(driver.marker.queues[0].start, began + MTU_TIME);
     // A second arrival to a busy queue moves nothing; an arrival to an empty one does.
     driver.now = began + MTU_TIME * 3;
     driver.arrive(0, 1_500);
-    assert_eq!(driver.marker.starts[0], began + MTU_TIME);
+    assert_eq!(driver.marker.queues[0].start, began + MTU_TIME);
     driver.arrive(1, 1_500);
-    assert_eq!(driver.marker.starts[1], began + MTU_TIME * 3);
+    assert_eq!(driver.marker.queues[1].start, began + MTU_TIME * 3);
     // A turn whose last packet was dropped for nothing ends now.
     driver.now = began + MTU_TIME * 4;
     driver.marker.on_turn(driver.now, &driver.seen.view());
-    assert_eq!(driver.marker.starts[1], driver.now);
+    assert_eq!(driver.marker.queues[1].start, driver.now);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn it_marks_strictly_above_a_length_that_includes_the_packet() {
         (false, Point::Dequeue, K, false),
         (false, Point::Dequeue, K + 1, true),
     ] {
-        let config = Config { counts_packet, point, ..Config::paper(Bytes(K)) };
+        let config = Arc::new(Config { counts_packet, point, ..Config::paper(Bytes(K)) });
         let mut marker = MqEcn::new(&config, &strict, Stream::new(1, "mq-ecn", 0));
         let (seen, packet) = (Seen::queue(waits), Header::default().with_size(1_500));
         let at = |now: Point, marks: bool| Verdict::mark_if(marks && now == point);
@@ -313,7 +313,7 @@ fn both_probabilistic_thresholds_scale_and_the_probability_does_not() {
     let standard = Standard::Probabilistic { kmin: Level(40_000), kmax: Level(80_000), pmax: 0.4 };
     let config = Config { standard, counts_packet: false, ..Config::paper(Bytes(K)) };
     let mut marker =
-        MqEcn::new(&config, &[Share::Round { quantum: Bytes(1_500) }], Stream::new(1, "mq-ecn", 0));
+        MqEcn::new(&config.into(), &[Share::Round { quantum: Bytes(1_500) }], Stream::new(1, "mq-ecn", 0));
     marker.round_time = 4.0 * MTU_TIME.0 as f64;
     let n = 20_000;
     for (waits, expected) in [(10_000, 0.0), (15_000, 0.2), (19_999, 0.4), (20_000, 1.0)] {
@@ -331,7 +331,7 @@ fn certain_outcomes_draw_no_number() {
     // At Kmin nothing, from Kmax on everything is marked: the marks to come are those that would have come anyway.
     let standard = Standard::Probabilistic { kmin: Level(40_000), kmax: Level(80_000), pmax: 0.4 };
     let config = Config { standard, counts_packet: false, ..Config::paper(Bytes(K)) };
-    let mut marker = MqEcn::new(&config, &[Share::Strict], Stream::new(1, "mq-ecn", 0));
+    let mut marker = MqEcn::new(&config.into(), &[Share::Strict], Stream::new(1, "mq-ecn", 0));
     let next = |marker: &MqEcn| marker.stream.clone().next_u64();
     let before = next(&marker);
     for (waits, draws) in [(40_000, false), (80_000, false), (40_001, true)] {
@@ -383,12 +383,12 @@ fn under_wfq_a_queue_has_its_weight_among_the_busy() {
 #[should_panic(expected = "not the weight of the old round time: 1")]
 fn a_round_time_that_never_changes_is_refused() {
     let config = Config { beta: 1.0, ..Config::paper(Bytes(K)) };
-    MqEcn::new(&config, &[Share::Strict], Stream::new(1, "mq-ecn", 0));
+    MqEcn::new(&config.into(), &[Share::Strict], Stream::new(1, "mq-ecn", 0));
 }
 
 #[test]
 #[should_panic(expected = "idle time is counted in slots")]
 fn slots_of_no_length_are_refused() {
     let config = Config { idle_time: Some(Duration::ZERO), ..Config::paper(Bytes(K)) };
-    MqEcn::new(&config, &[Share::Strict], Stream::new(1, "mq-ecn", 0));
+    MqEcn::new(&config.into(), &[Share::Strict], Stream::new(1, "mq-ecn", 0));
 }
