@@ -140,6 +140,7 @@ impl MqEcn {
             config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
             "idle time is counted in slots"
         );
+        // Refused here, not at the first packet.
         config.standard.curve();
         let claim = |share: &Share| match *share {
             Share::Strict => Claim::Strict,
@@ -285,7 +286,8 @@ impl Aqm for MqEcn {
     }
 }
 
-/// `base` to the `exponent`, by products alone.
+/// `base` to the `exponent`, by products alone: a port that was idle asks for it with nearly every packet, and
+/// `libm::pow` took 3 % of a run's time.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut found = 1.0;
     while exponent > 0 {

@@ -69,7 +69,8 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
     }
 }
 
-/// What a port has beyond one queue. In this order, so that what each packet needs is in the first line, whatever the discipline.
+/// What a port has beyond one queue. In this order, so that what each packet needs is in the first line, whatever the
+/// discipline.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {
