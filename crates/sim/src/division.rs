@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use shallows_core::{Duration, Instant};
+use shallows_core::Duration;
 use shallows_scenario::Experiment;
 
 /// Which part each node is in, and which thread runs each part.
@@ -67,11 +67,6 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
         return Err(Undivided::Reacts);
     }
     Ok(cell)
-}
-
-/// The last moment of the cell in which `now` is.
-pub(crate) fn cell_end(now: Instant, cell: Duration) -> Instant {
-    Instant((now.0 / cell.0 + 1) * cell.0 - 1)
 }
 
 impl Division {
@@ -220,18 +215,4 @@ fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
         pieces.extend((!open.switches.is_empty()).then_some(open));
     }
     pieces
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_ends_a_picosecond_before_the_next_begins() {
-        // Cells of ten: 0 to 9, 10 to 19, and so on.
-        for (now, end) in [(0, 9), (9, 9), (10, 19), (19, 19), (25, 29)] {
-            assert_eq!(cell_end(Instant(now), Duration(10)), Instant(end));
-        }
-        assert_eq!(cell_end(Instant(7), Duration(1)), Instant(7));
-    }
 }

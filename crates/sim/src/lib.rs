@@ -15,6 +15,7 @@ mod datagram;
 mod departing;
 mod division;
 mod duplex;
+mod end;
 mod event;
 mod flow;
 mod flow_choice;

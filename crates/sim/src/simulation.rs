@@ -9,7 +9,8 @@ use shallows_scenario::Experiment;
 use crate::build;
 use crate::capture::{Captures, Sink};
 use crate::critical_path::CriticalPath;
-use crate::division::{Division, cell_end};
+use crate::division::Division;
+use crate::end::{end_step, step_end};
 use crate::event::Class;
 use crate::generators::Arrivals;
 use crate::part::Part;
@@ -27,8 +28,8 @@ pub struct Simulation {
     parts: Vec<Part>,
     /// What makes several parts run beside each other.
     windows: Option<Windows>,
-    /// How long parts run on their own, if the network can be divided, whether it is or not.
-    cell: Option<Duration>,
+    /// A run that ends with its last flow ends with a step of this length.
+    end_step: Duration,
     captures: Captures,
     /// Whether it is still to be seen if threads are to have several parts each.
     on_trial: bool,
@@ -126,9 +127,9 @@ impl Simulation {
     }
 
     fn build(experiment: Experiment, division: Option<Division>, captures: Captures) -> Self {
-        let cell = division.as_ref().map(Division::cell);
+        let end_step = end_step(&experiment);
         let (parts, windows) = divide(&experiment, division, &captures);
-        Self { experiment, parts, windows, cell, captures, on_trial: false, done: false }
+        Self { experiment, parts, windows, end_step, captures, on_trial: false, done: false }
     }
 
     /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
@@ -177,16 +178,15 @@ impl Simulation {
     fn advance_whole(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
-        let Some(cell) = self.cell else { return !run(world, queue, limit, events) };
         world.finished = world.is_complete();
         if !world.finished && run(world, queue, limit, events) {
             return false;
         }
         if world.finished {
-            // The cell in which the last flow completes is lived through, as if other parts were in it.
+            // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
             world.finished = false;
             world.ends_on_completion = false;
-            run(world, queue, cell_end(queue.now(), cell).min(limit), u64::MAX);
+            run(world, queue, step_end(queue.now(), self.end_step).min(limit), u64::MAX);
             world.finished = true;
         }
         true
@@ -229,10 +229,9 @@ impl Simulation {
         self.parts.iter().map(|part| part.queue.now()).max().unwrap_or_default()
     }
 
-    /// How many events have fired. Of a network that can be divided only those count that belong to some node.
+    /// How many events have fired. The number depends on how the run is divided, so no result has it.
     fn events(&self) -> u64 {
-        let fired: u64 = self.parts.iter().map(|part| part.queue.handled()).sum();
-        if self.cell.is_some() { fired - self.tally().events_of_no_node } else { fired }
+        self.parts.iter().map(Part::events).sum()
     }
 
     /// Into how many parts the network is divided.
@@ -291,13 +290,16 @@ impl Simulation {
         let tally = self.tally();
         tally.audit(self.worlds().map(World::audit).sum());
         let finished = self.windows.as_ref().map_or(self.parts[0].world.finished, |windows| windows.finished);
-        // A run that stops at a time has lasted until then, also if nothing happened at its end.
+        // A run that stops at a time lasts until then, even if nothing happens at its end.
         let end = match self.experiment.stop.at {
             Some(at) if !finished => at,
-            _ => self.now(),
+            stop => {
+                let after = step_end(self.now(), self.end_step) + Duration(1);
+                stop.map_or(after, |at| at.min(after))
+            }
         };
         let captured = self.captures.packets();
-        let measured = Measured { tally, captured, end, events: self.events(), ..Measured::default() };
+        let measured = Measured { tally, captured, end, ..Measured::default() };
         let (flows, forgotten) = (self.traffic().arrived, self.traffic().choices.forgotten().to_vec());
         let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
         for world in &mut worlds {

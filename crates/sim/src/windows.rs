@@ -14,7 +14,8 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
 use crate::critical_path::CriticalPath;
-use crate::division::{Division, cell_end};
+use crate::division::Division;
+use crate::end::step_end;
 use crate::event::{Event, Ranks};
 use crate::gate::{Alarm, Gate};
 use crate::part::{Mail, Part};
@@ -163,7 +164,7 @@ impl Windows {
         if first > self.limit {
             return None;
         }
-        let until = cell_end(first, self.division.cell()).min(self.limit);
+        let until = step_end(first, self.division.cell()).min(self.limit);
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
         for newcomer in self.drawing.drawn.drain(..) {
             let [source, destination] =

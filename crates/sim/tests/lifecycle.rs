@@ -62,6 +62,24 @@ fn a_source_of_datagrams_stops_when_told() {
 }
 
 #[test]
+fn a_run_ends_on_the_step_of_the_shortest_delay_after_its_last_flow_however_far_it_advances_at_once() {
+    let experiment = common::parse(&[STAR, INCAST].concat(), &[("topology.link_delay", "'7us'")]);
+    let mut in_steps = shallows_sim::Simulation::new(experiment);
+    let mut completed = None;
+    while !in_steps.progress().done {
+        let progress = in_steps.advance(1);
+        completed = completed.or_else(|| (progress.flows_completed == 15).then_some(progress.now.0));
+    }
+    let report = in_steps.finish();
+    let (end, step) = (report.summary()["simulated_s"].as_f64().unwrap() * 1e12, 7_000_000);
+    let (end, completed) = (end.round() as u64, completed.expect("all flows complete"));
+    assert_eq!(end % step, 0, "{end}");
+    assert!(completed < end && end - completed <= step, "{completed} {end}");
+    let at_once = common::run(&[STAR, INCAST].concat(), &[("topology.link_delay", "'7us'")]);
+    assert_eq!(report.summary(), at_once.summary());
+}
+
+#[test]
 fn a_run_ends_with_the_last_acknowledgement_of_its_last_flow() {
     let summary = summary(&[INCAST], &[("stop.at", "1s")]);
     assert_eq!(summary["flows"], serde_json::json!({"started": 15, "completed": 15, "endless": 0}));

@@ -37,7 +37,6 @@ fn steps(workloads: &str, sets: &[(&str, &str)]) -> Vec<Progress> {
     }
     let (summary, last) = (simulation.finish().summary(), told[told.len() - 1]);
     assert_eq!(summary, common::run(&[STAR, workloads].concat(), sets).summary(), "as if nobody had asked");
-    assert_eq!(summary["engine"]["events"], last.events);
     assert_eq!(summary["engine"]["packet_hops"], last.packet_hops);
     told
 }

@@ -291,7 +291,7 @@ impl Fabric {
     /// If the books do not balance, which is a defect of this program.
     pub fn report(self, experiment: Experiment, measured: Measured) -> Report {
         self.state.audit();
-        let Self { state, queue } = self;
+        let Self { state, .. } = self;
         let (datagram_bytes, mut echoes) = state.background.measured();
         // The driver looks at whether it is the end now and then.
         echoes.retain(|echo| echo.sent_at < measured.end);
@@ -303,7 +303,6 @@ impl Fabric {
             data_dropped: state.data_dropped,
             datagram_bytes,
             echoes,
-            events: queue.handled(),
             ..measured
         };
         Report::measured(experiment, &state.ports, measured)

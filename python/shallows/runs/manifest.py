@@ -22,7 +22,7 @@ PAGE = "report.html"
 DOCUMENTS = {MANIFEST, "env.json", "resolved.json", "scenario.toml", "summary.json"}
 """Files of every run, beside its tables and captures."""
 
-FORMAT = 2
+FORMAT = 3
 """Of run folders: grows when readers of this version could not read those of the one before."""
 
 

@@ -45,7 +45,6 @@ pub struct Report {
     pub(crate) data_dropped: Vec<u64>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
-    pub(crate) events: u64,
 }
 
 /// What a driver that is no simulation has measured of an experiment, beside what its ports have counted.
@@ -73,8 +72,6 @@ pub struct Measured {
     pub flow_traces: FlowTracer,
     /// When it ended.
     pub end: Instant,
-    /// Events fired.
-    pub events: u64,
 }
 
 /// What became of one flow.
@@ -159,7 +156,7 @@ impl Report {
 
     /// Without what only a simulation has.
     fn new(experiment: Experiment, (ports, queues, markers): Counted, measured: Measured) -> Self {
-        let Measured { flows, queries, samples, trace, tally, data_dropped, end, events, .. } = measured;
+        let Measured { flows, queries, samples, trace, tally, data_dropped, end, .. } = measured;
         Self {
             captured: measured.captured,
             experiment,
@@ -176,7 +173,6 @@ impl Report {
             data_dropped,
             datagram_bytes: measured.datagram_bytes,
             end,
-            events,
         }
     }
 

@@ -63,7 +63,7 @@ impl Report {
             "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts())).sum::<u64>(),
             "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits())).sum::<u64>(),
             "problems": self.describe_problems(),
-            "engine": {"events": self.events, "packet_hops": tally.packet_hops},
+            "engine": {"packet_hops": tally.packet_hops},
         })
     }
 
