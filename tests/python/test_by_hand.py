@@ -1,16 +1,14 @@
 """Numbers of Python's own arithmetic, each worked out by hand."""
 
-import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import intervals, samples
+from shallows.comparison import samples
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Measured, judge, within
 from shallows.runs.pools import Recorded, pool_of
@@ -72,48 +70,12 @@ def test_a_flow_that_is_not_complete_is_in_no_mean(cut: sh.Run) -> None:
     assert completions.within(complete, 1_460, None).height == 0
 
 
-def test_a_comparison_takes_a_flow_that_is_not_complete_for_a_lower_limit(cut: sh.Run) -> None:
-    whole = samples.read(cut, 0).series
-    assert whole["fct_us.all"].values.tolist() == pytest.approx([4.4, 80])
-    assert whole["slowdown.all"].values.tolist() == pytest.approx([1, 1])
-    assert (whole["fct_us.all"].incomplete, whole["fct_us.small"].incomplete) == (1, 0)
-    assert whole["fct_us.small"].values.tolist() == pytest.approx([4.4])
-    # Flows arrived from 10 to 20 µs: of these the last three fifths begin at 14 µs.
-    assert samples.read(cut, 0.6).series["fct_us.all"].values.tolist() == pytest.approx([4.4])
-
-
 def test_flows_before_the_warm_up_are_in_no_sample(cut: sh.Run, tmp_path: Path) -> None:
     late = sh.run(cut.path / "scenario.toml", {"measure.warm_up": "10001ns"}, out=tmp_path / "late")
     assert samples.read(late, 0).series["fct_us.all"].values.tolist() == pytest.approx([80])
     assert completions.completed([late]).is_empty()
     with pytest.raises(sh.ShallowsError, match="has no complete flow in 'all'"):
         measure(late, "flow_gbps.all")
-
-
-def groups(*means: float) -> list[Any]:
-    """Groups of these means."""
-    return [np.array([mean - 0.5, mean + 0.5]) for mean in means]
-
-
-def test_intervals_are_student_s_over_pairs() -> None:
-    # Means 1, 2, 3: deviation 1, t(0.975, 2) = 4.3027 and t(0.95, 2) = 2.9200, over √3.
-    found = intervals.mean(groups(1, 2, 3))
-    assert (found.estimate, found.low, found.high) == pytest.approx((2, 2 - 2.4841, 2 + 2.4841), abs=1e-4)
-    found = intervals.mean(groups(1, 2, 3), confidence=0.9)
-    assert (found.low, found.high) == pytest.approx((2 - 1.6859, 2 + 1.6859), abs=1e-4)
-    # Pairs differ by 1, 2 and 3, though their sides spread over 22.
-    found = intervals.mean_difference(groups(10, 20, 30), groups(11, 22, 33))
-    assert (found.estimate, found.low, found.high) == pytest.approx((2, -0.4841, 4.4841), abs=1e-4)
-
-
-def test_a_change_of_means_is_relative_to_the_baseline() -> None:
-    found = intervals.mean_change(groups(10, 20, 30), groups(11, 22, 33))
-    assert (found.estimate, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
-    # 1, 1.1 and 1.2 deviate by 1/11 of their mean: 4.3027 / 11 / √3 as logarithm, either way.
-    found = intervals.mean_change(groups(1, 1, 1), groups(1, 1.1, 1.2))
-    half = 4.30265 / 11 / math.sqrt(3)
-    expected = (0.1, 1.1 * math.exp(-half) - 1, 1.1 * math.exp(half) - 1)
-    assert (found.estimate, found.low, found.high) == pytest.approx(expected, abs=1e-5)
 
 
 SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")

@@ -1,7 +1,6 @@
 """What a comparison reads of runs, and what it makes of it, on numbers that are worked out by hand."""
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,11 +10,11 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import comparison_tables, intervals, places, ranking, samples, verdicts
+from shallows.comparison import comparison_tables, intervals, places, ranking
 from shallows.comparison.ranking import Race
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import Metric, judge
-from shared import seal, write_run
+from shared import write_run
 
 FLOWS: dict[str, Any] = {
     "workload": 0,
@@ -48,60 +47,6 @@ def written(folder: Path, flows: dict[str, Any], seed: int = 1, **more: Any) -> 
     summary = {"fct_us": {"all": {}, "small": {}, "medium": {}, "large": {}}, "simulated_s": 1e-4}
     write_run(folder, {"seed": seed, "labels": {}} | more, summary | totals)
     return sh.Run(folder)
-
-
-def test_the_cool_down_is_a_share_of_the_time_in_which_counted_flows_arrive(tmp_path: Path) -> None:
-    # Counted flows arrive from 10 to 40 µs: without two thirds of these 30, up to 20 µs itself.
-    flows = {
-        "arrival_us": [0.0, 10.0, 20.0, 30.0, 40.0],
-        "counted": [0, 1, 1, 1, 1],
-        "fct_us": [9.0, 6.0, None, 8.0, 9.0],
-        "timeouts": [9, 1, 3, 9, 9],
-    }
-    found = samples.read(written(tmp_path / "run", flows), 2 / 3).series
-    # What has not ended has been under way for 80 of 100 µs; its timeouts so far count.
-    assert found["fct_us.all"].values.tolist() == [6.0, 80.0]
-    assert found["timeouts_per_flow"].values.tolist() == [1.0, 3.0]
-
-
-def test_two_runs_met_the_same_if_what_was_asked_came_at_the_same_times(tmp_path: Path) -> None:
-    asked = {
-        "workload": [0],
-        "query": [0],
-        "client": [1],
-        "start_us": [5.0],
-        "completion_us": [9.0],
-        "counted": [1],
-    }
-
-    def work(name: str, answer: float, flow: float, start: float = 5.0) -> Sample:
-        flows = {"query": [0, None], "arrival_us": [answer, flow]}
-        return samples.read(written(tmp_path / name, flows, queries=asked | {"start_us": [start]}), 0)
-
-    one = work("one", 6.0, 7.0)
-    # When an answer leaves is up to the network.
-    assert one.met_the_same(work("late-answer", 8.0, 7.0))
-    assert not one.met_the_same(work("late-flow", 6.0, 7.5))
-    assert not one.met_the_same(work("late-query", 6.0, 7.0, 5.5))
-
-
-def test_a_group_of_hosts_is_compared_by_what_it_sends_or_gets(tmp_path: Path) -> None:
-    flows = {"fct_us": [5.0, 7.0, 9.0]}
-    run = written(tmp_path / "run", flows)
-    path = run.path / "flows.parquet"
-    groups = {"group": ["old", "new", "old"], "to_group": ["new", "new", "old"]}
-    pl.read_parquet(path).with_columns(
-        **{name: pl.Series(who) for name, who in groups.items()}
-    ).write_parquet(path)
-    seal(run.path)
-    found = samples.read(run, 0, ["fct_us.all@group=old", "fct_us.all@to_group=new"]).series
-    assert found["fct_us.all@group=old"].values.tolist() == [5.0, 9.0]
-    assert found["fct_us.all@to_group=new"].values.tolist() == [5.0, 7.0]
-    with pytest.raises(
-        sh.ShallowsError,
-        match=r"no flow of 'group=none'\n  .*: 0, class0, group=new, group=old, to_group=new",
-    ):
-        samples.read(run, 0, ["fct_us.all@group=none"])
 
 
 def test_metrics_of_a_part_are_called_by_it() -> None:
@@ -194,13 +139,6 @@ def test_no_slowdown_is_better_while_flows_are_under_way() -> None:
     assert found.reason == "5 of its flows are not complete"
 
 
-def test_pairs_that_change_alike_leave_little_doubt_of_a_percentile() -> None:
-    # Each value is half as much again; neighbours lie closer than 1/500 of each other at the percentile.
-    theirs = [np.linspace(1.0, 2.0, 500) * (1 + seed / 1_000) for seed in range(5)]
-    found = intervals.percentile_change(theirs, [1.5 * run for run in theirs])
-    assert (found.estimate, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5), abs=0.01)
-
-
 def test_places_are_ranked_best_first_and_paired_by_seed() -> None:
     def seeds(order: Sequence[int], factor: float) -> dict[int, Sample]:
         # Seeds differ by far more than places do, whose ratio is the same in each of them.
@@ -281,48 +219,6 @@ def test_changes_are_written_as_percent_factors_or_points() -> None:
 def test_a_place_is_found_by_what_it_measures() -> None:
     known = {"A": {"k": "30KB"}, "B": {"k": "30p"}}
     assert [places.find(text, known) for text in ("0.03MB", "30p", "30000", "30")] == ["A", "B", None, None]
-
-
-def test_limits_of_a_percentile_are_the_ranks_that_shares_of_groups_reach() -> None:
-    # Of 1 to 1,000 in five groups: shares above 900 of 0.08, 0.09, 0.1, 0.11 and 0.12 have deviation 0.0158:
-    # t(0.975, 4) · 0.0158 / √5 = 0.01963 to either side of the 900th.
-    above = [16, 18, 20, 22, 24]
-    high, low = iter(range(901, 1_001)), iter(range(1, 901))
-    groups = [
-        np.array([*(next(high) for _ in range(n)), *(next(low) for _ in range(200 - n))]) for n in above
-    ]
-    found = intervals.percentile(groups, 0.9)
-    half = 2.77645 * math.sqrt(10 / 4) / 100 / math.sqrt(5)
-    assert (found.estimate, found.low, found.high) == (
-        900,
-        math.ceil(1000 * (0.9 - half)),
-        math.ceil(1000 * (0.9 + half)),
-    )
-    assert verdicts.RANK == 0.99
-
-
-def test_sizes_of_a_comparison_end_with_their_edges_and_all_alike_say_nothing(tmp_path: Path) -> None:
-    flows = {"size_bytes": [1, 100_000, 100_001, 10_000_000, 10_000_001], "fct_us": [1.0, 2.0, 3.0, 4.0, 5.0]}
-    found = samples.read(written(tmp_path / "run", flows), 0, ["fct_us.small@0"]).series
-    sizes = {name: found[f"fct_us.{name}"].values.tolist() for name in ("small", "medium", "large")}
-    assert sizes == {"small": [1, 2], "medium": [3, 4], "large": [5]}
-    alike = samples.read(written(tmp_path / "alike", {"fct_us": [1.0, 2.0]}), 0, ["fct_us.small@0"]).series
-    # Of a part it is asked for by name.
-    assert (alike.keys() & {"fct_us.small", "fct_us.medium"}, "fct_us.small@0" in alike) == (set(), True)
-    assert "fct_us.medium@0" not in alike
-
-
-def test_queries_of_some_workloads_are_those_whose_place_it_is(tmp_path: Path) -> None:
-    asked = {"workload": [0, 1, 2], "query": [0, 1, 2], "client": [1] * 3, "counted": [1] * 3}
-    times = {"start_us": [0.0, 1.0, 2.0], "completion_us": [5.0, None, 9.0]}
-    flows = {"query": [0, 1, 2], "workload": [0, 1, 2], "class": [0, 1, 1]}
-    run = written(tmp_path / "run", flows, queries=asked | times)
-    wanted = ["query_us.all@1", "query_us.all@0, 2", "fct_us.all@class1"]
-    found = samples.read(run, 0, wanted).series
-    # What has not come back after 1 µs has been under way for 99.
-    queries = {name: series.values.tolist() for name, series in found.items() if name.startswith("query_us")}
-    assert queries == {"query_us.all": [5, 99, 9], "query_us.all@1": [99], "query_us.all@0, 2": [5, 9]}
-    assert found["fct_us.all@class1"].values.size == 2
 
 
 def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> None:

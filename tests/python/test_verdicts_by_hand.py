@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from shallows.comparison import comparison, comparison_tables, intervals, places, ranking, verdicts
+from shallows.comparison import comparison, comparison_tables, places, ranking, verdicts
 from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.intervals import Interval
 from shallows.comparison.ranking import Race, Ranking, Standing
@@ -116,84 +116,6 @@ def test_unfinished_flows_matter_to_times_only() -> None:
     assert found.reason == "10 of its flows are not complete"
     found = judge(TIMES, [(sample(3, fct=[1.0]), sample(2, fct=[2.0]))] * 5, 0.95)
     assert found.reason == "15 of the baseline's flows are not complete"
-
-
-def test_limits_of_a_change_of_percentiles_are_where_one_side_has_the_whole_tail() -> None:
-    # In each of three pairs eight values, then 4 and 8, on the other side times 1.5: the 90th percentile
-    # of 30 is 4, and 6. Six of all 60 are above it. Times r the baseline's three 8s and the other's three 12s
-    # are these six as long as 4r < 12 and 8r > 6; else one side has all six.
-    low, tail = [0.001] * 8, [4.0, 8.0]
-    theirs = [np.array([*low, *tail])] * 3
-    mine = [np.array([*low, *(1.5 * each for each in tail)])] * 3
-    found = intervals.percentile_change(theirs, mine, 0.9)
-    assert found.estimate == pytest.approx(0.5)
-    assert (found.low, found.high) == pytest.approx((0.75 - 1, 3.0 - 1), abs=5e-5)
-    # What lies within the precision of the limit counts as held.
-    assert found.low <= 0.75 - 1 < 3.0 - 1 <= found.high
-    # Of six values a tenth is none: every ratio has nothing above.
-    open_ended = intervals.percentile_change([np.ones(1)] * 3, [np.full(1, 2.0)] * 3, 0.9)
-    assert (open_ended.estimate, open_ended.low, open_ended.high) == pytest.approx((1.0, -1.0, math.inf))
-
-
-def test_what_varies_between_pairs_widens_what_a_test_of_tails_accepts() -> None:
-    # As above, but of the other side's three 6s and 12s its groups have three, two and one. Beyond r = 3
-    # the baseline has two of the six largest in each group and the other none: −0.2 in each, and no doubt.
-    # Below 0.75 the other has all: 0.3, 0.2 and 0.1 are within t(0.975, 2) · 0.1 / √3 = 0.248 of none, and
-    # not within the 0.169 of 90 %.
-    tails = [[6.0, 12.0, 12.0], [6.0, 12.0], [6.0]]
-    mine = [np.array([0.001] * (10 - len(tail)) + tail) for tail in tails]
-    theirs = [np.array([0.001] * 8 + [4.0, 8.0])] * 3
-    found = intervals._Tails(theirs, mine, 0.9, 0.95)
-    assert found.reach(math.log(1.5), 1) == pytest.approx(math.log(2), abs=3e-5)
-    assert found.reach(math.log(1.5), -1) == math.inf
-    assert intervals._Tails(theirs, mine, 0.9, 0.9).reach(math.log(1.5), -1) == pytest.approx(
-        math.log(2), abs=3e-5
-    )
-
-
-def test_pairs_that_differ_widen_the_limits_of_a_percentile() -> None:
-    # Ratios of the pairs are e^0.1, e^0.2 and e^0.3, that of all together e^0.2: deviation 0.1, and
-    # t(0.975, 2) · 0.1 / √3 = 0.2484 to each side, more than any tail of one value allows.
-    theirs = [np.full(4, 1.0)] * 3
-    mine = [np.full(4, math.exp(each)) for each in (0.1, 0.2, 0.3)]
-    found = intervals.percentile_change(theirs, mine, 0.5)
-    half = 4.302653 * 0.1 / math.sqrt(3)
-    assert math.log1p(found.estimate) == pytest.approx(0.2)
-    assert math.log1p(found.low) <= 0.2 - half + 1e-6
-    assert math.log1p(found.high) >= 0.2 + half - 1e-6
-
-
-def test_unless_it_is_said_percentiles_are_the_99th_and_limits_those_of_95_percent() -> None:
-    groups = [np.arange(300.0) + offset for offset in (1, 2, 3, 4, 5)]
-    assert intervals.percentile(groups) == intervals.percentile(groups, 0.99, 0.95)
-    later = [1.5 * group for group in groups]
-    usual = intervals.percentile_change(groups, later)
-    assert usual == intervals.percentile_change(groups, later, 0.99, 0.95)
-    assert usual.estimate == pytest.approx(0.5)
-    assert intervals.mean(groups) == intervals.mean(groups, 0.95)
-    assert intervals.mean_change(groups, later) == intervals.mean_change(groups, later, 0.95)
-    assert intervals.mean_difference(groups, later) == intervals.mean_difference(groups, later, 0.95)
-    # Means of 1 to 5 more than 149.5: t(0.975, 4) · √2.5 / √5 to each side.
-    half = 2.776445 * math.sqrt(2.5 / 5)
-    found = intervals.mean(groups)
-    assert (found.estimate, found.low, found.high) == pytest.approx((152.5, 152.5 - half, 152.5 + half))
-
-
-def test_of_what_equals_a_percentile_as_much_is_above_it_as_makes_the_shares_add_up() -> None:
-    # Of 30 values the 24th is 5. Above it is a tenth of each group, equal to it are 0.3, 0.2 and 0.1, half of
-    # which makes it a fifth: 0.25, 0.2 and 0.15, and t(0.975, 2) · 0.05 / √3 = 0.124 to each side. Ranks from
-    # 20.3 to 27.7 of 30 are those of the 21st, which is 1, and of the 28th, which is 9.
-    groups = [np.array([1.0] * ones + [5.0] * (9 - ones) + [9.0]) for ones in (6, 7, 8)]
-    assert intervals.percentile(groups, 0.8) == Interval(5.0, 1.0, 9.0)
-    # With half that confidence, t(0.75, 2) = 0.816, they are 23.3 to 24.7, of the 24th and 25th.
-    assert intervals.percentile(groups, 0.8, 0.5) == Interval(5.0, 5.0, 5.0)
-
-
-def test_a_percentile_below_which_there_may_be_nothing_is_open_downwards() -> None:
-    # Shares above the 1st percentile differ by a tenth in one group of three: more than the 1 % below it.
-    some = [np.arange(100.0), np.arange(100.0), np.concatenate([np.full(10, -200.0), np.arange(90.0)])]
-    found = intervals.percentile(some, 0.01)
-    assert (found.low, math.isinf(found.high)) == (-math.inf, False)
 
 
 def test_what_is_looked_at_first_is_a_tail_from_two_thousand_flows_on() -> None:
