@@ -10,10 +10,8 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import comparison_tables, intervals, places, ranking
-from shallows.comparison.ranking import Race
+from shallows.comparison import comparison_tables
 from shallows.comparison.samples import Sample, Series
-from shallows.comparison.verdicts import Metric, judge
 from shared import write_run
 
 FLOWS: dict[str, Any] = {
@@ -49,21 +47,6 @@ def written(folder: Path, flows: dict[str, Any], seed: int = 1, **more: Any) -> 
     return sh.Run(folder)
 
 
-def test_metrics_of_a_part_are_called_by_it() -> None:
-    names = [
-        "fct_us.all.p99@0",
-        "fct_us.all.p99@class1",
-        "fct_us.all.p99@group=old",
-        "fct_us.all.p99@to_group=old",
-    ]
-    assert [Metric(name).title for name in names] == [
-        "FCT all p99, workload 0",
-        "FCT all p99, class 1",
-        "FCT all p99, group old",
-        "FCT all p99, to group old",
-    ]
-
-
 def sample(incomplete: int = 0, totals: dict[str, float] | None = None, **series: Any) -> Sample:
     """Of these observations; `fct` is of completion times of all flows, `small` and `large` of theirs."""
     names = {"fct": "fct_us.all", "small": "fct_us.small", "slowdown": "slowdown.all"}
@@ -76,107 +59,6 @@ def sample(incomplete: int = 0, totals: dict[str, float] | None = None, **series
 def pairs(theirs: Sequence[Any], mine: Sequence[Any], name: str = "fct") -> list[tuple[Sample, Sample]]:
     """A pair for each seed."""
     return [(sample(**{name: one}), sample(**{name: other})) for one, other in zip(theirs, mine, strict=True)]
-
-
-def test_each_seed_counts_the_same_however_many_flows_it_has() -> None:
-    # Means of 1 and 3, and of 2 and 4: 2 and 3, where all flows together have 2.5 on both sides.
-    theirs, mine = [[1.0] * 10, [3.0] * 30], [[2.0] * 30, [4.0] * 10]
-    found = judge(Metric("fct_us.all.mean"), pairs(theirs, mine), 0.95)
-    assert (found.baseline_value, found.value) == (2.0, 3.0)
-    change = intervals.mean_change([*map(np.array, theirs)], [*map(np.array, mine)])
-    assert change.estimate == pytest.approx(0.5)
-
-
-def test_timeouts_change_by_a_difference_and_losses_are_better_low() -> None:
-    # 0 or 0.1, and 0.3 or 0.4 in a flow: 0.3 more in each of five pairs, where a ratio would have no value.
-    theirs, mine = [[0, 0]] * 4 + [[0, 0.2]], [[0.3, 0.3]] * 4 + [[0.3, 0.5]]
-    found = judge(Metric("timeouts_per_flow"), pairs(theirs, mine, "timeouts_per_flow"), 0.95)
-    assert found.change is not None
-    assert found.change.estimate == pytest.approx(0.3)
-    assert found.verdict == "worse"
-    for name, said in (("loss_rate_in_switches", "worse"), ("goodput_gbps", "better")):
-        totals = [[sample(totals={name: share + seed / 1000}) for seed in range(5)] for share in (0.1, 0.2)]
-        assert judge(Metric(name), [*zip(*totals, strict=True)], 0.95).verdict == said
-
-
-def test_the_side_with_fewer_flows_decides_whether_a_percentile_can_be_told() -> None:
-    many, few = [np.arange(1.0, 501.0)] * 5, [np.arange(1.0, 400.0)] * 5
-    for sides in ((many, few), (few, many)):
-        found = judge(Metric("fct_us.all.p99"), pairs(*sides), 0.95)
-        assert found.reason == "1,995 flows: 2,000 are needed"
-
-
-def test_runs_are_cut_into_stretches_of_time_that_do_not_foretell_the_next() -> None:
-    # 20 blocks over three runs are seven of each: 210 flows are 30 in each of them.
-    steady = [np.tile([1.0, 1.1, 0.9], 70)] * 3
-    found = judge(Metric("fct_us.all.mean"), pairs(steady, [2 * run for run in steady]), 0.95)
-    assert (found.groups, found.verdict) == ("21 blocks of 3 seeds", "worse")
-    # Where a run is slow from its middle on, stretches resemble those before: of −1 −1 −1 0 1 1 1 the
-    # first autocorrelation is 4/6, above 1.645/√21; of −1, −1, 1 and 1 it is 1/4, below 1.645/√12.
-    flat, slow_later = [np.ones(210)] * 3, [np.repeat([1.0, 3.0], 105)] * 3
-    found = judge(Metric("fct_us.all.mean"), pairs(flat, slow_later), 0.95)
-    assert found.groups == "12 blocks of 3 seeds"
-    # Where each run differs from the others throughout, it is 3/4.
-    apart = [run * seed for run, seed in zip(steady, (1, 3, 9), strict=True)]
-    found = judge(Metric("fct_us.all.mean"), pairs(steady, apart), 0.95)
-    assert found.reason == "the runs are too short to be cut into blocks"
-
-
-def test_of_a_percentile_only_what_is_above_it_must_be_independent() -> None:
-    # In each stretch of 100 flows one is slow. The other 99 of one side take longer from stretch to stretch,
-    # and are soon above the other side's percentile, but stay below their own, 170.
-    theirs = [np.tile(np.arange(1.0, 101.0), 7)] * 3
-    mine = [np.concatenate([[50.0 + 20 * block] * 99 + [1_000.0] for block in range(7)])] * 3
-    found = judge(Metric("fct_us.all.p99"), pairs(theirs, mine), 0.95)
-    assert (found.baseline_value, found.value) == (99.0, 170.0)
-    assert found.groups == "21 blocks of 3 seeds"
-
-
-def test_no_slowdown_is_better_while_flows_are_under_way() -> None:
-    theirs = [sample(slowdown=[4.0 + seed / 10] * 10) for seed in range(5)]
-    mine = [sample(incomplete=1, slowdown=[2.0 + seed / 10] * 10) for seed in range(5)]
-    found = judge(Metric("slowdown.all.mean"), [*zip(theirs, mine, strict=True)], 0.95)
-    assert found.reason == "5 of its flows are not complete"
-
-
-def test_places_are_ranked_best_first_and_paired_by_seed() -> None:
-    def seeds(order: Sequence[int], factor: float) -> dict[int, Sample]:
-        # Seeds differ by far more than places do, whose ratio is the same in each of them.
-        times = {seed: factor * 10.0**seed for seed in order}
-        return {
-            seed: sample(totals={"goodput_gbps": 1 / time}, fct=[time] * 10) for seed, time in times.items()
-        }
-
-    at = {"slow": seeds([1, 2, 3, 4, 5], 1.2), "quick": seeds([5, 4, 3, 2, 1], 1.0)}
-    for name in ("fct_us.all.mean", "goodput_gbps"):
-        first, second = Race(at, [Metric(name)], 0.95).rank({}).standings
-        assert (first.place, second.place, second.verdict) == ("quick", "slow", "worse")
-    assert second.change == pytest.approx(1 / 1.2 - 1)
-
-
-def test_large_flows_are_weighed_by_their_mean_and_small_ones_by_their_tail() -> None:
-    names = ["fct_us.small.mean", "fct_us.small.p99", "fct_us.large.mean", "fct_us.large.p99", "goodput_gbps"]
-    enough = {"fct_us.small": 5_000, "fct_us.large": 5_000}
-    chosen = ranking.choose(None, [Metric(name) for name in names], enough)
-    assert [metric.name for metric in chosen] == ["fct_us.small.p99", "fct_us.large.mean"]
-
-
-def test_a_tail_is_ranked_only_where_every_place_has_flows_enough(tmp_path: Path) -> None:
-    # Seven places of which one has 1,990 flows, the others 2,010.
-    def metric(*counts: int) -> str:
-        places = [
-            [
-                written(
-                    tmp_path / f"{sum(counts)}-{place}",
-                    {"arrival_us": np.linspace(0, 50, count), "fct_us": np.linspace(1, 2, count)},
-                )
-            ]
-            for place, count in enumerate(counts)
-        ]
-        return sh.compare(*places, names=[*map(str, range(7))], cool_down=0).rankings[0].metrics[0]
-
-    assert metric(*[2_010] * 6, 1_990) == "fct_us.all.mean"
-    assert metric(*[2_010] * 7) == "fct_us.all.p99"
 
 
 def test_common_seeds_are_compared_and_misses_by_chance_are_counted(tmp_path: Path) -> None:
@@ -214,11 +96,6 @@ def test_changes_are_written_as_percent_factors_or_points() -> None:
     assert limits("fct_us.all.mean", 0.5, 0.25, 1.5) == ["×1.5", "×1.25", "×2.5"]
     assert limits("loss_rate_in_switches", 0.01, None, 0.005) == ["+1 points", "?", "+0.5 points"]
     assert limits("timeouts_per_flow", 0.01, -0.5, None) == ["+0.01", "−0.5", "?"]
-
-
-def test_a_place_is_found_by_what_it_measures() -> None:
-    known = {"A": {"k": "30KB"}, "B": {"k": "30p"}}
-    assert [places.find(text, known) for text in ("0.03MB", "30p", "30000", "30")] == ["A", "B", None, None]
 
 
 def test_shares_of_confidence_and_of_a_cool_down_have_limits(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import agreement, comparison, comparison_tables, ranking
+from shallows.comparison import agreement, comparison, comparison_tables
 from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.ranking import Ranking, Standing
-from shallows.comparison.verdicts import Metric
 from shallows.errors import ShallowsError
 from shallows.reproduction import beside, findings, like
 from shallows.reproduction.expected import Claim, Experiment
@@ -285,16 +284,6 @@ def test_a_run_made_alone_is_told_by_what_was_changed() -> None:
     alone = invented(labels={}, environment={"overrides": ['scheme="a"', "load=0.5", "name=x y"]})
     assert inputs.labels(alone) == {"scheme": "a", "load": 0.5, "name": "x y"}
     assert inputs.labels(invented(labels={"load": 0.9}, environment={})) == {"load": 0.9}
-
-
-def test_a_metric_that_runs_do_not_have_cannot_be_asked_for() -> None:
-    known = [Metric("fct_us.all.mean"), Metric("goodput_gbps")]
-    asked = ["goodput_gbps", "fct_us.all.mean", "goodput_gbps"]
-    assert [each.name for each in ranking.choose(asked, known, {})] == asked[:2]
-    with pytest.raises(ShallowsError, match="no metric 'fct_us'"):
-        ranking.choose(["goodput_gbps", "fct_us"], known, {})
-    with pytest.raises(ShallowsError, match="no metric is named"):
-        ranking.choose([], known, {})
 
 
 def test_a_ranking_marks_reasons_and_says_which_places_others_beat() -> None:

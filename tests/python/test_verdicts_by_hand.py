@@ -1,7 +1,5 @@
 """Where verdicts and orders change: at which counts and limits, and beside whom; each worked out by hand."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +8,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from shallows.comparison import comparison, comparison_tables, places, ranking, verdicts
+from shallows.comparison import comparison, comparison_tables, places
 from shallows.comparison.comparison import Comparison, Row
-from shallows.comparison.intervals import Interval
-from shallows.comparison.ranking import Race, Ranking, Standing
+from shallows.comparison.ranking import Ranking, Standing
 from shallows.comparison.samples import Sample, Series
-from shallows.comparison.verdicts import Judgement, Metric, judge
+from shallows.comparison.verdicts import Metric
 from shallows.errors import ShallowsError
 from shallows.runs.results import Run
 from shallows.runs.tables import NOTHING
@@ -32,172 +29,6 @@ def sample(incomplete: int = 0, **series: Any) -> Sample:
         named.get(name, name): Series(np.array(found, float), incomplete) for name, found in series.items()
     }
     return Sample(made, totals, ())
-
-
-def constant(seeds: int, flows: int, factor: float = 2.0) -> list[tuple[Sample, Sample]]:
-    """Pairs of runs whose flows all take 1 µs, and so many times as long."""
-    return [(sample(fct=[1.0] * flows), sample(fct=[factor] * flows)) for _ in range(seeds)]
-
-
-def test_five_seeds_stand_alone_and_fewer_are_cut_into_blocks_of_ten_flows() -> None:
-    def groups(seeds: int, flows: int) -> str:
-        found = judge(TIMES, constant(seeds, flows), 0.95)
-        assert found.reason or found.verdict == "worse"
-        return found.reason or found.groups
-
-    # Of four seeds 20 blocks are five of each, for which 50 flows are needed; 10 are three, for which 30 are.
-    assert (groups(5, 1), groups(4, 50)) == ("5 seeds", "20 blocks of 4 seeds")
-    assert [groups(4, flows) for flows in (49, 30)] == ["12 blocks of 4 seeds"] * 2
-    assert groups(4, 29) == "the runs are too short to be cut into blocks"
-    # Of three, seven and four.
-    assert [groups(3, flows) for flows in (70, 69, 40)] == [
-        "21 blocks of 3 seeds",
-        "12 blocks of 3 seeds",
-        "12 blocks of 3 seeds",
-    ]
-    assert groups(3, 39) == "the runs are too short to be cut into blocks"
-    assert (groups(2, 99), groups(1, 99)) == ("2 seeds: 3 are needed", "1 seed: 3 are needed")
-
-
-def test_two_seeds_have_a_change_without_limits() -> None:
-    found = judge(TIMES, constant(2, 5, 1.5), 0.95)
-    assert (found.baseline_value, found.value) == (1.0, 1.5)
-    assert found.change == Interval(0.5, -math.inf, math.inf)
-    timeouts = [(sample(timeouts_per_flow=[0.25]), sample(timeouts_per_flow=[1.0]))] * 2
-    assert judge(Metric("timeouts_per_flow"), timeouts, 0.95).change == Interval(0.75, -math.inf, math.inf)
-
-
-def test_what_is_known_of_whole_runs_needs_five_of_them() -> None:
-    def reason(seeds: int) -> str:
-        found = judge(GOODPUT, [(sample(goodput_gbps=1.0), sample(goodput_gbps=2.0))] * seeds, 0.95)
-        return found.reason or found.verdict
-
-    assert reason(4) == "4 seeds: 5 are needed, as it is of whole runs"
-    assert reason(5) == "better"
-
-
-def test_what_has_no_flows_or_no_time_is_not_judged() -> None:
-    some, none, nothing = sample(fct=[1.0]), sample(), sample(fct=[0.0])
-    for pairs in ([], [(some, none)] * 5, [(none, some)] * 5, [(some, some)] * 4 + [(some, none)]):
-        assert judge(TIMES, pairs, 0.95) == Judgement(reason="no such flows in some runs")
-    for pairs in ([(some, nothing)] * 5, [(nothing, some)] * 5):
-        assert judge(TIMES, pairs, 0.95).reason == "a value is zero"
-    # A difference has no such trouble.
-    timeouts = Metric("timeouts_per_flow")
-    few = [(sample(timeouts_per_flow=[0.0]), sample(timeouts_per_flow=[0.0]))] * 5
-    assert judge(timeouts, few, 0.95).reason == verdicts.SAME
-    assert verdicts.estimate(TIMES, [some, none]) is None
-    assert verdicts.estimate(TIMES, []) is None
-    assert verdicts.estimate(TIMES, [some, sample(fct=[3.0])]) == 2.0
-
-
-def test_an_interval_that_ends_at_zero_holds_it() -> None:
-    def said(low: float, high: float, metric: Metric = TIMES, incomplete: Sequence[int] = (0, 0)) -> str:
-        change = Interval((low + high) / 2, low, high)
-        found = verdicts._decide(metric, Judgement(), change, list(incomplete))
-        assert found.change == change
-        return found.reason or found.verdict
-
-    holds = verdicts.INCLUDES_ZERO
-    assert [said(0.0, 0.0), said(0.0, 0.2), said(-0.2, 0.0), said(-0.1, 0.1)] == [verdicts.SAME, *[holds] * 3]
-    assert (said(0.1, 0.2), said(-0.2, -0.1)) == ("worse", "better")
-    assert (said(0.1, 0.2, GOODPUT), said(-0.2, -0.1, GOODPUT)) == ("better", "worse")
-    # Of what is not complete only the side that would win matters.
-    assert said(0.1, 0.2, incomplete=(0, 7)) == "worse"
-    assert said(0.1, 0.2, incomplete=(7, 0)) == "7 of the baseline's flows are not complete"
-    assert said(-0.2, -0.1, incomplete=(7, 0)) == "better"
-    assert said(-0.2, -0.1, incomplete=(0, 7)) == "7 of its flows are not complete"
-
-
-def test_unfinished_flows_matter_to_times_only() -> None:
-    pairs = [(sample(3, timeouts_per_flow=[1.0]), sample(3, timeouts_per_flow=[0.0]))] * 5
-    assert judge(Metric("timeouts_per_flow"), pairs, 0.95).verdict == "better"
-    found = judge(TIMES, [(sample(3, fct=[2.0]), sample(2, fct=[1.0]))] * 5, 0.95)
-    assert found.reason == "10 of its flows are not complete"
-    found = judge(TIMES, [(sample(3, fct=[1.0]), sample(2, fct=[2.0]))] * 5, 0.95)
-    assert found.reason == "15 of the baseline's flows are not complete"
-
-
-def test_what_is_looked_at_first_is_a_tail_from_two_thousand_flows_on() -> None:
-    known = [Metric(f"fct_us.{size}.{kind}") for size in ("small", "all") for kind in ("mean", "p99")]
-    known += [Metric("query_us.all.mean"), GOODPUT]
-
-    def names(**flows: int) -> list[str]:
-        counts = {name.replace("_of_", ".").replace("us_", "us."): count for name, count in flows.items()}
-        return [metric.name for metric in ranking.choose(None, known, counts)]
-
-    assert names(fct_us_small=2_000, fct_us_all=1_999) == ["fct_us.small.p99", "fct_us.all.mean"]
-    assert names(fct_us_small=1_999, fct_us_all=2_000) == ["fct_us.small.mean", "fct_us.all.p99"]
-    # What has no flows, or is not in all runs, is not looked at; there is always a goodput.
-    assert names(fct_us_small=0, fct_us_all=9) == ["fct_us.all.mean", "goodput_gbps"]
-    assert names(fct_us_large=9, fct_us_all=9) == ["fct_us.all.mean", "goodput_gbps"]
-    assert names() == ["goodput_gbps"]
-    assert names(query_us_all=9, fct_us_small=9, fct_us_all=9) == ["query_us.all.mean", "fct_us.small.mean"]
-
-
-def seeds(count: int = 5, **series: float) -> dict[int, Sample]:
-    """A place whose runs are all alike."""
-    return {
-        seed: sample(**cast(Any, {name: [found] * 10 for name, found in series.items()}))
-        for seed in range(count)
-    }
-
-
-def test_a_place_is_beaten_by_one_that_is_better_in_one_metric_and_the_same_in_the_other() -> None:
-    metrics = [Metric("a.mean"), Metric("b.mean")]
-    at = {
-        "none": seeds(b=1.0),
-        "slow": seeds(a=1.2, b=1.0),
-        "good": seeds(a=1.0, b=1.0),
-        "trades": seeds(a=0.8, b=1.2),
-    }
-    race = Race(at, metrics, 0.95)
-    found = race.rank({"load": 0.5})
-    assert [each.place for each in found.standings] == ["trades", "good", "slow", "none"]
-    assert [each.front for each in found.standings] == ["not beaten", "not beaten", "beaten", "no value"]
-    assert [each.beaten_by for each in found.standings] == [[], [], ["good"], []]
-    assert [each.place for each in found.kept] == ["trades", "good"]
-    first, second, _, last = found.standings
-    assert (first.verdict, first.change, first.low, first.high) == ("first", 0.0, 0.0, 0.0)
-    # 1.0 over 0.8 in each seed.
-    assert (second.verdict, second.change, second.low, second.high) == (
-        "worse",
-        *[pytest.approx(0.25)] * 3,
-    )
-    assert (last.values, last.change, last.low, last.high) == ({"a.mean": None, "b.mean": 1.0}, *[None] * 3)
-    assert last.reason == "no such flows in some runs"
-    # Six pairs have an interval in b and three in a; beside the first two have.
-    assert race.judged == 11
-    alone = Race(at, metrics[:1], 0.95).rank({}).standings
-    assert {(each.front, *each.beaten_by, *each.open_with) for each in alone} == {(None,)}
-
-
-def test_more_goodput_comes_first_and_two_seeds_leave_everything_open() -> None:
-    at = {
-        place: {seed: sample(fct=[1.0], goodput_gbps=rate) for seed in range(2)}
-        for place, rate in (("low", 1.0), ("high", 2.0))
-    }
-    race = Race(at, [GOODPUT, TIMES], 0.95)
-    found = race.rank({}).standings
-    assert [each.place for each in found] == ["high", "low"]
-    assert [each.open_with for each in found] == [["low"], ["high"]]
-    assert (found[1].change, found[1].low, found[1].high) == (-0.5, None, None)
-    assert race.judged == 0
-    apart = Race({"a": seeds(2, fct=1.0), "b": {9: sample(fct=[1.0])}}, [TIMES], 0.95)
-    assert apart.judge(TIMES, "a", "b") == Judgement(reason="no common seed")
-
-
-def test_who_is_beaten_is_not_what_others_cannot_be_told_from() -> None:
-    # B is much worse than A in a and the same in b. C is better than A in a, and open in b: so it is with B,
-    # but what beats B is told of.
-    noise = [0.9, 1.1, 0.95, 1.2, 0.8]
-    at = {"A": seeds(a=1.0, b=1.0), "B": seeds(a=2.0, b=1.0)}
-    at["C"] = {seed: sample(a=[0.9] * 10, b=[by + 0.05] * 10) for seed, by in enumerate(noise)}
-    found = {
-        each.place: each for each in Race(at, [Metric("a.mean"), Metric("b.mean")], 0.95).rank({}).standings
-    }
-    assert [found[place].front for place in "ABC"] == ["cannot tell", "beaten", "cannot tell"]
-    assert [found[place].open_with for place in "ABC"] == [["C"], [], ["A"]]
 
 
 def row(metric: str = "fct_us.all.mean", scheme: str = "b", low: float | None = 0.1) -> Row:
@@ -266,35 +97,6 @@ def test_what_differs_is_named_by_its_innermost_place() -> None:
     assert comparison._list([""]) == "no axes"
     assert places._some([*"abcdefgh"]) == "a, b, c, d, e, f, g, h"
     assert places._some([*"abcdefghi"]) == "a, b, c, d, e, f, g, h, …"
-
-
-def test_an_axis_is_meant_by_its_key_before_its_last_word() -> None:
-    def runs(*labels: dict[str, Any]) -> list[Run]:
-        return [cast(Run, SimpleNamespace(labels=each)) for each in labels]
-
-    two = runs({"k": 1, "red.k": 2, "seed": 1, "tcp.initial_window": 5}, {"seed": 2, "red.pmax": 1})
-    assert places.axes_of(two, ["k"]) == ["k"]
-    assert places.axes_of(two, ["initial window", "k", "initial_window"]) == ["tcp.initial_window", "k"]
-    with pytest.raises(ShallowsError, match="several axes are called k"):
-        places.axes_of(runs({"a.k": 1, "b.k": 2}), ["k"])
-    assert places.place_of(two[1], ["k", "red.pmax"]) == {"k": None, "red.pmax": 1}
-
-
-def test_a_place_is_meant_by_all_of_its_values_or_by_some_with_their_axes() -> None:
-    known = {"A": {"red.k_min": "30KB", "n": 1}, "B": {"red.k_min": "30KB", "n": 2}}
-    asked = [
-        "A",
-        "30KB,2",
-        "2, 30KB",
-        "30KB",
-        "n=2",
-        "k_min=30KB, n = 1",
-        "k min=30KB,n=2",
-        "red.k_min=30KB,n=1",
-    ]
-    assert [places.find(each, known) for each in asked] == ["A", "B", None, None, "B", "A", "B", "A"]
-    for several_or_none in ("k_min=30KB", "red.k_min=1", "k_min=30KB, 1", "min=30KB, n=1"):
-        assert places.find(several_or_none, known) is None
 
 
 def resolved(**scenario: Any) -> Run:
