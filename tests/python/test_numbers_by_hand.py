@@ -11,9 +11,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import agreement, comparison, comparison_tables
-from shallows.comparison.comparison import Comparison, Row
-from shallows.comparison.ranking import Ranking, Standing
+from shallows.comparison import agreement
 from shallows.errors import ShallowsError
 from shallows.reproduction import beside, findings, like
 from shallows.reproduction.expected import Claim, Experiment
@@ -284,56 +282,6 @@ def test_a_run_made_alone_is_told_by_what_was_changed() -> None:
     alone = invented(labels={}, environment={"overrides": ['scheme="a"', "load=0.5", "name=x y"]})
     assert inputs.labels(alone) == {"scheme": "a", "load": 0.5, "name": "x y"}
     assert inputs.labels(invented(labels={"load": 0.9}, environment={})) == {"load": 0.9}
-
-
-def test_a_ranking_marks_reasons_and_says_which_places_others_beat() -> None:
-    def standing(place: str, verdict: str, reason: str, front: Any) -> Standing:
-        values: dict[str, float | None] = {"fct_us.all.mean": 5.0, "goodput_gbps": 1.0}
-        return Standing(place, values, 0.5, 0.25, 0.75, verdict, reason, front, [], [])
-
-    standings = [
-        standing("a", "first", "", "not beaten"),
-        standing("b", "cannot tell", "too few", "beaten"),
-        standing("c", "cannot tell", "too few", None),
-    ]
-    many = SimpleNamespace(confidence=0.95)
-    two = Ranking({}, ["fct_us.all.mean", "goodput_gbps"], standings)
-    one = Ranking({}, ["fct_us.all.mean"], standings)
-    shown = comparison_tables.ranked(cast(Comparison, many), two, everything=True)
-    assert [row[-1] for row in shown.rows] == ["not beaten", "beaten", ""]
-    assert [row[2] for row in shown.rows] == ["first", "cannot tell [1]", "cannot tell [1]"]
-    assert shown.note == "[1] too few"
-    assert shown.columns[-1] == "in all metrics"
-    alone = comparison_tables.ranked(cast(Comparison, many), one, everything=True)
-    assert [len(row) for row in alone.rows] == [len(alone.columns)] * 3
-    assert alone.columns[-1] == "95 % interval"
-
-
-def test_a_table_of_verdicts_has_units_and_numbers_its_reasons() -> None:
-    def row(metric: str, reason: str) -> Row:
-        return Row({}, "b", metric, "cannot tell", reason, 0.01, 0.02, 0.5, 0.25, 0.75, "3 seeds")
-
-    rows = [
-        row("loss_rate_in_switches", ""),
-        row("goodput_gbps", "the interval holds 0"),
-        row("timeouts_per_flow", "too few"),
-    ]
-    told = SimpleNamespace(confidence=0.95, rows=rows, baseline="a")
-    (shown,) = comparison_tables.verdicts(cast(Comparison, told), everything=True)
-    assert [cells[1] for cells in shown.rows] == ["cannot tell", "cannot tell", "cannot tell [1]"]
-    assert shown.note == "[1] too few"
-    # Losses in percent and points, rates as they are and by percent.
-    assert shown.rows[0][2:5] == ["1 %", "2 %", "+50 points"]
-    assert shown.rows[1][2:5] == ["0.01", "0.02", "+50 %"]
-    units = [comparison_tables.unit_of(each.metric) for each in rows]
-    assert (units, comparison_tables.unit_of("fct_us.all.mean")) == (["", " Gb/s", ""], " µs")
-
-
-def test_a_note_names_its_place_and_counts_the_others() -> None:
-    assert comparison._said("late", [""]) == "late"
-    assert comparison._said("late", ["a"]) == "a: late"
-    assert comparison._said("late", ["a", "b", "c"]) == "a and at 2 more: late"
-    assert (comparison._at("a", ""), comparison._at("a", "load 0.5")) == ("a", "a at load 0.5")
 
 
 def claim(**keys: Any) -> Claim:
