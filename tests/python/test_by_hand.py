@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import samples
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Measured, judge, within
 from shallows.runs.pools import Recorded, pool_of
@@ -68,14 +67,6 @@ def test_a_flow_that_is_not_complete_is_in_no_mean(cut: sh.Run) -> None:
     # A bin holds its upper edge, not its lower one.
     assert completions.within(complete, 0, 1_460).height == 1
     assert completions.within(complete, 1_460, None).height == 0
-
-
-def test_flows_before_the_warm_up_are_in_no_sample(cut: sh.Run, tmp_path: Path) -> None:
-    late = sh.run(cut.path / "scenario.toml", {"measure.warm_up": "10001ns"}, out=tmp_path / "late")
-    assert samples.read(late, 0).series["fct_us.all"].values.tolist() == pytest.approx([80])
-    assert completions.completed([late]).is_empty()
-    with pytest.raises(sh.ShallowsError, match="has no complete flow in 'all'"):
-        measure(late, "flow_gbps.all")
 
 
 SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
@@ -149,17 +140,3 @@ def test_ports_share_the_pools_of_their_switch_in_their_order() -> None:
     assert pools(buffer) == {"a->x": "a.pool0", "a->y": "a.pool0", "a->z": "a.pool1", "b->x": "b.pool0"}
     assert set(pools({"kind": "complete-sharing"}).values()) == {"a.pool0", "b.pool0"}
     assert [*pools({"kind": "static-partition"}).values()] == ["a.pool0", "a.pool1", "a.pool2", "b.pool0"]
-
-
-def test_a_share_of_flows_counts_those_that_have_nothing() -> None:
-    # One flow has all: Jain's index of n shares is 1/n.
-    flows = pl.DataFrame(
-        {
-            "workload": [0, 0, 0, 0],
-            "delivered_bytes": [0, 8, 0, 0],
-            "arrival_us": [0.0] * 4,
-            "counted": [1] * 4,
-        }
-    )
-    run = cast(sh.Run, SimpleNamespace(path=Path("by-hand"), summary={"simulated_s": 1.0}, flows=flows))
-    assert measure(run, "jain@0") == pytest.approx(1 / 4)

@@ -1,7 +1,6 @@
 """What single numbers decide, and where their edges are: each is worked out by hand."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from shallows.comparison import agreement
 from shallows.errors import ShallowsError
 from shallows.reproduction import beside, findings, like
 from shallows.reproduction.expected import Claim, Experiment
@@ -19,175 +17,13 @@ from shallows.reproduction.findings import Finding
 from shallows.reproduction.judging import Check, Measured, judge
 from shallows.runs import breakdown, tables
 from shallows.runs.steps import Series
-from shallows.series import completions, flow_measures, flow_series, inputs
+from shallows.series import completions, flow_series, inputs
 from shallows.sweeps.points import Shard
 
 
 def invented(**found: Any) -> sh.Run:
     """A run that never was and has these tables."""
     return cast(sh.Run, SimpleNamespace(**{"path": Path("by-hand")} | found))
-
-
-def ended(scale: float = 1.0, *, more: float = 0.0, count: int = 100, flows: int = 100) -> sh.Run:
-    """A run whose times and rates are so many times what they would be, its shares larger by `more`."""
-    times = {"count": count, "mean": 100.0 * scale, "p99": 400.0 * scale}
-    return invented(
-        queues=None,
-        traces=None,
-        flows=pl.DataFrame({"flow": range(flows)}),
-        summary={
-            "goodput_gbps": 5.0 * scale,
-            "packets": {"data": 100_000, "marked": round(10_000 * scale)},
-            "retransmits": 1_000 + round(100_000 * more),
-            "timeouts": round(100 * more),
-            "fct_us": {"all": times, "small": times},
-        },
-    )
-
-
-def verdicts_of(real: sh.Run) -> dict[str, str]:
-    """Of three pairs that are alike, so that their interval is a point."""
-    return {each.metric: each.verdict for each in agreement.agreements([ended()] * 3, [real] * 3)}
-
-
-def test_real_tcp_agrees_up_to_the_bound_of_each_metric() -> None:
-    # Bounds: goodput 3 %, means of times 15 %, 99th percentiles 25 %, marks 20 %, retransmissions 0.005 of
-    # data, timeouts 0.05 a flow. With one bin of sizes besides all flows, that is not told apart.
-    names = [
-        "goodput_gbps",
-        "marked",
-        "fct_us.all.mean",
-        "fct_us.all.p99",
-        "retransmits",
-        "timeouts_per_flow",
-    ]
-    limits = [0.03, 0.2, 0.15, 0.25]
-    for place, limit in enumerate(limits):
-        assert list(verdicts_of(ended(1 + limit - 0.01))) == names
-        assert verdicts_of(ended(1 + limit - 0.01))[names[place]] == "agree"
-        assert verdicts_of(ended(1 - limit + 0.01))[names[place]] == "agree"
-        assert verdicts_of(ended(1 + limit + 0.01))[names[place]] == "differ"
-        assert verdicts_of(ended(1 - limit - 0.01))[names[place]] == "differ"
-    assert [verdicts_of(ended(more=0.004))[name] for name in names[4:]] == ["agree", "agree"]
-    assert [verdicts_of(ended(more=0.006))[name] for name in names[4:]] == ["differ", "agree"]
-    assert [verdicts_of(ended(more=0.06))[name] for name in names[4:]] == ["differ", "differ"]
-    assert [verdicts_of(ended(more=0.04))[name] for name in names[4:]] == ["differ", "agree"]
-
-
-def test_what_is_exactly_at_a_bound_agrees() -> None:
-    # Five timeouts more in a hundred flows are the bound of 0.05; four times that, over four, is the same.
-    for simulated, real in ((ended(), ended(more=0.05)), (ended(more=0.05), ended())):
-        found = agreement.agreements([simulated] * 4, [real] * 4)
-        (timeouts,) = [each for each in found if each.metric == "timeouts_per_flow"]
-        assert abs(timeouts.difference or 0.0) == timeouts.bound == 0.05
-        assert timeouts.verdict == "agree"
-
-
-def test_shares_are_of_all_data_also_where_there_is_one_packet_or_none() -> None:
-    def simulated(data: int, flows: int) -> tuple[float | None, ...]:
-        run = ended(flows=flows)
-        run.summary |= {"packets": {"data": data, "marked": 1}, "retransmits": 2, "timeouts": 3}
-        found = {each.metric: each.simulated for each in agreement.agreements([run], [run])}
-        return tuple(found[name] for name in ("marked", "retransmits", "timeouts_per_flow"))
-
-    assert [simulated(4, 6), simulated(1, 1)] == [(0.25, 0.5, 0.5), (1, 2, 3)]
-    # Of nothing, as if of one.
-    assert simulated(0, 0) == (1, 2, 3)
-
-
-def test_what_too_few_pairs_or_flows_say_is_not_told() -> None:
-    two = agreement.agreements([ended()] * 2, [ended(1.5)] * 2)
-    assert {(each.verdict, each.low, each.reason) for each in two if each.metric != "fct_us.all.p99"} == {
-        ("cannot tell", None, "pairs: 2; 3 are needed")
-    }
-    found = {each.metric: each for each in agreement.agreements([ended()] * 3, [ended(count=99)] * 3)}
-    tail = found["fct_us.all.p99"]
-    # Its interval is shown all the same.
-    assert (tail.verdict, tail.reason) == ("cannot tell", "99 flows: 100 are needed")
-    assert (tail.difference, tail.low, tail.high) == (0.0, 0.0, 0.0)
-    assert found["fct_us.all.mean"].verdict == "agree"
-    assert "fct_us.all.mean" in verdicts_of(ended(count=1))
-    assert not [name for name in verdicts_of(ended(count=0)) if name.startswith("fct_us")]
-
-
-def test_the_queue_is_compared_after_the_warm_up_at_the_port_that_was_fullest() -> None:
-    def run(factor: float, warm_up: str = "5us") -> sh.Run:
-        rows = {"time_us": [0.0, 4.0, 6.0, 4.0], "bytes": [0.0, 9_000.0 * factor, 1_000.0 * factor, 10.0]}
-        names = ["s->a", "s->a", "s->a", "s->b"]
-        made = ended()
-        made.queues = pl.DataFrame(rows | {"kind": ["port"] * 4, "name": names})
-        made.counters = pl.DataFrame({"port": ["s->a", "s->b"], "kind": ["to-host"] * 2})
-        made.summary["simulated_s"] = 1e-5
-        made.scenario = {
-            "measure": {"warm_up": warm_up, "traces": []},
-            "switch": {"buffer": {"kind": "static-partition"}},
-        }
-        return made
-
-    # From 5 µs on 9,000 for one and 1,000 for four: a mean of 2,600. From the begin 9,000 for two of ten.
-    assert agreement.queue(run(1), "s->a").mean() == 2_600
-    assert agreement.queue(run(1, "0ps"), "s->a").mean() == 2_200
-    found = {each.metric: each for each in agreement.agreements([run(1)] * 3, [run(1.2)] * 3)}
-    mean, tail = found["queue.mean"], found["queue.p99"]
-    # A fifth more is beyond 15 % and within 25 %.
-    assert (mean.title, mean.simulated, mean.verdict) == ("s->a mean bytes", 2_600, "differ")
-    assert (tail.title, tail.simulated, tail.verdict) == ("s->a p99 bytes", 9_000, "agree")
-    assert "queue.mean" not in {each.metric for each in agreement.agreements([run(1), ended()], [run(1)] * 2)}
-
-
-def test_an_interval_that_crosses_a_bound_asks_for_more_pairs_and_one_without_a_limit_is_not_shown() -> None:
-    # Goodputs of 0, 5 and 10 % more: a mean of 5 %, and more than 10 % to either side.
-    found = agreement.agreements([ended()] * 3, [ended(scale) for scale in (1.0, 1.05, 1.1)])
-    goodput = found[0]
-    assert (goodput.metric, goodput.verdict) == ("goodput_gbps", "cannot tell")
-    assert goodput.reason == "the interval crosses the bound: more pairs"
-    assert goodput.low is not None
-    assert goodput.high is not None
-    assert goodput.low < 0 < 0.1 < goodput.high
-    open_ended = [replace(goodput, low=None), replace(goodput, high=None)]
-    assert [row[5] for row in agreement.table(open_ended, 3).rows] == [tables.NOTHING] * 2
-
-
-def test_what_never_happened_agrees_with_itself_only() -> None:
-    def marked(packets: int) -> sh.Run:
-        run = ended()
-        run.summary["packets"]["marked"] = packets
-        return run
-
-    def judged(simulated: int, real: int) -> tuple[str, float | None]:
-        found = agreement.agreements([marked(simulated)] * 3, [marked(real)] * 3)
-        return next((each.verdict, each.difference) for each in found if each.metric == "marked")
-
-    assert (judged(0, 0), judged(0, 5), judged(5, 0)) == (("agree", 0.0), ("differ", None), ("differ", None))
-
-
-def test_the_table_of_agreement_numbers_its_reasons_and_counts_pairs() -> None:
-    found = agreement.agreements([ended()] * 3, [ended(1.01, more=0.006, count=99)] * 3)
-    shown = agreement.table(found, 3)
-    rows = {row[0]: row[1:] for row in shown.rows}
-    assert shown.title.endswith("3 pairs of runs")
-    assert agreement.table(found, 1).title.endswith("1 pair of runs")
-    assert shown.note == "[1] 99 flows: 100 are needed"
-    assert rows["FCT all p99 µs"][0] == "cannot tell [1]"
-    assert rows["goodput Gb/s"][0] == "agree"
-    # Less one, in percent; of shares in points; of counts as they are.
-    assert [rows[name][3].split()[0] for name in ("goodput Gb/s", "retransmissions")] == ["+1", "+0.6"]
-    assert rows["goodput Gb/s"][4:] == ["+1 % to +1 %", "3 %"]
-    assert rows["retransmissions"][5] == "0.5 points"
-    few = agreement.table(agreement.agreements([ended()] * 2, [ended()] * 2), 2)
-    assert {row[5] for row in few.rows} == {tables.NOTHING}
-    assert agreement.markdown(shown).splitlines()[1] == "|" + " --- |" * 7
-
-
-def test_runs_whose_machine_complained_are_counted_and_named() -> None:
-    def measured(name: str, *complaints: str) -> sh.Run:
-        return invented(path=name, summary={"health": {"complaints": list(complaints)}})
-
-    runs = [measured("a"), measured("b", "late", "later"), measured("c", "slow")]
-    assert agreement.unbelievable(runs) == ["b: late", "c: slow"]
-    with pytest.raises(ShallowsError, match="2 of 3 measured runs are not to be believed: b: late"):
-        agreement.refuse_unbelievable(runs)
-    agreement.refuse_unbelievable(runs[:1])
 
 
 def test_what_a_flow_acknowledged_last_has_no_row_and_comes_only_if_it_ended() -> None:
@@ -203,20 +39,6 @@ def test_what_a_flow_acknowledged_last_has_no_row_and_comes_only_if_it_ended() -
     assert flow_series.acked_bytes(run, 0, trace).rows() == [(10.0, 300.0), (25.0, 900.0)]
     assert flow_series.acked_bytes(run, 1, trace).rows() == [(10.0, 400.0)]
     assert flow_series.end_us(run) == pytest.approx(100.0)
-
-
-def test_what_was_acknowledged_in_the_last_time_excludes_what_was_before_by_a_nanosecond() -> None:
-    # Of 10 ms the last begins at 9,000 µs, and a row up to a nanosecond later counts for before.
-    def packets(first_us: float) -> float:
-        rows = {"time_us": [first_us, 9_500.0], "flow": [0, 0], "value": [1_460.0, 4_380.0]}
-        run = invented(
-            flow_traces=pl.DataFrame(rows).with_columns(quantity=pl.lit("acked_bytes")),
-            summary={"simulated_s": 0.01},
-            scenario={"tcp": {"timestamps": False}, "topology": {"mtu": 1500, "framing": 0}},
-        )
-        return float(flow_measures.acked_packets(run, "1ms").item())
-
-    assert (packets(9_000.0005), packets(9_000.005)) == (2.0, 3.0)
 
 
 def test_sizes_begin_at_nothing_and_the_last_has_no_end() -> None:

@@ -83,30 +83,6 @@ def test_a_flow_between_two_steps_is_served_from_the_second_on() -> None:
     assert ideal.schedule(fluid, step_s=1.0) == pytest.approx([0.5, 0.5])
 
 
-def test_a_class_has_converged_when_the_last_two_milliseconds_have_its_share() -> None:
-    # A quarter a millisecond until the 10th and one from then on: its share is 2 in 2 ms, and nine tenths of
-    # that came first from the 10th to the 12th.
-    acked = [(1e3 * ms, 0, min(ms, 10) / 4 + max(ms - 10, 0)) for ms in range(21)]
-    run = invented(20_000.0, flows=flows(**{"class": [1]}), flow_traces=traced("acked_bytes", *acked))
-    assert measure(run, "convergence_ms@class1") == 12
-
-
-def test_a_flow_has_caught_up_with_four_fifths_of_the_mean_not_of_the_quickest() -> None:
-    # 5 and 7 in each 5 ms: four fifths of 6 are 4.8.
-    acked = [(5e3 * n, flow, each * n) for flow, each in enumerate((5.0, 7.0)) for n in range(3)]
-    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *acked))
-    assert measure(run, "catch_up_ms@0") == 5
-
-
-def test_what_was_acknowledged_last_is_in_full_segments_and_spread_over_all_flows() -> None:
-    # Two and four segments of 1,460 bytes in the last millisecond: a mean of 3 and a variance of 1.
-    acked = [(9_000.0, 0, 1_460.0), (9_500.0, 0, 3 * 1_460.0), (9_500.0, 1, 4 * 1_460.0)]
-    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *acked))
-    found = {what: measure(run, f"acked_packets.{what}@1ms") for what in ("mean", "variance", "std", "max")}
-    assert found == {"mean": 3, "variance": 1, "std": 1, "max": 4}
-    assert [measure(run, f"acked_packets.{what}@1ms") for what in ("above_2", "below_4")] == [0.5, 0.5]
-
-
 def test_numbers_that_count_full_segments_need_hosts_that_have_the_same() -> None:
     scenario = {"tcp": TCP, "topology": TOPOLOGY}
     group = {"name": "small", "mtu": 1500, "tcp": TCP}
@@ -114,45 +90,6 @@ def test_numbers_that_count_full_segments_need_hosts_that_have_the_same() -> Non
     for other in ({"mtu": 600}, {"tcp": {"timestamps": True}}):
         with pytest.raises(sh.ShallowsError, match="full segments differ between groups of hosts"):
             port_measures.payload(scenario | {"host": {"group": [group | other]}})
-
-
-def test_a_window_holds_until_the_next_one() -> None:
-    rows = traced("cwnd_bytes", (10.0, 0, 1_000.0), (20.0, 0, 5_000.0), (30.0, 0, 2_000.0))
-    run = invented(flows=flows(arrival_us=[0.0]), flow_traces=rows)
-    found = [measure(run, f"cwnd_bytes.{what}@0") for what in ("min_15", "min_20", "at_15", "at_20")]
-    assert found == [1_000, 2_000, 1_000, 5_000]
-
-
-def test_only_counted_flows_starve_are_concurrent_and_have_times() -> None:
-    # One before the warm-up, which had 900 µs of everything.
-    run = invented(
-        flows=flows(
-            arrival_us=[500.0, 2_000.0, 2_100.0],
-            counted=[0, 1, 1],
-            fct_us=[900.0, 100.0, 300.0],
-            ideal_us=[900.0, 50.0, 60.0],
-            size_bytes=[1_000, 100_000, 100_001],
-            longest_ack_gap_us=[900.0, 10.0, 20.0],
-            longest_arrival_gap_us=[900.0, 30.0, 40.0],
-        )
-    )
-    assert measure(run, "longest_ack_gap_us.max@0") == 20
-    assert measure(run, "longest_arrival_gap_us.mean@0") == 35
-    # A size at the edge is in the bin below it, and each flow counts the same: 8 and 2.667 Gb/s.
-    assert (measure(run, "ideal_fct_us.small.p100"), measure(run, "ideal_fct_us.medium.p1")) == (50, 60)
-    assert measure(run, "flow_gbps.all") == pytest.approx((100_000 * 8 / 100 + 100_001 * 8 / 300) / 2 / 1e3)
-    # Of windows of 1 ms from the third on, the first that counts, one in eight has flows, two at once.
-    assert [measure(run, f"concurrent.{word}@1ms") for word in ("p87", "p88")] == [0, 2]
-
-
-def test_a_megabyte_is_not_yet_large_and_a_timeout_before_the_warm_up_is_one() -> None:
-    run = invented(
-        1_000.0,
-        flows=flows(size_bytes=[1_000_000, 1_000_001], source=[0, 0], timeouts=[1, 0], counted=[1, 1]),
-    )
-    assert measure(run, "concurrent_large.p100@1ms") == 1
-    before = invented(1_000.0, flows=flows(timeouts=[1, 0], counted=[0, 1]))
-    assert measure(before, "with_timeout@0") == 0.5
 
 
 COUNTERS = pl.DataFrame(
@@ -386,119 +323,6 @@ def test_what_a_link_has_left_goes_to_flows_that_nothing_else_limits() -> None:
     links = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [2, 2]])
     found = ideal.shares(links, np.array([10.0, 3.0, 7.0]))
     assert found.tolist() == pytest.approx([1, 1, 1, 8, 7])
-
-
-def test_slices_of_fairness_are_cut_where_they_end() -> None:
-    # Per ms: 1 and 1, then 3 and 0, then 1 and 3: indices of 1, 1/2 and 16/20. What comes 1 ns after a cut
-    # is of the next slice, and what comes 1 ns before it, or with it, of the one before.
-    rows = [(1_000.0, 0, 1.0), (1_000.0, 1, 1.0), (1_999.999, 0, 4.0), (2_000.001, 0, 5.0), (3_000.0, 1, 4.0)]
-    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *rows))
-    assert measure(run, "jain_over.1ms@0..0.003") == pytest.approx((1 + 0.5 + 16 / 20) / 3, rel=1e-9)
-    assert measure(run, "jain_over.1ms@0.001..0.003") == pytest.approx((0.5 + 16 / 20) / 2, rel=1e-9)
-
-
-def test_goodput_of_flows_is_from_their_arrivals_to_the_end() -> None:
-    # 1,000 bytes in 10 and in 5 µs: 0.8 and 1.6 Gb/s, whose index is 2.4² / (2 · 3.2).
-    run = invented(10.0, flows=flows(arrival_us=[0.0, 5.0]))
-    assert measure(run, "flow_gbps@0") == pytest.approx(1.2, rel=1e-12)
-    assert measure(run, "jain@0") == pytest.approx(0.9, rel=1e-12)
-    # To a host, and of a class, all bytes over the whole time.
-    assert (
-        measure(run, "goodput_gbps@1") == measure(run, "goodput_gbps@class0") == pytest.approx(1.6, rel=1e-12)
-    )
-    two = invented(10.0, flows=flows(destination=[1, 2], delivered_bytes=[3_000, 1_000]))
-    assert measure(two, "goodput_ratio@1/2") == pytest.approx(3, rel=1e-12)
-    for where in ("3", "0"):
-        with pytest.raises(sh.ShallowsError, match=f"no flow to host {where}"):
-            measure(two, f"goodput_gbps@{where}")
-    nothing = invented(10.0, flows=flows(delivered_bytes=[0, 0]))
-    assert measure(nothing, "jain@0") == 0
-
-
-def test_a_class_that_gets_nothing_more_has_its_share_at_once_and_one_without_a_trace_none() -> None:
-    late = flows(**cast(Any, {"class": [1], "arrival_us": [4_000.0]}))
-    acked = traced("acked_bytes", (4_000.0, 0, 0.0), (5_000.0, 0, 9.0))
-    assert measure(invented(20_000.0, flows=late, flow_traces=acked), "convergence_ms@class1") == 0
-    with pytest.raises(sh.ShallowsError, match="no trace of class1"):
-        measure(invented(flows=late, flow_traces=acked.with_columns(flow=pl.lit(7))), "convergence_ms@class1")
-
-
-def test_a_flow_that_never_has_its_share_never_catches_up() -> None:
-    acked = [(5e3 * n, flow, each * n) for flow, each in enumerate((1.0, 9.0)) for n in range(3)]
-    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=traced("acked_bytes", *acked))
-    # Four fifths of the mean of 1 and 9 are 4.
-    assert measure(run, "catch_up_ms@1") == 5
-    assert measure(run, "catch_up_ms@0") == float("inf")
-    # From its own arrival on: 5 ms after 5 ms.
-    later = [(5e3, 0, 0.0), (10e3, 0, 5.0), (5e3, 1, 5.0), (10e3, 1, 10.0), (15e3, 0, 10.0), (15e3, 1, 15.0)]
-    run = invented(15_000.0, flows=flows(arrival_us=[5e3, 0.0]), flow_traces=traced("acked_bytes", *later))
-    assert measure(run, "catch_up_ms@0") == 5
-
-
-def test_gaps_are_of_flows_that_had_any_and_windows_of_flows_that_are_traced() -> None:
-    run = invented(flows=flows(longest_ack_gap_us=[10.0, None, 30.0]), flow_traces=None)
-    assert measure(run, "longest_ack_gap_us.mean@0") == 20
-    assert [measure(run, f"longest_ack_gap_us.{what}@0") for what in ("above_10", "below_30")] == [0.5, 0.5]
-    rows = traced("cwnd_bytes", (10.0, 0, 1_000.0), (20.0, 1, 500.0), (30.0, 0, 900.0), (40.0, 0, 2_000.0))
-    run = invented(flows=flows(arrival_us=[0.0, 0.0]), flow_traces=rows)
-    assert [measure(run, f"cwnd_bytes.{what}@0") for what in ("min_10", "min_40", "at_29", "at_30")] == [
-        900,
-        2_000,
-        1_000,
-        900,
-    ]
-    with pytest.raises(sh.ShallowsError, match="knows no window of flow 0 at 9 µs"):
-        measure(run, "cwnd_bytes.at_9@0")
-    for what in ("max_10", "min_", "min_x"):
-        with pytest.raises(sh.ShallowsError, match="there is no metric"):
-            measure(run, f"cwnd_bytes.{what}@0")
-
-
-def test_times_and_rates_are_of_complete_flows_of_a_bin() -> None:
-    run = invented(
-        flows=flows(
-            size_bytes=[100_000, 100_001, 10_000_000, 10_000_001, 50, None],
-            fct_us=[80.0, 100.0, 8_000.0, 9_000.0, None, 5.0],
-            arrival_us=[3.0, 2.0, 1.0, 0.0, 4.0, 5.0],
-            workload=[0, 0, 1, 1, 0, 0],
-        )
-    )
-    # A size at an edge is of the bin below; what has no end, or has not ended, of none.
-    names = ("small.max", "medium.max", "large.max", "all.max", "small.p100", "medium.mean")
-    assert [measure(run, f"fct_us.{name}@0..2") for name in names] == [80, 8_000, 9_000, 9_000, 80, 4_050]
-    assert measure(run, "fct_us.all.max@0") == 100
-    assert measure(run, "flow_gbps.small") == pytest.approx(10, rel=1e-12)
-    with pytest.raises(sh.ShallowsError, match="no complete flow of 1 in 'small'"):
-        measure(run, "fct_us.small.mean@1")
-    for name in ("tiny.mean@0", "small.median@0"):
-        with pytest.raises(sh.ShallowsError, match="there is no metric"):
-            measure(run, f"fct_us.{name}")
-
-
-def test_an_answer_and_its_request_are_one_and_a_window_is_met_by_what_ends_in_it() -> None:
-    # Windows of 1 ms, of which the fifth is cut off. A query's two flows between hosts 0 and 1 are one until
-    # 2.5 ms, and so in three windows; a flow from 1 to 2 that has not ended is in the last two.
-    run = invented(
-        4_500.0,
-        flows=flows(
-            query=[7, 7, None],
-            source=[0, 1, 1],
-            destination=[1, 0, 2],
-            arrival_us=[100.0, 1_100.0, 2_100.0],
-            fct_us=[900.0, 1_400.0, None],
-        ),
-    )
-    # Host 0 has one in three windows, 1 has one in two, then two and one, and 2 one in two: of twelve three
-    # are none, eight one and one two.
-    shares = {"p25": 0, "p26": 1, "p91": 1, "p92": 2}
-    assert {word: measure(run, f"concurrent.{word}@1ms") for word in shares} == shares
-    large = invented(
-        2_000.0,
-        flows=flows(size_bytes=[1_000_001, 1_000_001, 9], arrival_us=[0.0, 10.0, 1_500.0], fct_us=[5.0] * 3),
-    )
-    # Where only windows with such a flow count, both hosts have two; else half have none.
-    assert measure(large, "concurrent_large_busy.p1@1ms") == 2
-    assert [measure(large, f"concurrent_large.{word}@1ms") for word in ("p50", "p51")] == [0, 2]
 
 
 def test_backlogs_are_weighed_by_time_and_read_by_their_names() -> None:
