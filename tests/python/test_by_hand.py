@@ -1,18 +1,10 @@
 """Numbers of Python's own arithmetic, each worked out by hand."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import polars as pl
-import pytest
-
-import shallows as sh
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Measured, judge, within
-from shallows.runs.pools import Recorded, pool_of
-from shallows.series import completions
-from shallows.series.measures import measure
 
 # Links of 10 Gb/s and 1 µs: a segment of 1,460 bytes, 1,500 on the wire, takes 4.4 µs from host to host. The
 # second flow is cut off 80 µs after its arrival.
@@ -46,27 +38,6 @@ receivers = 3
 size = "100MB"
 start = "20us"
 """
-
-
-@pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
-    """A run of two flows, one of which is not complete."""
-    folder = tmp_path_factory.mktemp("cut")
-    (folder / "cut.toml").write_text(CUT)
-    return sh.run(folder / "cut.toml", out=folder / "run")
-
-
-def test_a_flow_that_is_not_complete_is_in_no_mean(cut: sh.Run) -> None:
-    assert cut.flows["fct_us"].to_list() == [pytest.approx(4.4), None]
-    complete = completions.completed([cut])
-    assert complete["fct_us"].to_list() == [pytest.approx(4.4)]
-    assert measure(cut, "flow_gbps.all") == pytest.approx(1_460 * 8 / 4_400)
-    assert measure(cut, "flow_gbps.small") == pytest.approx(1_460 * 8 / 4_400)
-    assert measure(cut, "ideal_fct_us.all.p100") == pytest.approx(4.4)
-    assert measure(cut, "fct_us.all.p99") == pytest.approx(4.4)
-    # A bin holds its upper edge, not its lower one.
-    assert completions.within(complete, 0, 1_460).height == 1
-    assert completions.within(complete, 1_460, None).height == 0
 
 
 SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
@@ -126,17 +97,3 @@ def test_an_average_over_places_is_taken_seed_by_seed() -> None:
         for seed, value in enumerate(values)
     ]
     assert verdict(runs, over=[0.4, 0.8], expected=100.0, absolute=1.0) == "holds"
-
-
-def test_ports_share_the_pools_of_their_switch_in_their_order() -> None:
-    # Two queues each; three ports of one switch, of which the third begins another pool; one of another.
-    ports = [port for port in ("a->x", "a->y", "a->z", "b->x") for _ in range(2)]
-    buffer = {"kind": "dynamic-threshold", "ports_per_pool": 2}
-
-    def pools(buffer: dict[str, Any]) -> dict[str, str]:
-        run = SimpleNamespace(scenario={"switch": {"buffer": buffer}}, counters=pl.DataFrame({"port": ports}))
-        return pool_of(cast(Recorded, run))
-
-    assert pools(buffer) == {"a->x": "a.pool0", "a->y": "a.pool0", "a->z": "a.pool1", "b->x": "b.pool0"}
-    assert set(pools({"kind": "complete-sharing"}).values()) == {"a.pool0", "b.pool0"}
-    assert [*pools({"kind": "static-partition"}).values()] == ["a.pool0", "a.pool1", "a.pool2", "b.pool0"]

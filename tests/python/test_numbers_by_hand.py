@@ -5,8 +5,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
-import polars as pl
 import pytest
 
 import shallows as sh
@@ -15,95 +13,12 @@ from shallows.reproduction import beside, findings, like
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.findings import Finding
 from shallows.reproduction.judging import Check, Measured, judge
-from shallows.runs import breakdown, tables
-from shallows.runs.steps import Series
-from shallows.series import completions, flow_series, inputs
 from shallows.sweeps.points import Shard
 
 
 def invented(**found: Any) -> sh.Run:
     """A run that never was and has these tables."""
     return cast(sh.Run, SimpleNamespace(**{"path": Path("by-hand")} | found))
-
-
-def test_what_a_flow_acknowledged_last_has_no_row_and_comes_only_if_it_ended() -> None:
-    flows = {
-        "flow": [0, 1],
-        "size_bytes": [900, 900],
-        "arrival_us": [5.0, 6.0],
-        "fct_sender_us": [20.0, None],
-    }
-    run = invented(flows=pl.DataFrame(flows, strict=False), summary={"simulated_s": 1e-4})
-    rows = {"time_us": [10.0, 10.0], "flow": [0, 1], "value": [300.0, 400.0]}
-    trace = pl.DataFrame(rows)
-    assert flow_series.acked_bytes(run, 0, trace).rows() == [(10.0, 300.0), (25.0, 900.0)]
-    assert flow_series.acked_bytes(run, 1, trace).rows() == [(10.0, 400.0)]
-    assert flow_series.end_us(run) == pytest.approx(100.0)
-
-
-def test_sizes_begin_at_nothing_and_the_last_has_no_end() -> None:
-    def run(*bins: str) -> sh.Run:
-        times: dict[str, Any] = {"all": {}, "small": {}, "medium": {}, "large": {}}
-        return invented(summary={"fct_us": times}, scenario={"measure": {"bins": list(bins)}})
-
-    found = {"small": (0, 100_000), "medium": (100_000, 10_000_000), "large": (10_000_000, None)}
-    assert completions.size_bins([run("100KB", "10MB")] * 2) == found
-    with pytest.raises(ShallowsError, match="different size bins"):
-        completions.size_bins([run("100KB", "10MB"), run("1KB", "10MB")])
-
-
-def test_percentiles_of_a_breakdown_are_the_smallest_values_that_so_many_do_not_exceed() -> None:
-    def of(count: int) -> dict[str, Any]:
-        times = [float(number) for number in range(count, 0, -1)]
-        flows = {"class": [0] * count, "fct_us": times, "slowdown": [2 * each for each in times]}
-        flows |= {name: [1] * count for name in ("counted", "timeouts", "retransmits")}
-        flows["delivered_bytes"] = [1_000] * count
-        run = invented(flows=pl.DataFrame(flows), summary={"simulated_s": 1e-6})
-        (row,) = breakdown.by(cast(Any, run), "class").iter_rows(named=True)
-        return row
-
-    # Of three the second; of four the second as well; of 100 the 99th, of 101 the 100th.
-    assert [of(count)["fct_p50_us"] for count in (1, 2, 3, 4)] == [1.0, 1.0, 2.0, 2.0]
-    assert [of(count)["fct_p99_us"] for count in (1, 100, 101)] == [1.0, 99.0, 100.0]
-    assert of(101)["slowdown_p99"] == 200.0
-    # 3 · 1,000 bytes in a microsecond.
-    assert (of(3)["fct_mean_us"], of(3)["goodput_gbps"], of(3)["timeouts"]) == (2.0, 24.0, 3)
-
-
-def test_a_table_of_queries_has_a_row_for_each_workload() -> None:
-    described = {"count": 1_200, "mean": 5.0, "p50": 4.0, "p95": 6.0, "p99": 7.0, "p999": 8.0}
-    described |= {"with_timeout": 0.25, "quality": 0.5, "goodput_gbps": 3.0}
-    shown = tables.queries({"queries": {"workload0": described, "workload2": described}})
-    assert shown is not None
-    assert [row[:3] for row in shown.rows] == [["workload 0", "1,200", "5"], ["workload 2", "1,200", "5"]]
-    assert shown.rows[0][7:9] == ["25 %", "50 %"]
-    assert (tables.queries({}), tables.queries({"queries": {}})) == (None, None)
-
-
-def test_only_what_occurs_more_than_once_is_broken_down_unasked() -> None:
-    def run(classes: list[int]) -> sh.Run:
-        count = len(classes)
-        flows = {
-            "workload": [0] * count,
-            "class": classes,
-            "fct_us": [1.0] * count,
-            "slowdown": [1.0] * count,
-        }
-        flows |= {name: [1] * count for name in ("counted", "timeouts", "retransmits", "delivered_bytes")}
-        workload = {"workload": [{"kind": "incast"}]}
-        made = SimpleNamespace(flows=pl.DataFrame(flows), summary={"simulated_s": 1e-6}, scenario=workload)
-        made.by = lambda what: breakdown.by(cast(Any, made), what)
-        return cast(sh.Run, made)
-
-    assert tables.breakdowns(run([0, 0])) == []
-    (only,) = tables.breakdowns(run([0, 1]))
-    assert len(only.rows) == 2
-
-
-def test_a_run_made_alone_is_told_by_what_was_changed() -> None:
-    alone = invented(labels={}, environment={"overrides": ['scheme="a"', "load=0.5", "name=x y"]})
-    assert inputs.labels(alone) == {"scheme": "a", "load": 0.5, "name": "x y"}
-    assert inputs.labels(invented(labels={"load": 0.9}, environment={})) == {"load": 0.9}
 
 
 def claim(**keys: Any) -> Claim:
@@ -228,28 +143,6 @@ def test_an_experiment_like_another_has_its_values_and_claims_but_for_its_own() 
     ]
     with pytest.raises(ValueError, match="no claim"):
         like.claims("b", {"like": "a", "causes": {"nine": "why"}}, listed)
-
-
-def test_a_step_that_is_known_from_before_begins_with_the_run() -> None:
-    def read(*times: float, end: float = 10.0, before: float | None = None) -> list[list[float]]:
-        frame = pl.DataFrame(
-            {"time_us": list(times), "value": [1.0] * len(times)}, schema=["time_us", "value"]
-        )
-        made = Series.read(frame.cast(pl.Float64), "value", end, before)
-        return [made.times.tolist(), made.values.tolist()]
-
-    assert read(4.0) == [[4.0, 10.0], [1.0, 1.0]]
-    assert read(4.0, before=7.0) == [[0.0, 4.0, 10.0], [7.0, 1.0, 1.0]]
-    assert read(0.0, before=7.0) == [[0.0, 10.0], [1.0, 1.0]]
-    assert read(before=7.0) == [[0.0, 10.0], [7.0, 7.0]]
-    assert read(4.0, 10.0) == [[4.0, 10.0], [1.0, 1.0]]
-    assert read(12.0) == [[12.0, 12.0], [1.0, 1.0]]
-
-
-def test_the_deviation_over_time_is_that_of_values_weighed_by_how_long_they_were() -> None:
-    # 2 for 3 µs and 6 for 1: the mean is 3, the squares 12 + 36 over 4 are 12, less 9 is 3.
-    series = Series(np.array([0.0, 3.0, 4.0]), np.array([2.0, 6.0, 6.0]))
-    assert series.std() == pytest.approx(math.sqrt(3))
 
 
 def test_a_shard_is_every_nth_point_from_its_own_on() -> None:
