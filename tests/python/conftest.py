@@ -15,6 +15,7 @@ import pytest
 import shallows as sh
 from shallows.series import inputs
 from shared import (
+    CUT_OFF,
     ENDLESS,
     HOSTILE,
     MANY,
@@ -139,6 +140,14 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
 def heavy(loads: list[sh.Run]) -> list[sh.Run]:
     """Three schemes at one load, one seed."""
     return inputs.choose_runs(loads, [("load", "0.8"), ("seed", "1")])
+
+
+@pytest.fixture(scope="session")
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
+    """A run of two flows, the second of which is not complete at its end."""
+    folder = tmp_path_factory.mktemp("cut-off")
+    (folder / "cut-off.toml").write_text(CUT_OFF)
+    return sh.run(folder / "cut-off.toml", out=folder / "run")
 
 
 @pytest.fixture

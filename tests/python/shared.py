@@ -101,6 +101,39 @@ servers = "worker-0, worker-1"
 block = "100KB"
 """
 
+# Links of 10 Gb/s and 1 µs: a segment of 1,460 bytes, 1,500 on the wire, takes 4.4 µs from host to host. The
+# second flow is cut off 80 µs after its arrival.
+CUT_OFF = """
+stop.at = "100us"
+host.jitter = "off"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+framing = "0B"
+[switch]
+buffer = { kind = "static-partition", per_port = "100p" }
+[tcp]
+congestion = "reno"
+timestamps = false
+delayed_ack = { segments = 1 }
+[measure]
+warm_up = "10us"
+bins = ["1460B", "10MB"]
+[[workload]]
+kind = "incast"
+senders = 0
+receivers = 1
+size = "1460B"
+start = "10us"
+[[workload]]
+kind = "incast"
+senders = 2
+receivers = 3
+size = "100MB"
+start = "20us"
+"""
+
 # Flows that never end: minutes of work.
 ENDLESS = """
 name = "endless"

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
+from fake_runs import COUNTERS, fake_run, flow_table
 from shallows import reports
 from shallows.runs import breakdown, tables
 from shallows.series.measures import measure
@@ -271,3 +272,111 @@ def test_only_the_most_uneven_of_many_leaves_are_in_a_table() -> None:
     assert [row[0] for row in table.rows] == [f"leaf{n}" for n in range(11, 3, -1)]
     assert table.rows[0][1:] == ["2", "200 B", "1.11", "0.11"]
     assert "Those 8 of 12 leaves" in table.note
+
+
+def by_class(count: int) -> dict[str, Any]:
+    """The row of a class with completion times of 1, 2, … µs, and slowdowns twice as large, in 1 µs."""
+    times = [float(number) for number in range(count, 0, -1)]
+    ones = [1] * count
+    flows = flow_table(fct_us=times, slowdown=[2 * time for time in times], timeouts=ones, retransmits=ones)
+    (row,) = breakdown.by(cast(breakdown.Measured, fake_run(1.0, flows=flows)), "class").iter_rows(named=True)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("count", "column", "expected"),
+    [
+        # The smallest value that half of them do not exceed: of three the second, of four the second as well.
+        (1, "fct_p50_us", 1.0),
+        (2, "fct_p50_us", 1.0),
+        (3, "fct_p50_us", 2.0),
+        (4, "fct_p50_us", 2.0),
+        # And that 99 of 100 do not exceed: of 101 the 100th.
+        (1, "fct_p99_us", 1.0),
+        (100, "fct_p99_us", 99.0),
+        (101, "fct_p99_us", 100.0),
+        (101, "slowdown_p99", 200.0),
+    ],
+)
+def test_percentiles_of_a_class_are_nearest_ranks(count: int, column: str, expected: float) -> None:
+    assert by_class(count)[column] == expected
+
+
+def test_a_class_has_its_mean_time_its_goodput_and_its_timeouts() -> None:
+    # Three flows of 1,000 bytes in a microsecond.
+    row = by_class(3)
+    assert (row["fct_mean_us"], row["goodput_gbps"], row["timeouts"]) == (2.0, 24.0, 3)
+
+
+def test_ports_of_a_kind_are_together_with_all_of_their_queues() -> None:
+    run = cast(breakdown.Measured, fake_run(10.0, counters=COUNTERS))
+    to_hosts, nics = breakdown.by(run, "port").rows(named=True)
+    assert (to_hosts["ports"], to_hosts["sent_bytes"], to_hosts["max_backlog_bytes"]) == (2, 55_000, 4_000)
+    assert nics["ports"] == 1
+
+
+def test_the_use_of_links_is_over_all_of_a_kind_and_that_of_the_busiest() -> None:
+    # In 10 µs: 55,000 bytes on links of 10 and 40 Gb/s, which carry 62,500; the busiest sent 15,000 of
+    # 12,500.
+    run = cast(breakdown.Measured, fake_run(10.0, counters=COUNTERS))
+    to_hosts, nics = breakdown.by(run, "port").rows(named=True)
+    assert (to_hosts["utilisation"], to_hosts["utilisation_max"]) == pytest.approx((0.88, 1.2))
+    assert nics["utilisation"] == pytest.approx(0.08)
+
+
+def uplinks_of(sent: dict[str, list[int]]) -> Any:
+    """A run whose leaves have sent so many bytes on each of their uplinks."""
+    rows = [
+        {"port": f"{leaf}->spine{number}", "kind": "up", "sent_bytes": size}
+        for leaf, sizes in sent.items()
+        for number, size in enumerate(sizes)
+    ]
+    run: Any = fake_run(1e6, counters=pl.DataFrame(rows))
+    run.by = lambda what: breakdown.by(run, what)
+    return run
+
+
+def test_uplinks_are_as_even_as_their_largest_and_their_deviation_are_near_the_mean() -> None:
+    # 1, 1 and 4 of a mean of 2: the largest is twice that, and the deviation is √2, over 2.
+    found = breakdown.by(uplinks_of({"leaf0": [1, 1, 4], "leaf1": [0, 0], "leaf2": [5]}), "uplinks")
+    assert found["leaf"].to_list() == ["leaf0", "leaf1", "leaf2"]
+    assert found["uplinks"].to_list() == [3, 2, 1]
+    assert found["sent_bytes"].to_list() == [6, 0, 5]
+    assert found["max_over_mean"].to_list() == [2.0, None, 1.0]
+    assert found["variation"].to_list() == [pytest.approx(2**0.5 / 2), None, 0.0]
+
+
+def uplink_table(*sizes: int) -> tables.Table:
+    """The table of leaves with two uplinks, on which they have sent a byte and so many bytes."""
+    leaves = {f"leaf{size}": [size and 1, size] for size in sizes}
+    return tables.breakdown(cast(sh.Run, uplinks_of(leaves)), "uplinks")
+
+
+def test_eight_leaves_are_shown_in_their_order() -> None:
+    shown = uplink_table(*range(1, 9))
+    assert [row[0] for row in shown.rows] == [f"leaf{size}" for size in range(1, 9)]
+    assert "Those" not in shown.note
+
+
+def test_the_eight_most_uneven_of_nine_leaves_are_shown() -> None:
+    # The deviation of 1 and n over their mean is (n − 1) / (n + 1): it grows with n. A leaf without bytes is
+    # last.
+    shown = uplink_table(0, *range(1, 9))
+    assert [row[0] for row in shown.rows] == [f"leaf{size}" for size in range(8, 0, -1)]
+    assert "Those 8 of 9 leaves" in shown.note
+
+
+def test_a_leaf_is_shown_with_its_bytes_and_its_evenness() -> None:
+    shown = uplink_table(*range(1, 9))
+    assert (shown.names, shown.columns) == (1, ["leaf", "uplinks", "sent", "largest", "deviation"])
+    assert shown.rows[2] == ["leaf3", "2", "4 B", "1.5", "0.5"]
+
+
+@pytest.mark.parametrize(("classes", "rows"), [([0, 0], []), ([0, 1], [2])])
+def test_only_what_occurs_more_than_once_is_broken_down_by_default(
+    classes: list[int], rows: list[int]
+) -> None:
+    flows = flow_table(**{"class": classes})
+    made: Any = fake_run(1.0, flows=flows, scenario={"workload": [{"kind": "incast"}]})
+    made.by = lambda what: breakdown.by(made, what)
+    assert [len(table.rows) for table in tables.breakdowns(made)] == rows

@@ -1,11 +1,16 @@
 """What a trace knows of a pool that its ports share."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import polars as pl
 import pytest
 
 import shallows as sh
+from fake_runs import COUNTERS, fake_run
 from shallows.errors import ShallowsError
+from shallows.runs import pools
 from shallows.series.backlogs import fullest_pool
 
 # Four hosts answer host 0 at once, and a trickle to host 1 goes through the same pool.
@@ -93,3 +98,73 @@ def test_a_pool_has_no_queues(tmp_path: Path) -> None:
         found.series("switch0.pool0", queue=0)
     with pytest.raises(ShallowsError, match=r"has no port or pool 'switch9'"):
         found.series("switch9", queue=0)
+
+
+def recorded(ports: list[str], buffer: dict[str, Any], *every: str) -> pools.Recorded:
+    """A run with counters of these ports, this buffer, and traces at these intervals."""
+    scenario = {"switch": {"buffer": buffer}, "measure": {"traces": [{"every": each} for each in every]}}
+    counters = pl.DataFrame({"port": ports})
+    return cast(pools.Recorded, SimpleNamespace(scenario=scenario, counters=counters))
+
+
+# Two queues each; three ports of one switch, and one of another.
+PORTS = [port for port in ("a->x", "a->y", "a->z", "b->x") for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("buffer", "expected"),
+    [
+        # The third port of a switch begins another pool.
+        (
+            {"kind": "dynamic-threshold", "ports_per_pool": 2},
+            {"a->x": "a.pool0", "a->y": "a.pool0", "a->z": "a.pool1", "b->x": "b.pool0"},
+        ),
+        (
+            {"kind": "dynamic-threshold"},
+            {"a->x": "a.pool0", "a->y": "a.pool0", "a->z": "a.pool0", "b->x": "b.pool0"},
+        ),
+        (
+            {"kind": "complete-sharing"},
+            {"a->x": "a.pool0", "a->y": "a.pool0", "a->z": "a.pool0", "b->x": "b.pool0"},
+        ),
+        (
+            {"kind": "static-partition"},
+            {"a->x": "a.pool0", "a->y": "a.pool1", "a->z": "a.pool2", "b->x": "b.pool0"},
+        ),
+    ],
+    ids=["two ports to a pool", "a pool for each switch", "complete sharing", "static partition"],
+)
+def test_ports_share_the_pools_of_their_switch_in_their_order(
+    buffer: dict[str, Any], expected: dict[str, str]
+) -> None:
+    assert pools.pool_of(recorded(PORTS, buffer)) == expected
+
+
+@pytest.mark.parametrize("every", [["event"], ["10us", "event"]])
+def test_a_pool_that_a_port_shares_with_others_cannot_be_read_from_its_changes(every: list[str]) -> None:
+    run = recorded(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2}, *every)
+    with pytest.raises(ShallowsError):
+        pools.refuse_shared(run, "s->a", "pool_bytes")
+
+
+@pytest.mark.parametrize(
+    ("port", "quantity", "every"),
+    [("s->c", "pool_bytes", "event"), ("s->a", "backlog_bytes", "event"), ("s->a", "pool_bytes", "10us")],
+    ids=["alone in its pool", "its own backlog", "at intervals"],
+)
+def test_what_a_port_knows_by_itself_can_be_read(port: str, quantity: str, every: str) -> None:
+    run = recorded(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2}, every)
+    pools.refuse_shared(run, port, quantity)
+
+
+@pytest.mark.parametrize(("every", "height"), [(["10us"], 1), (["event"], 0), (["10us", "event"], 0)])
+def test_a_pool_is_known_from_one_of_its_ports_only_at_intervals(every: list[str], height: int) -> None:
+    # The other port of the pool had packets too.
+    rows = [(1.0, "s->a", None, "pool_bytes", 700.0)]
+    traces = pl.DataFrame(rows, schema=["time_us", "port", "queue", "quantity", "value"], orient="row")
+    scenario = {
+        "switch": {"buffer": {"kind": "dynamic-threshold"}},
+        "measure": {"traces": [{"every": each} for each in every]},
+    }
+    run = fake_run(counters=COUNTERS, queues=None, traces=traces, scenario=scenario)
+    assert pools.traced_pools(cast(pools.Recorded, run)).height == height

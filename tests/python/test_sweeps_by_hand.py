@@ -1,20 +1,16 @@
 """Points of sweeps, what they cost, and what is made of claims about them, each worked out by hand."""
 
 import json
-from dataclasses import replace
 from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.reproduction import findings
-from shallows.reproduction.beside import beside
-from shallows.reproduction.expected import Claim, Experiment, Paper, Quick
-from shallows.reproduction.findings import Finding
-from shallows.reproduction.judging import Check, Measured, judge
+from shallows.reproduction.expected import Claim, Experiment
+from shallows.reproduction.judging import Measured
 from shallows.runs.running import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.conditions import Condition
@@ -188,72 +184,3 @@ def measured(**values: dict[Any, list[float]]) -> list[Measured]:
         for load, seeds in places.items()
         for seed, value in enumerate(seeds)
     ]
-
-
-def test_a_claim_below_a_limit_has_no_lower_one_and_averages_want_all_of_their_places() -> None:
-    (check,) = judge(claim(kind="below", expected=3.0), replace(SWEEP, axis=None), measured(a={1: [-5.0]}),
-                     quick=False)  # fmt: skip
-    assert check.verdict == "holds"
-    with pytest.raises(ShallowsError, match="no run has load = 2"):
-        judge(claim(over=[1, 2], expected=5.0), SWEEP, measured(a={1: [5.0]}), quick=False)
-
-
-def test_a_crossing_is_where_most_seeds_have_it() -> None:
-    # The seeds cross at 1, 2 and 2; one of them never.
-    runs = measured(a={1: [9.0, 1.0, 1.0], 2: [9.0, 9.0, 9.0], 3: [9.0, 9.0, 9.0]})
-    (check,) = judge(claim(kind="crossing", level=5.0, expected=2, steps=1), SWEEP, runs, quick=False)
-    assert (check.ours, check.low, check.high, check.verdict) == (2, 1, 2, "holds")
-    # Two steps from 50 KB to 1 MB, though one in the order of texts.
-    runs = measured(a={"50KB": [1.0], "100KB": [1.0], "1MB": [9.0]})
-    (check,) = judge(claim(kind="crossing", level=5.0, expected="50KB", steps=1), SWEEP, runs, quick=False)
-    assert check.verdict == "does not hold"
-
-
-def test_findings_count_claims_and_write_numbers_as_their_claims_do() -> None:
-    def finding(*said: str, **keys: Any) -> Finding:
-        checks = [Check(None, "", 0.5, 0.25, 0.75, verdict) for verdict in said]
-        return Finding(claim(**keys), checks)
-
-    share = finding("holds", "does not hold", expected=-0.1, versus={"scheme": "b"})
-    found = findings.document_of(
-        cast(Paper, SimpleNamespace(title="A")), [share, finding("holds")], quick=True
-    )
-    assert found["holding"] == 1
-    first = found["claims"][0]["checks"][0]
-    assert (first["ours"], first["interval"]) == (0.5, [0.25, 0.75])
-    assert first["shown"] == {"ours": "+50 %", "interval": "+25 % – +75 %"}
-    size = Check("100KB", "100KB", 90_000.0, 80_000.0, 100_000.0, "holds")
-    assert findings.number(claim(kind="crossing", expected="100KB"), size) == "90 KB"
-
-
-def test_a_reduced_experiment_has_the_points_of_all_its_selections(tmp_path: Path) -> None:
-    path = tmp_path / "x.toml"
-    path.write_text(SMALL + SCHEMES)
-    quick = Quick(set={"workload.0.flows": 7}, only={"seed": [2]})
-    some = Experiment("x", ["1"], path, set={"workload.0.flows": 9}, only={"load": [0.6]}, quick=quick)
-
-    def points(*, quick: bool) -> list[tuple[Any, ...]]:
-        found = findings.points_of(some, tmp_path, quick=quick)
-        flows = [json.loads(each.source.parse().resolved())["workload"][0]["flows"] for each in found]
-        return [(*each.source.labels.values(), count) for each, count in zip(found, flows, strict=True)]
-
-    whole = [(scheme, 0.6, seed, 9) for scheme in ("dctcp", "reno") for seed in (1, 2)]
-    assert points(quick=False) == whole
-    assert points(quick=True) == [("dctcp", 0.6, 2, 7), ("reno", 0.6, 2, 7)]
-
-
-def test_what_is_drawn_beside_the_paper_is_the_mean_of_seeds_in_the_unit_of_the_axis() -> None:
-    runs = measured(a={"50KB": [1.0, 1.0, 4.0], "0.1MB": [3.0, 3.0, 3.0]}, b={"50KB": [9.0]})
-    claims = [
-        claim(where={"scheme": "a"}, points=[("50KB", 2.5)]),
-        # A change from scheme to scheme is no point of the metric.
-        claim(where={"scheme": "a"}, points=[("50KB", -0.7)], versus={"scheme": "b"}),
-    ]
-    found = beside(SWEEP, claims, runs)
-    assert found is not None
-    ours, theirs = found.panels[0].lines
-    # Of 1, 1 and 4 the deviation is the root of 3, and of the mean 1; Student's t of three is 4.3027.
-    assert [row[:2] for row in ours.ours] == [(50.0, 2.0), (100.0, 3.0)]
-    assert ours.ours[0][2:] == pytest.approx((2 - 4.3027, 2 + 4.3027), rel=1e-4)
-    assert ours.ours[1][2:] == (3.0, 3.0)
-    assert (ours.paper, theirs.paper) == ([(50.0, 2.5)], [])

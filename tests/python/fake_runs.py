@@ -1,0 +1,114 @@
+"""Runs whose tables and summaries a test chooses, without a simulation."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
+
+import shallows as sh
+from shared import write_run
+
+TCP = {"timestamps": False}
+TOPOLOGY = {"mtu": 1500, "framing": 100}
+BINS = ["100KB", "10MB"]
+
+COUNTERS = pl.DataFrame(
+    {
+        "port": ["s->a", "s->a", "s->b", "a->s"],
+        "kind": ["to-host", "to-host", "to-host", "nic"],
+        "queue": [0, 1, 0, 0],
+        "rate_bps": [10**10, 10**10, 4 * 10**10, 10**10],
+        "received": [3, 1, 5, 9],
+        "sent": [3, 1, 4, 9],
+        "sent_bytes": [9_000, 6_000, 40_000, 1_000],
+        "marked": [1, 0, 2, 0],
+        "dropped": [0, 0, 1, 0],
+        "max_backlog_bytes": [3_000, 2_000, 4_000, 7_000],
+    }
+)
+"""Counters of a switch's ports to hosts `a` (two queues) and `b`, and of the NIC of `a`."""
+
+
+def fake_run(end_us: float = 10_000.0, **found: Any) -> sh.Run:
+    """A run in memory that ends at this time, in µs, and has these tables."""
+    known = {
+        "path": Path("by-hand"),
+        "summary": {"simulated_s": end_us / 1e6, "datagram_gbps": 0.0},
+        "scenario": {"tcp": TCP, "topology": TOPOLOGY, "measure": {"bins": BINS, "traces": []}},
+    }
+    return cast(sh.Run, SimpleNamespace(**known | found))
+
+
+def flow_table(**columns: list[Any]) -> pl.DataFrame:
+    """A table of flows with these columns; the other columns are alike in all flows."""
+    count = len(next(iter(columns.values())))
+    usual: dict[str, Any] = {
+        "workload": 0,
+        "class": 0,
+        "query": None,
+        "source": 0,
+        "destination": 1,
+        "size_bytes": 1_000,
+        "delivered_bytes": 1_000,
+        "arrival_us": 0.0,
+        "fct_us": 10.0,
+        "fct_sender_us": 12.0,
+        "ideal_us": 5.0,
+        "slowdown": 2.0,
+        "timeouts": 0,
+        "retransmits": 0,
+        "counted": 1,
+    }
+    filled = {name: [value] * count for name, value in usual.items()}
+    return pl.DataFrame({"flow": [*range(count)]} | filled | columns, strict=False)
+
+
+def flow_trace(quantity: str, *rows: tuple[float, int, float]) -> pl.DataFrame:
+    """A trace of flows: time in µs, flow and value."""
+    found = pl.DataFrame(list(rows), schema=["time_us", "flow", "value"], orient="row")
+    return found.with_columns(quantity=pl.lit(quantity))
+
+
+FLOW: dict[str, Any] = {
+    "workload": 0,
+    "class": 0,
+    "query": None,
+    "source": 0,
+    "destination": 1,
+    "size_bytes": 1_000,
+    "arrival_us": 0.0,
+    "fct_us": 5.0,
+    "ideal_us": 5.0,
+    "timeouts": 0,
+    "counted": 1,
+}
+INTEGERS = {name: pl.Int64 for name in FLOW if not name.endswith("_us")}
+
+
+def write_fake_run(
+    folder: Path,
+    flows: dict[str, Any],
+    seed: int = 1,
+    *,
+    queries: dict[str, Any] | None = None,
+    scenario: dict[str, Any] | None = None,
+    totals: dict[str, float] | None = None,
+    **environment: Any,
+) -> sh.Run:
+    """Write a run of 100 µs that can be compared: its flows, and what differs from the usual."""
+    folder.mkdir(parents=True)
+    count = max(len(column) for column in flows.values())
+    columns = {name: flows.get(name, [FLOW[name]] * count) for name in FLOW}
+    schema = {name: INTEGERS.get(name, pl.Float64) for name in FLOW}
+    pl.DataFrame(columns, schema=schema).write_parquet(folder / "flows.parquet")
+    if queries:
+        pl.DataFrame(queries).write_parquet(folder / "queries.parquet")
+    measure = {"warm_up": "0ps", "fct": "receiver", "bins": BINS}
+    known = {"measure": measure, "workload": [], "stop": {}} if scenario is None else scenario
+    (folder / "resolved.json").write_text(json.dumps(known))
+    summary = {"fct_us": {"all": {}, "small": {}, "medium": {}, "large": {}}, "simulated_s": 1e-4}
+    usual = {"goodput_gbps": 1.0, "loss_rate_in_switches": 0.0, "loss_rate_in_cards": 0.0}
+    write_run(folder, {"seed": seed, "labels": {}} | environment, summary | usual | (totals or {}))
+    return sh.Run(folder)
