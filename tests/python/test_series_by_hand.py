@@ -10,9 +10,10 @@ import pytest
 
 import shallows as sh
 from shallows.runs import breakdown, pools, tables
+from shallows.runs.ranks import nearest_rank
 from shallows.runs.running import Source
 from shallows.runs.steps import Series
-from shallows.series import backlogs, completions, flow_series, ideal, percentiles, port_measures
+from shallows.series import backlogs, completions, flow_series, ideal, port_measures
 from shallows.series.measures import compute, measure
 
 TCP = {"timestamps": False}
@@ -522,7 +523,7 @@ def test_backlogs_are_weighed_by_time_and_read_by_their_names() -> None:
 def test_a_rank_is_taken_to_a_billionth_of_an_observation() -> None:
     ten = [np.arange(1.0, 6.0), np.arange(6.0, 11.0)]
     ranks = (1e-9, 0.1, 0.1 + 4e-11, 0.1 + 4e-10, 0.9, 1.0)
-    assert [percentiles.nearest_rank(ten, rank) for rank in ranks] == [1, 1, 1, 2, 9, 10]
+    assert [nearest_rank(ten, rank) for rank in ranks] == [1, 1, 1, 2, 9, 10]
 
 
 def test_flows_from_and_to_a_leaf_share_its_uplinks_whatever_the_other_leaf() -> None:

@@ -21,5 +21,6 @@ def nearest_rank(groups: "Groups", rank: float) -> float:
     import numpy as np
 
     together = np.concatenate(groups)
-    place = math.ceil(Fraction(repr(float(rank))) * together.size) - 1
+    # Ranks that were computed may be a rounding error too high.
+    place = math.ceil(round(Fraction(repr(float(rank))) * together.size, 9)) - 1
     return float(np.partition(together, place)[place])
