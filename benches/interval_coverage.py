@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shallows.comparison import intervals
 from shallows.comparison.intervals import Interval
-from shallows.series import percentiles
+from shallows.runs.ranks import nearest_rank
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _alone(runs: int, customers: int, blocks: int, repeats: int) -> str:
     held = []
     for _ in range(repeats):
         groups = list(sojourn_times(*draw(random, runs, customers)).reshape(runs * blocks, -1))
-        tails = np.array([percentiles.nearest_rank([group], 0.99) for group in groups])
+        tails = np.array([nearest_rank([group], 0.99) for group in groups])
         held.append(
             [
                 holds(intervals.mean(groups), MEAN),

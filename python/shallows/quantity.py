@@ -18,16 +18,17 @@ def size(count: float) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size as resolved scenarios print it.
+    """Bytes of a size as scenarios have it.
 
     >>> parse_size("100KB"), parse_size("3MiB"), parse_size("131073B"), parse_size("102.399KB")
     (100000, 3145728, 131073, 102399)
+
+    Raises
+    ------
+    ValueError
+        If it is no size with a unit of bytes.
     """
-    number = text.rstrip("KMGTiB")
-    prefix, binary = text[len(number) : len(number) + 1], "i" in text
-    power = " KMGT".find(prefix) if prefix != "B" else 0
-    unit: int = (1024 if binary else 1000) ** power
-    return round(float(number) * unit)
+    return round(_measured(text, "bytes"))
 
 
 def parse_time(text: str) -> float:
@@ -35,21 +36,35 @@ def parse_time(text: str) -> float:
 
     >>> parse_time("10s"), parse_time("2.4ms"), parse_time("120us")
     (10.0, 0.0024, 0.00012)
+
+    Raises
+    ------
+    ValueError
+        If it is no time with a unit.
     """
-    number = text.rstrip("smunp")
-    units = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
-    return float(number) / units[text[len(number) :]]
+    return float(_measured(text, "seconds"))
 
 
 def parse_rate(text: str) -> float:
-    """Bits per second of a rate as resolved scenarios print it.
+    """Bits per second of a rate as scenarios have it.
 
     >>> parse_rate("10Gbps"), parse_rate("2.5Mbps")
     (10000000000.0, 2500000.0)
+
+    Raises
+    ------
+    ValueError
+        If it is no rate with a unit.
     """
-    number = text.removesuffix("bps")
-    scale = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(number[-1], 1.0)
-    return float(number.rstrip("KkMGT")) * scale
+    return float(_measured(text, "bits per second"))
+
+
+def _measured(text: str, of: str) -> Fraction:
+    """The number of base units of a quantity that measures `of`."""
+    found = parse_quantity(text)
+    if found.of != of:
+        raise ValueError(f"{text!r} is not in {of}")
+    return found.number
 
 
 def rate(bits: float) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shallows.series import percentiles
+from shallows.runs.ranks import nearest_rank
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from shallows.series import percentiles
 def test_a_rank_is_rounded_to_a_billionth_of_an_observation(rank: float, expected: float) -> None:
     # The values are 1 to 10: a rank of 0.1 + x is the observation 1 + 10x, which counts from 10⁻⁹ on.
     ten = [np.arange(1.0, 6.0), np.arange(6.0, 11.0)]
-    assert percentiles.nearest_rank(ten, rank) == expected
+    assert nearest_rank(ten, rank) == expected

@@ -7,7 +7,7 @@ import pytest
 
 from interval_coverage import CHANGE, FASTER, MEAN, P99, Floats, draw, holds, sojourn_times
 from shallows.comparison import intervals
-from shallows.series import percentiles
+from shallows.runs.ranks import nearest_rank
 
 REPEATS = 500
 
@@ -99,8 +99,14 @@ def test_a_change_that_hardly_anything_is_known_of_has_no_upper_limit() -> None:
 
 def test_percentiles_are_nearest_rank() -> None:
     # Of 1 to 100 the 99th is 99, as in summary.json.
-    assert percentiles.nearest_rank([np.arange(1.0, 101.0)], 0.99) == 99
-    assert percentiles.nearest_rank([np.arange(1.0, 102.0)], 0.99) == 100
+    assert nearest_rank([np.arange(1.0, 101.0)], 0.99) == 99
+    assert nearest_rank([np.arange(1.0, 102.0)], 0.99) == 100
+
+
+def test_the_rank_of_ten_million_values_is_exact() -> None:
+    # 0.55 * 10,485,800 is 5,767,190; in doubles the product is 1e-9 more, a rank too high.
+    values = np.arange(1, 10_485_801, dtype=np.float32)
+    assert nearest_rank([values], 0.55) == 5_767_190
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ use shallows_core::packet::{Flags, Header, Segment};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Experiment, Probe};
 use shallows_sim::{Datagrams, Echo};
+use shallows_wire::{icmp, ipv4, udp};
 
 /// All sources, and what has come of them.
 #[derive(Debug)]
@@ -26,8 +27,9 @@ type Body = Vec<u8>;
 /// A packet that leaves a host.
 pub type Made = (Header, Body);
 
-/// RFC 791, RFC 768, RFC 792: 20 bytes, and 8 of either.
-const HEADERS: u16 = 28;
+/// Bytes of IP and UDP headers. That of an echo is as long as that of a datagram.
+const HEADERS: u16 = (ipv4::LEN + udp::LEN) as u16;
+const _: () = assert!(icmp::LEN == udp::LEN);
 
 impl Background {
     /// The sources of `experiment`.

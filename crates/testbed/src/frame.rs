@@ -1,7 +1,12 @@
 //! Frames as switches see them: Ethernet, IPv4 and TCP, UDP or ICMP headers become a [`Header`], and what a switch decides is
 //! written back. Nothing here trusts a frame.
 
-use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
+use shallows_core::packet::{Ecn, Flags, Header, PacketKind};
+use shallows_wire::address::host;
+pub use shallows_wire::address::{address, mac};
+pub use shallows_wire::ethernet::LEN as ETHERNET;
+use shallows_wire::ipv4::Protocol;
+use shallows_wire::{ethernet, ipv4, tcp, udp};
 
 /// What a frame is to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,122 +17,66 @@ pub struct Parsed {
     pub data: u16,
 }
 
-/// Bytes of an Ethernet header.
-pub const ETHERNET: usize = 14;
-const IPV4: usize = 20;
-const TCP: usize = 20;
-const UDP: usize = 8;
-
 /// Read a frame between two of the first `hosts` hosts; its size counts `framing` bytes beyond the IP packet.
 ///
 /// `None` if it is none of ours: no IPv4, a fragment, another address or protocol, or shorter than it says.
 pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
-    let ip = frame.get(ETHERNET..)?;
-    if frame[12..14] != [0x08, 0x00] || ip.len() < IPV4 || ip[0] >> 4 != 4 {
+    let (ethernet, packet) = ethernet::Repr::parse(frame)?;
+    if ethernet.ether_type != ethernet::IPV4 {
         return None;
     }
-    let total = word(ip, 2);
-    let ip = ip.get(..usize::from(total))?;
-    let header_len = usize::from(ip.first()? & 0xf) * 4;
-    // RFC 791 §3.1: more fragments, or an offset. The bit before these is the one of the incast notification.
-    if header_len < IPV4 || ip.len() < header_len || word(ip, 6) & 0x3fff != 0 {
-        return None;
-    }
-    let payload = ip.get(header_len..)?;
-    let header = Header::new(host(&ip[12..16], hosts)?, host(&ip[16..20], hosts)?)
-        .with_size(total.checked_add(framing)?)
-        .with_class(ip[1] >> 2)
-        .with_ecn(match ip[1] & 3 {
-            0 => Ecn::NotEct,
-            3 => Ecn::Ce,
-            _ => Ecn::Ect,
-        })
-        .with_incast(ip[6] & IP_RESERVED != 0);
-    match ip[9] {
-        6 => tcp(header, payload),
-        17 if payload.len() >= UDP => {
-            let header = header.with_ports(word(payload, 0), word(payload, 2));
-            Some(Parsed { header: header.with_kind(PacketKind::Datagram), data: payload.len() as u16 - 8 })
+    let (ip, payload) = ipv4::Repr::parse(packet)?;
+    let header = Header::new(host(ip.source, hosts)?, host(ip.destination, hosts)?)
+        .with_size(ip.total_len.checked_add(framing)?)
+        .with_class(ip.dscp)
+        .with_ecn(ip.ecn)
+        .with_incast(ip.incast);
+    let (header, data) = match ip.protocol {
+        Protocol::Tcp => {
+            let (tcp, data) = tcp::Repr::parse(payload)?;
+            let ports = header.with_ports(tcp.source_port, tcp.destination_port);
+            (ports.with_kind(kind(tcp.flags, data)), data.len())
         }
-        1 => Some(Parsed { header: header.with_kind(PacketKind::Probe), data: 0 }),
-        _ => None,
-    }
-}
-
-fn tcp(header: Header, segment: &[u8]) -> Option<Parsed> {
-    if segment.len() < TCP {
-        return None;
-    }
-    let offset = usize::from(segment[12] >> 4) * 4;
-    let data = segment.len().checked_sub(offset).filter(|_| offset >= TCP)?;
-    let flags = segment[13];
-    let has = |flag: u8| flags & flag != 0;
-    // What opens or closes a connection goes as data does, as in the simulation; the answer to a SYN, as acknowledgements do.
-    let opens = has(SYN) && !has(ACK);
-    let kind = if data == 0 && !opens && !has(FIN) { PacketKind::PureAck } else { PacketKind::Data };
-    let header = header.with_ports(word(segment, 0), word(segment, 2)).with_kind(kind);
+        Protocol::Udp => {
+            let (udp, data) = udp::Repr::parse(payload)?;
+            let ports = header.with_ports(udp.source_port, udp.destination_port);
+            (ports.with_kind(PacketKind::Datagram), data.len())
+        }
+        Protocol::Icmp => (header.with_kind(PacketKind::Probe), 0),
+        Protocol::Other(_) => return None,
+    };
     Some(Parsed { header, data: data as u16 })
 }
 
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
-
-/// The bit of the IPv4 header that no standard uses: the first of the three flags (RFC 791 §3.1).
-const IP_RESERVED: u8 = 0x80;
+/// What opens or closes a connection goes as data does, as in the simulation; the answer to a SYN, as acknowledgements do.
+fn kind(flags: Flags, data: &[u8]) -> PacketKind {
+    let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
+    if data.is_empty() && !opens && !flags.contains(Flags::FIN) {
+        PacketKind::PureAck
+    } else {
+        PacketKind::Data
+    }
+}
 
 /// Write what switches have decided into a frame that [`parse`] has read: congestion experienced, incast, and its receiver.
 pub fn rewrite(frame: &mut [u8], header: &Header) {
-    frame[..6].copy_from_slice(&mac(header.destination));
-    frame[6..12].copy_from_slice(&mac(header.source));
-    let ip = &mut frame[ETHERNET..];
+    let (destination, source) = (mac(header.destination), mac(header.source));
+    ethernet::Repr { destination, source, ether_type: ethernet::IPV4 }.emit(frame);
+    let packet = &mut frame[ethernet::LEN..];
     if header.ecn() == Ecn::Ce {
-        let tos = ip[1] | 3;
-        set(ip, 1, tos);
+        ipv4::mark(packet);
     }
     if header.incast() {
-        let flags = ip[6] | IP_RESERVED;
-        set(ip, 6, flags);
+        ipv4::notify_of_incast(packet);
     }
-}
-
-/// Change one byte of an IPv4 header and its checksum with it: HC' = ~(~HC + ~m + m') (RFC 1624, Eq. 3).
-fn set(ip: &mut [u8], place: usize, value: u8) {
-    let even = place & !1;
-    let old = word(ip, even);
-    ip[place] = value;
-    let sum = u32::from(!word(ip, 10)) + u32::from(!old) + u32::from(word(ip, even));
-    let folded = (sum & 0xffff) + (sum >> 16);
-    let folded = (folded & 0xffff) + (folded >> 16);
-    ip[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
-}
-
-fn word(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([bytes[at], bytes[at + 1]])
-}
-
-/// Host *h* has the *h*+1st address of 10.0.0.0/8, as in captures of simulations.
-pub fn address(host: HostId) -> [u8; 4] {
-    let [_, x, y, z] = (host.0 + 1).to_be_bytes();
-    [10, x, y, z]
-}
-
-/// Which of the first `hosts` hosts has an address.
-fn host(address: &[u8], hosts: u32) -> Option<HostId> {
-    let number = u32::from_be_bytes([0, address[1], address[2], address[3]]).checked_sub(1)?;
-    (address[0] == 10 && number < hosts).then_some(HostId(number))
-}
-
-/// A locally administered address with the IPv4 address in its last bytes.
-pub fn mac(host: HostId) -> [u8; 6] {
-    let [a, b, c, d] = address(host);
-    [2, 0, a, b, c, d]
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use shallows_core::Bytes;
+    use shallows_core::packet::HostId;
+    use shallows_wire::checksum::Sum;
 
     use super::*;
 
@@ -148,8 +97,7 @@ mod tests {
     /// RFC 1071: over a header with its checksum the sum is all ones.
     fn checksum_holds(frame: &[u8]) -> bool {
         let ip = &frame[ETHERNET..];
-        let sum: u32 = (0..usize::from(ip[0] & 0xf) * 2).map(|at| u32::from(word(ip, 2 * at))).sum();
-        (sum & 0xffff) + (sum >> 16) == 0xffff
+        Sum::default().with(&ip[..usize::from(ip[0] & 0xf) * 4]).checksum() == 0
     }
 
     #[test]

@@ -20,7 +20,7 @@ from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.fabric import Fabric, Incast
 from shallows.advisor.rules import busy_share
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.quantity import parse_size, size
+from shallows.quantity import size
 from shallows.runs.running import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
@@ -344,7 +344,7 @@ def assumptions(fabric: Fabric) -> list[str]:
         found.append(
             f"{pool_ports(fabric)} of {fabric.buffer.ports} ports that share a pool are simulated, with as "
             "large a share "
-            f"of its memory ({parse_size(f'{fabric.buffer.pool * scale(fabric):.0f}B') / 1e6:.3g} MB). "
+            f"of its memory ({round(fabric.buffer.pool * scale(fabric)) / 1e6:.3g} MB). "
             f"{_alone(fabric)}"
         )
     found += [

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shallows.series.percentiles import nearest_rank
+from shallows.runs.ranks import nearest_rank
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from shallows.series.percentiles import Groups
+    from shallows.runs.ranks import Groups
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import TOTALS, Sample
-from shallows.series.percentiles import nearest_rank
+from shallows.runs.ranks import nearest_rank
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from shallows.series.percentiles import Groups
+    from shallows.runs.ranks import Groups
 
 SEEDS_ALONE = 5
 """From here on the spread between seeds is known well enough; with fewer, runs are cut into blocks."""

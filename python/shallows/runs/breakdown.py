@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from shallows.errors import ShallowsError
 from shallows.runs.pools import Recorded
+from shallows.runs.ranks import nearest_rank
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,10 +70,10 @@ def _of_flows(run: Measured, key: str) -> "pl.DataFrame":
                 "flows": counted.height,
                 "completed": len(times),
                 "fct_mean_us": _mean(times),
-                "fct_p50_us": _nearest_rank(times, 50),
-                "fct_p99_us": _nearest_rank(times, 99),
+                "fct_p50_us": _percentile(times, 0.5),
+                "fct_p99_us": _percentile(times, 0.99),
                 "slowdown_mean": _mean(slowdowns),
-                "slowdown_p99": _nearest_rank(slowdowns, 99),
+                "slowdown_p99": _percentile(slowdowns, 0.99),
                 "goodput_gbps": int(flows["delivered_bytes"].sum()) * 8 / simulated_us / 1e3,
                 "timeouts": int(flows["timeouts"].sum()),
                 "retransmits": int(flows["retransmits"].sum()),
@@ -93,9 +94,11 @@ def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _nearest_rank(ordered: list[float], percent: int) -> float | None:
-    """The smallest value that so many percent do not exceed, as in `summary.json`."""
-    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
+def _percentile(values: list[float], rank: float) -> float | None:
+    """The value of this rank, as in `summary.json`; none of no values."""
+    import numpy as np
+
+    return nearest_rank([np.array(values)], rank) if values else None
 
 
 def _of_kinds(run: Measured) -> "pl.DataFrame":

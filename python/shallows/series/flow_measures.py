@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError, UnknownMetric, listed
 from shallows.quantity import parse_size, parse_time
+from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series import ideal, percentiles
@@ -156,7 +157,7 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
             last - int(run.flows.filter(pl.col("counted") == 1)["arrival_us"].to_numpy().min() // length) + 1
         )
         counts = np.append(counts, np.zeros(everybody * spans - counts.size))
-    return percentiles.nearest_rank([counts], percentiles.parse(percentile))
+    return nearest_rank([counts], percentiles.parse(percentile))
 
 
 def _flows(run: Run, where: str, *, counted: bool = False) -> "pl.DataFrame":
@@ -298,7 +299,7 @@ def ideal_fct_us_of_bin(run: Run, what: str) -> float:
     bin_name, _, percentile = what.partition(".")
     share = percentiles.parse(percentile)
     flows, _, kept = _complete(run, bin_name)
-    return percentiles.nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
+    return nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
 
 
 def times(column: str, run: Run, what: str, where: str) -> float:
@@ -314,7 +315,7 @@ def times(column: str, run: Run, what: str, where: str) -> float:
             f"{run.path} has no complete flow of {where} in {bin_name!r}", "let it run longer"
         )
     if percentiles.is_percentile(statistic):
-        return percentiles.nearest_rank([values], percentiles.parse(statistic))
+        return nearest_rank([values], percentiles.parse(statistic))
     if statistic not in {"mean", "max"}:
         raise UnknownMetric
     return float(values.mean() if statistic == "mean" else values.max())

@@ -1,18 +1,9 @@
-"""Percentiles: how metrics name them (`p50`, `p99.9`, `p999`), and what they are."""
+"""How metrics name percentiles: `p50`, `p99.9`, `p999`."""
 
-import math
 import re
-from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from shallows.errors import UnknownMetric
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Groups = Sequence[NDArray[np.float64]]
 
 NAMED = re.compile(r"p\.?\d.*", re.ASCII)
 """What is meant as a percentile, be it one or not."""
@@ -64,13 +55,3 @@ def parse(word: str) -> float:
             "above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest",
         )
     return float(Decimal(number) / 100)
-
-
-def nearest_rank(groups: "Groups", rank: float) -> float:
-    """The smallest value of all groups together that a share `rank` of them does not exceed."""
-    import numpy as np
-
-    together = np.concatenate(groups)
-    # Rounded first: 0.99 * 100 is a little above 99.
-    place = math.ceil(round(rank * together.size, 9)) - 1
-    return float(np.partition(together, place)[place])

@@ -16,7 +16,7 @@ use shallows_core::Instant;
 use shallows_core::packet::{Header, Segment};
 use shallows_scenario::{Experiment, Groups};
 
-use frame::{Frame, Wire};
+use frame::{Frame, Stack};
 use numbers::{FIRST, Said};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
@@ -26,8 +26,8 @@ pub(crate) use tap::Tap;
 /// The captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// What all packets from one group of hosts to another have in common, by these two.
-    wires: Vec<Wire>,
+    /// One for each pair of groups of hosts, by the sender's and then the receiver's.
+    stacks: Vec<Stack>,
     files: Vec<File>,
     /// By link: the captures that want its packets, and which of their interfaces it is.
     places: Vec<Vec<Place>>,
@@ -73,10 +73,10 @@ impl Captures {
             }
         }
         let kept = experiment.captures.iter().map(|capture| capture.snap).max().unwrap_or_default();
-        let (groups, wires) = (experiment.network.groups.clone(), wires(experiment));
+        let (groups, stacks) = (experiment.network.groups.clone(), stacks(experiment));
         let frame = Frame::new(kept);
         let said = experiment.shares().contains(&true).then(Said::default);
-        Ok(Self { groups, wires, files, places, frame, said, caught: Vec::new(), failure: None })
+        Ok(Self { groups, stacks, files, places, frame, said, caught: Vec::new(), failure: None })
     }
 
     /// Likewise, of a simulation.
@@ -84,7 +84,7 @@ impl Captures {
         experiment: &Experiment,
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
-        let scales = scales(&experiment.network.groups, &wires(experiment));
+        let scales = scales(&experiment.network.groups, &stacks(experiment));
         Self::new(experiment, &format!("window scale {scales}"), open)
     }
 
@@ -116,7 +116,7 @@ impl Captures {
         let mut frame = std::mem::take(&mut self.frame);
         let said = self.said.as_mut().zip(segment);
         let numbers = said.map_or(FIRST, |(said, segment)| said.take(link, header, segment));
-        self.wires[from * self.groups.names().len() + to].write(header, segment, numbers, &mut frame);
+        self.stacks[from * self.groups.names().len() + to].write(header, segment, numbers, &mut frame);
         self.write(at, link, frame.kept(), frame.len());
         self.frame = frame;
     }
@@ -152,15 +152,15 @@ impl Captures {
     }
 }
 
-/// What all packets from one group of hosts to another have in common, by these two.
-fn wires(experiment: &Experiment) -> Vec<Wire> {
+/// Returns one for each pair of groups of hosts, by the sender's and then the receiver's.
+fn stacks(experiment: &Experiment) -> Vec<Stack> {
     let count = experiment.hosts.groups.len();
-    (0..count * count).map(|pair| Wire::new(experiment, pair / count, pair % count)).collect()
+    (0..count * count).map(|pair| Stack::new(experiment, pair / count, pair % count)).collect()
 }
 
 /// The window scale of hosts, by group where they differ.
-fn scales(groups: &Groups, wires: &[Wire]) -> String {
-    let scales: Vec<u8> = wires.iter().step_by(groups.names().len()).map(Wire::window_scale).collect();
+fn scales(groups: &Groups, stacks: &[Stack]) -> String {
+    let scales: Vec<u8> = stacks.iter().step_by(groups.names().len()).map(Stack::window_scale).collect();
     if scales.iter().all(|&scale| scale == scales[0]) {
         return format!("{} on every connection", scales[0]);
     }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shallows_core::Duration;
-use shallows_core::packet::HostId;
+use shallows_core::packet::{Ecn, Flags, HostId};
 use shallows_testbed::dilation::Dilation;
 use shallows_testbed::frame;
 use shallows_testbed::hosts::Hosts;
@@ -16,6 +16,9 @@ use shallows_testbed::sys::machine::{self, Who};
 use shallows_testbed::sys::packets::Packets;
 use shallows_testbed::sys::poll;
 use shallows_testbed::sys::tcp::{Info, Socket};
+use shallows_wire::ipv4::Protocol;
+use shallows_wire::tcp_options::Options;
+use shallows_wire::{ethernet, ipv4, tcp};
 
 /// Segments of 1,000 bytes, so that sequence numbers read as segments.
 pub(crate) const MSS: u32 = 1_000;
@@ -101,7 +104,7 @@ impl Kernel {
         socket
     }
 
-    fn send(&self, segment: &Outgoing<'_>) {
+    fn send(&self, segment: &Outgoing) {
         let bytes = segment.frame();
         let sent = self.packets.send(std::iter::once((self.hosts.interfaces[0], &bytes[..])));
         assert_eq!(sent.count, 1);
@@ -129,50 +132,56 @@ impl Kernel {
 
 /// A segment of the script's.
 #[derive(Clone, Copy, Default)]
-struct Outgoing<'a> {
+struct Outgoing {
     seq: u32,
     ack: u32,
     flags: u16,
     len: u32,
     ecn: u8,
     incast: bool,
-    options: &'a [u8],
+    options: Options,
 }
 
-impl Outgoing<'_> {
+impl Outgoing {
     fn frame(&self) -> Vec<u8> {
         let (from, to) = (HostId(1), HostId(0));
-        let mut tcp = Vec::new();
-        tcp.extend(SCRIPTS_PORT.to_be_bytes());
-        tcp.extend(PORT.to_be_bytes());
-        tcp.extend(self.seq.to_be_bytes());
-        tcp.extend(self.ack.to_be_bytes());
-        let words = 5 + self.options.len() as u16 / 4;
-        tcp.extend((words << 12 | self.flags).to_be_bytes());
-        tcp.extend([0xff, 0xff, 0, 0, 0, 0]);
-        tcp.extend(self.options);
-        tcp.extend(vec![0; self.len as usize]);
-        let pseudo =
-            [&frame::address(from)[..], &frame::address(to), &[0, 6], &(tcp.len() as u16).to_be_bytes()];
-        let checksum = checksum(&[&pseudo.concat()[..], &tcp].concat());
-        tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
-        let mut ip = vec![0x45, self.ecn];
-        ip.extend((20 + tcp.len() as u16).to_be_bytes());
-        ip.extend([0, 0, if self.incast { 0x80 } else { 0x40 }, 0, 64, 6, 0, 0]);
-        ip.extend(frame::address(from));
-        ip.extend(frame::address(to));
-        let checksum = self::checksum(&ip);
-        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
-        [&frame::mac(to)[..], &frame::mac(from), &[8, 0], &ip, &tcp].concat()
+        let echo = if self.flags & INCAST == 0 { 0 } else { Flags::INCAST_ECHO.0 };
+        let tcp = tcp::Repr {
+            source_port: SCRIPTS_PORT,
+            destination_port: PORT,
+            sequence: self.seq,
+            acknowledgement: self.ack,
+            flags: Flags(self.flags as u8 | echo),
+            window: u16::MAX,
+            options: self.options,
+        };
+        let headers = ipv4::LEN + tcp.header_len();
+        let ip = ipv4::Repr {
+            source: frame::address(from),
+            destination: frame::address(to),
+            protocol: Protocol::Tcp,
+            dscp: 0,
+            ecn: self.ecn(),
+            incast: self.incast,
+            time_to_live: 64,
+            total_len: (headers + self.len as usize) as u16,
+        };
+        let mut bytes = vec![0; ethernet::LEN + usize::from(ip.total_len)];
+        let (destination, source) = (frame::mac(to), frame::mac(from));
+        ethernet::Repr { destination, source, ether_type: ethernet::IPV4 }.emit(&mut bytes);
+        ip.emit(&mut bytes[ethernet::LEN..]);
+        // Data is zeros, which add nothing to the sum.
+        tcp.emit(ip.pseudo_header(), &mut bytes[ethernet::LEN + ipv4::LEN..]);
+        bytes
     }
-}
 
-/// RFC 1071.
-fn checksum(bytes: &[u8]) -> u16 {
-    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
-    let sum: u32 = bytes.chunks(2).map(word).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
+    fn ecn(&self) -> Ecn {
+        match self.ecn {
+            NOT_ECT => Ecn::NotEct,
+            CE => Ecn::Ce,
+            _ => Ecn::Ect,
+        }
+    }
 }
 
 /// A segment of the kernel's.
@@ -200,7 +209,10 @@ impl Seen {
 }
 
 /// MSS, that SACK is known, and nothing more: windows of 64 KB, no timestamps.
-const OPENING: [u8; 8] = [2, 4, (MSS >> 8) as u8, MSS as u8, 4, 2, 1, 1];
+fn opening() -> Options {
+    Options { max_segment_size: Some(MSS as u16), sack_permitted: true, ..Options::default() }
+}
+
 /// Where the script's own numbers begin.
 const BEGIN: u32 = 1_000_000;
 
@@ -218,8 +230,8 @@ impl Sending {
         socket.connect((frame::address(HostId(1)), SCRIPTS_PORT)).expect("it begins to connect");
         let syn = kernel.seen(QUIET)[0];
         let flags = SYN | ACK | if ecn { ECE } else { 0 };
-        let options = &OPENING;
-        kernel.send(&Outgoing { seq: BEGIN, ack: syn.seq + 1, flags, options, ..Outgoing::default() });
+        let (ack, options) = (syn.seq + 1, opening());
+        kernel.send(&Outgoing { seq: BEGIN, ack, flags, options, ..Outgoing::default() });
         let ack = kernel.seen(QUIET)[0];
         (Self { kernel, socket, begin: syn.seq + 1 }, [syn, ack])
     }
@@ -242,14 +254,10 @@ impl Sending {
 
     /// Acknowledge everything before segment `number`, and `sacked` beyond it; see what is sent.
     pub(crate) fn ack(&mut self, number: u32, flags: u16, sacked: &[(u32, u32)]) -> Vec<Seen> {
-        let place = |number: u32| (self.begin.wrapping_add(number * MSS)).to_be_bytes();
-        let mut options = Vec::new();
-        if !sacked.is_empty() {
-            options.extend([1, 1, 5, 2 + 8 * sacked.len() as u8]);
-            options.extend(sacked.iter().flat_map(|&(from, to)| [place(from), place(to)].concat()));
-        }
-        let ack = u32::from_be_bytes(place(number));
-        let (seq, flags, options) = (BEGIN + 1, ACK | flags, &options[..]);
+        let place = |number: u32| self.begin.wrapping_add(number * MSS);
+        let sack = sacked.iter().map(|&(from, to)| (place(from), place(to))).collect();
+        let (ack, options) = (place(number), Options { sack, ..Options::default() });
+        let (seq, flags) = (BEGIN + 1, ACK | flags);
         self.kernel.send(&Outgoing { seq, ack, flags, options, ..Outgoing::default() });
         self.sent(QUIET)
     }
@@ -291,7 +299,7 @@ impl Receiving {
         let listener = kernel.socket();
         listener.listen().expect("it has an address");
         let flags = SYN | ECE | CWR;
-        kernel.send(&Outgoing { seq: BEGIN, flags, options: &OPENING, ecn: ECT, ..Outgoing::default() });
+        kernel.send(&Outgoing { seq: BEGIN, flags, options: opening(), ecn: ECT, ..Outgoing::default() });
         let answer = kernel.seen(QUIET)[0];
         let (seq, ack) = (BEGIN + 1, answer.seq + 1);
         kernel.send(&Outgoing { seq, ack, flags: ACK, ecn: ECT, ..Outgoing::default() });
@@ -320,7 +328,8 @@ impl Receiving {
         let seq = BEGIN + 1 + self.next * MSS;
         self.next += 1;
         let flags = ACK | flags;
-        self.kernel.send(&Outgoing { seq, ack: self.begin, flags, len: MSS, ecn, incast, options: &[] });
+        let (ack, options) = (self.begin, Options::default());
+        self.kernel.send(&Outgoing { seq, ack, flags, len: MSS, ecn, incast, options });
         // Its program reads at once.
         let mut seen = self.kernel.seen(Duration::from_millis(1));
         while self.socket.read(1 << 20).is_ok_and(|(read, _)| read > 0) {}

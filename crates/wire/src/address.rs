@@ -1,0 +1,44 @@
+//! Addresses of hosts: host *h* is address *h* + 1 of 10.0.0.0/8, in captures of simulations and in the testbed.
+
+use shallows_core::packet::HostId;
+
+/// Returns the IPv4 address of a host: 10.0.0.1 for host 0.
+pub fn address(host: HostId) -> [u8; 4] {
+    let [_, x, y, z] = (host.0 + 1).to_be_bytes();
+    [10, x, y, z]
+}
+
+/// Returns the host that has an IPv4 address. `None` if that is none of the first `hosts` hosts.
+pub fn host(address: [u8; 4], hosts: u32) -> Option<HostId> {
+    let [network, x, y, z] = address;
+    let number = u32::from_be_bytes([0, x, y, z]).checked_sub(1)?;
+    (network == 10 && number < hosts).then_some(HostId(number))
+}
+
+/// Returns the Ethernet address of a host: locally administered (IEEE 802, second bit of the first byte), with the IPv4 address
+/// in its last bytes.
+pub fn mac(host: HostId) -> [u8; 6] {
+    let [a, b, c, d] = address(host);
+    [0x02, 0x00, a, b, c, d]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_addresses_of_their_own() {
+        assert_eq!((address(HostId(0)), address(HostId(255))), ([10, 0, 0, 1], [10, 0, 1, 0]));
+        assert_eq!(mac(HostId(70_000)), [2, 0, 10, 1, 17, 113]); // 70,001 = 1 · 65,536 + 17 · 256 + 113
+    }
+
+    #[test]
+    fn an_address_belongs_to_one_host_or_none() {
+        for number in [0, 1, 254, 255, 70_000] {
+            assert_eq!(host(address(HostId(number)), 70_001), Some(HostId(number)));
+        }
+        for other in [[10, 0, 0, 0], [10, 0, 0, 4], [11, 0, 0, 1], [10, 1, 0, 1]] {
+            assert_eq!(host(other, 3), None, "{other:?}");
+        }
+    }
+}
