@@ -277,6 +277,7 @@ class Maps:
     class_to_queue: tuple[tuple[int, int], ...] = ()
     class_to_group: tuple[tuple[int, int], ...] = ()
     pfc_to_queue: tuple[tuple[int, int], ...] = ()
+    pfc_to_group: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,29 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "what is said here is of one switch; lines of the others are among those not understood",
         "give each switch a file of its own",
     ),
+    "pool-without-size": (
+        "warning",
+        "with buffer_model = traditional orchagent hands it to the chip as it is, and SAI refuses a pool "
+        "without a size",
+        "give it a size, or let DEVICE_METADATA say buffer_model = dynamic",
+    ),
+    # sonic-swss e6b0c5b5d: parseReference of orchagent/orch.cpp finds an empty name, and handleQueueTable of
+    # qosorch.cpp and the tables of bufferorch.cpp fail on it; handlePortQosMapTable tries again.
+    "empty-reference": (
+        "warning",
+        "orchagent sets nothing of such a row, its other fields neither: it drops one of QUEUE or BUFFER "
+        "tables, and tries one of PORT_QOS_MAP again for ever",
+        "leave the field away",
+    ),
+    # The same function calls brackets malformed since pull request 1754 (release 202111), so that the row is
+    # tried again; before, handleQueueTable unbound the WRED profile for [].
+    "bracketed-reference": (
+        "warning",
+        "from release 202111 on orchagent refuses brackets: it sets nothing of such a row, its other fields "
+        "neither, and tries again for ever. Before, [TABLE|ROW] named a row, as is assumed here, and [] took "
+        "away what was bound (sonic-swss, pull request 1754)",
+        "write the name of the row alone, or leave the field away",
+    ),
     "probability-overflow": (
         "warning",
         "packets are marked less often than the line says, and differently on other machines",
