@@ -30,7 +30,9 @@ def other_curve(draw: st.DrawFn, format_: str, curve: Curve) -> Curve:
     if all(ends):
         unit = ends[0].unit if ends[0] else "bytes"
         least = 10_000 if format_ == "tc" else 1
-        numbers = sorted(draw(st.lists(st.integers(least, HIGHEST[unit]), min_size=2, max_size=2)))
+        # tc_red_eval_P refuses 1 % over 2^31 / 100 bytes or more, from minimum to maximum.
+        most = 20_000_000 if format_ == "tc" else HIGHEST[unit]
+        numbers = sorted(draw(st.lists(st.integers(least, most), min_size=2, max_size=2)))
         if format_ == "tc":
             numbers[1] += 1  # red has no steps
         ends = [Threshold(Fraction(number), unit) for number in numbers]

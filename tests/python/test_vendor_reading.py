@@ -146,7 +146,7 @@ def test_tc_has_units_of_1024_and_the_weight_that_its_burst_makes() -> None:
     # tc(8): 100Kb is 102,400 bytes; `nodrop` leaves other packets alone; `ewma 4` is 2^-4.
     assert curve.minimum == Threshold.of_bytes(102_400)
     assert (curve.drops_not_ect, curve.weight, curve.probability) == (False, 4, Fraction(1, 50))
-    assert curve_of(switch, "swp1/1").weight is None
+    assert curve_of(switch, "swp1/1").weight == 5
     assert [queue.scheduler.kind for _, queue in switch.queues() if queue.scheduler] == [
         "strict",
         "dwrr",

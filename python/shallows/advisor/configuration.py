@@ -24,6 +24,21 @@ PS_PER_SECOND = 10**12
 
 
 @dataclass(frozen=True)
+class Scope:
+    """The ports and the queue that a line is about; what is not known is empty, and may be any of them."""
+
+    port: str = ""
+    profile: str = ""
+    """Of ports (`PortProfile.name`)."""
+
+    queue: int | None = None
+
+
+NOWHERE = Scope(queue=-1)
+"""The scope of a line that is understood and that nothing uses, such as a profile that no queue names."""
+
+
+@dataclass(frozen=True)
 class Source:
     """Where something was written, and how."""
 
@@ -33,6 +48,8 @@ class Source:
 
     text: str = ""
     """As it is there, so far as it helps to find it."""
+
+    scope: Scope = field(default=Scope(), compare=False)
 
     def __str__(self) -> str:
         return ":".join(part for part in (self.file, self.place) if part)
@@ -100,6 +117,8 @@ class Curve:
     """The average moves by 2^-weight of the difference; 0 is the backlog itself, `None` is not said."""
 
     source: Source = field(default=Source(), compare=False)
+    drops_above: bool = False
+    """Whether packets that are marked up to the maximum are dropped above it: Linux' `harddrop`."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +277,7 @@ class Maps:
     class_to_queue: tuple[tuple[int, int], ...] = ()
     class_to_group: tuple[tuple[int, int], ...] = ()
     pfc_to_queue: tuple[tuple[int, int], ...] = ()
+    pfc_to_group: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from shallows.advisor.finding import SEVERITIES, Finding, together
 from shallows.advisor.findings import find
 from shallows.advisor.findings_of_marking import never
 from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
+from shallows.advisor.unread import Unread, cited
 from shallows.quantity import digits, percent, rate, size
 from shallows.runs.tables import Table
 
@@ -31,7 +32,7 @@ class Explanation:
     @property
     def tables(self) -> list[Table]:
         """Curves, limits, and what happens to which packets."""
-        made = [curves(self.resolved), limits(self.resolved), zones(self.resolved)]
+        made = [curves(self.resolved), reached(self.resolved), limits(self.resolved), zones(self.resolved)]
         return [table for table in made if table.rows]
 
     @property
@@ -52,7 +53,7 @@ class Explanation:
             "pools": [_pool_document(resolved=self.resolved, pool=each) for each in switch.pools],
             "findings": [finding.document() for finding in self.findings],
             "understood": switch.understood,
-            "unread": [vars(source) for source in switch.unread],
+            "unread": [{"file": each.file, "place": each.place, "text": each.text} for each in switch.unread],
             "defaults": [vars(default) for default in switch.defaults],
             "settings": [
                 {"name": each.name, "value": each.value, "scope": each.scope} for each in switch.settings
@@ -67,7 +68,10 @@ def explain(resolved: Resolved) -> Explanation:
 
 def alike(resolved: Resolved) -> list[list[Class]]:
     """Classes that mark alike at ports of one rate: one row."""
-    return together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.rate))
+    return together(
+        resolved.classes,
+        lambda each: (_curves(each), each.kmin, each.kmax, each.rate, each.reach, each.unread),
+    )
 
 
 def _curves(each: Class) -> tuple[Curve, ...]:
@@ -129,18 +133,38 @@ def curves(resolved: Resolved) -> Table:
 
 def _curve_cells(resolved: Resolved, each: Class) -> list[str]:
     if each.curve is None:
-        return ["never", "–", "–", "–"]
+        return ["not known" if each.unread else "never", "–", "–", "–"]
     if each.kmin is None or each.kmax is None:
         return [as_written(each.curve), percent_of(each.curve), "–", "–"]
     ends = (each.kmin, each.kmax)
+    highest = resolved.highest(each, each.curve)
+    most = percent_of(each.curve) if highest is None else percent(float(highest))
     bdp = resolved.bdp(each.rate)
     waits = [digits(microseconds(end, each.rate)) for end in ends] if each.rate else []
     return [
         span([size(end) for end in ends]),
-        percent_of(each.curve),
+        most,
         span(waits),
         span([digits(end / bdp) for end in ends]) if bdp else "–",
     ]
+
+
+def reached(resolved: Resolved) -> Table:
+    """With which probability packets are marked at most: that at what the queue may hold."""
+    busy = resolved.hints.busy
+    made = []
+    for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.reach)):
+        each = classes[0]
+        if each.reach:
+            most = [percent(float(share)) for _, share in each.reach]
+            made.append([numbers(classes), _names(classes), *most])
+    return Table(
+        "Marked at most, by how many queues are busy",
+        ["queues", "profile", *(f"{count} busy" for count in busy)],
+        made,
+        names=2,
+        note="The probability at the limit of the queue; above the maximum of the curve all are marked.",
+    )
 
 
 def pool_curves(resolved: Resolved) -> Iterator[tuple[Pool, Curve]]:
@@ -250,11 +274,9 @@ def _share(each: Class) -> str:
 def zones(resolved: Resolved) -> Table:
     """What happens to which packets, by the backlog that they meet."""
     made = []
-    for classes in together(resolved.classes, _curves):
-        each = classes[0]
-        if not each.marking or not each.marking.curves:
-            continue
-        for bits, row in zone_rows(resolved, each):
+    rows = {id(each): [*zone_rows(resolved, each)] for each in resolved.classes}
+    for classes in together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)]))):
+        for bits, row in rows[id(classes[0])]:
             made.append([numbers(classes), bits, *row])
     return Table(
         "What happens to a packet",
@@ -267,32 +289,42 @@ def zones(resolved: Resolved) -> Table:
 
 def zone_rows(resolved: Resolved, each: Class) -> Iterator[tuple[str, list[str]]]:
     """Of a class: the packet's ECN bits, and what happens in each zone."""
-    assert each.marking is not None  # noqa: S101 - asked for such classes alone
-    green = [curve for curve in each.marking.curves if curve.colour in ("all", "green")]
-    drops = _dropped(resolved, green)
+    if not each.marking or not each.marking.curves:
+        return
+    drops = _dropped(resolved, each)
     yield "00 (not capable)", drops
     if each.curve is not None:
-        most = percent_of(each.curve)
-        yield "01, 10 (capable)", ["passed", f"marked, up to {most}", "marked", "dropped"]
+        above = "dropped" if each.curve.drops_above else "marked"
+        yield "01, 10 (capable)", _zones(resolved, each, each.curve, "marked", above)
+        hard = each.curve.drops_above
+        yield "11 (marked before)", ["passed", "passed", "dropped" if hard else "passed", "dropped"]
     else:
-        yield "01, 10 (capable)", drops
-    yield "11 (marked before)", ["passed", "passed", "passed", "dropped"] if each.curve else drops
+        same = ["not known"] * 3 + ["dropped"] if each.unread else drops
+        yield "01, 10 (capable)", same
+        yield "11 (marked before)", same
 
 
-def _dropped(resolved: Resolved, green: Sequence[Curve]) -> list[str]:
+def _dropped(resolved: Resolved, each: Class) -> list[str]:
     """What happens to packets that are not ECN-capable."""
+    green = [curve for curve in _curves(each) if curve.colour in ("all", "green")]
     told = {resolved.drops_not_ect(curve): curve for curve in green}
     if True in told:
-        return ["passed", f"dropped, up to {percent_of(told[True])}", "dropped", "dropped"]
+        return _zones(resolved, each, told[True], "dropped", "dropped")
     if None in told:
         return ["passed", "platform decides", "platform decides", "dropped"]
     return ["passed", "passed", "passed", "dropped"]
 
 
+def _zones(resolved: Resolved, each: Class, curve: Curve, what: str, above: str) -> list[str]:
+    """What a curve does in each zone."""
+    highest = resolved.highest(each, curve)
+    if highest is None:
+        return ["passed", f"{what}, up to {percent_of(curve)}", above, "dropped"]
+    return ["passed", f"{what}, up to {percent(float(highest))}", "never reached", "dropped"]
+
+
 def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
     marking = [classes for classes in alike(resolved) if classes[0].curve and not _is_off(classes[0])]
-    off = [each for each in resolved.classes if _is_off(each)]
-    silent = [each for each in resolved.classes if not each.curve]
     unread = len(resolved.switch.unread)
     if not resolved.classes:
         yield "No queue was understood." if unread else "The file says nothing of any queue."
@@ -300,22 +332,80 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
         yield _marks(resolved, classes)
     if len(marking) > 3:
         yield f"The tables show {len(marking) - 3} more."
-    if off:
-        yield f"{_queues(off, 'mark')} nothing in effect: the profile never fires."
     for pool, curve in pool_curves(resolved):
         held, most, *_ = _pool_cells(resolved, curve)
         yield f"Pool {pool.name} marks from {_to(held)} with {_most(most)}."
-    if silent and marking:
-        platforms = any(each.what[:4] == "ECN " for each in resolved.switch.defaults)
-        yield f"{_queues(silent, 'mark')} nothing{' that the file says' if platforms else ''}."
-    elif silent and not off:
-        yield "No queue marks: all drop at their limit."
+    yield from _silent(resolved, any_marks=bool(marking))
+    yield from _unknown(resolved)
     if unread:
         lines = resolved.switch.understood + unread
         yield f"Of {lines:,} lines or values about queues {unread:,} were not understood."
     counts = {severity: sum(each.severity == severity for each in findings) for severity in SEVERITIES}
     said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
     yield f"Found: {', '.join(said)}." if said else "Nothing was found wrong."
+
+
+def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
+    """Queues that are known to mark nothing, and when they drop."""
+    silent = [each for each in resolved.classes if not each.curve and not each.unread]
+    off = [each for each in resolved.classes if _is_off(each)]
+    if off:
+        yield f"{_queues(off, 'mark')} nothing in effect: the profile never fires."
+        hidden = next((each.unread_memory for each in off if each.unread_memory), None)
+        if hidden:
+            yield f"That is as far as its memory is known: {cited(hidden)}."
+    some = [each for each in silent if _others(each)]
+    for classes in together(some, _curves):
+        yield f"{_queues(classes, 'mark')} {' and '.join(_others(classes[0]))} packets alone."
+    early = [each for each in silent if resolved.early(each)]
+    for classes in together(early, lambda each: (_dropped_early(resolved, each), bool(_others(each)))):
+        nothing = "" if _others(classes[0]) else f"{_verb(classes, 'mark')} nothing and "
+        how = _dropped_early(resolved, classes[0])
+        yield f"{_subject(classes)} {nothing}{_verb(classes, 'drop')} {how}."
+    tail = [each for each in silent if each not in early and each not in some]
+    if not tail:
+        return
+    if len(tail) == len(resolved.classes) and not any_marks:
+        yield "No queue marks: all drop at their limit."
+    else:
+        platforms = any(each.what[:4] == "ECN " for each in resolved.switch.defaults)
+        yield f"{_queues(tail, 'mark')} nothing{' that the file says' if platforms else ''}."
+
+
+def _others(each: Class) -> list[str]:
+    """Colours of packets that are marked although those of no colour are not."""
+    return [curve.colour for curve in _curves(each) if curve.marks_ect and not each.curve]
+
+
+def _dropped_early(resolved: Resolved, each: Class) -> str:
+    """Whom a queue drops early, from where to where, and with which probability."""
+    curve = resolved.early(each)
+    assert curve is not None  # noqa: S101 - asked for such classes alone
+    ends = [size(end) for end in resolved.ends(each, curve)]
+    highest = resolved.highest(each, curve)
+    most = _most(percent_of(curve)) if highest is None else f"at most {percent(float(highest))}"
+    where = _to(span(ends) if ends else as_written(curve))
+    whom = "" if curve.colour in ("all", "green") else f"{curve.colour} packets "
+    return f"{whom}early, from {where} with {most}"
+
+
+def _unknown(resolved: Resolved) -> Iterator[str]:
+    """Queues of which a line about marking or dropping was not understood."""
+    for classes in together(resolved.classes, lambda each: each.unread):
+        each = classes[0]
+        if each.unread is None:
+            continue
+        silent = [one for one in classes if not one.curve]
+        if silent:
+            yield f"Whether {_queues(silent, 'mark').lower()} is not known: {cited(each.unread)}."
+        else:
+            yield f"More about {_subject(classes).lower()} is not known: {cited(each.unread)}."
+    marks = Unread(resolved.switch.unread, "marking", "dropping")
+    beside = marks.beside(resolved.switch.profiles)
+    for port, source in list(beside.items())[:3]:
+        yield f"Whether {port} marks is not known: {cited(source)}."
+    if len(beside) > 3:
+        yield f"So it is with {len(beside) - 3} more ports."
 
 
 def _is_off(each: Class) -> bool:
@@ -329,7 +419,26 @@ def _marks(resolved: Resolved, classes: Sequence[Class]) -> str:
     aside = ", ".join(part for part in inside if part)
     at = f" at {rate(each.rate)}" if each.rate and aside else ""
     where = "somewhere that the file does not say" if held == "not known" else _to(held)
-    return f"{_queues(classes, 'mark')} from {where}{f' ({aside}{at})' if aside else ''} with {_most(most)}."
+    up_to = _at_most(each) or f"with {_most(most)}"
+    return f"{_queues(classes, 'mark')} from {where}{f' ({aside}{at})' if aside else ''} {up_to}."
+
+
+def _at_most(each: Class) -> str:
+    """The probabilities that can be reached, where the queue may not hold as much as the curve's maximum."""
+    if not each.reach or each.limit is None or each.kmax is None or each.curve is None:
+        return ""
+    held = dict(each.limit.at)
+    short = {busy: percent(float(share)) for busy, share in each.reach if held[busy] < each.kmax}
+    if not short:
+        return ""
+    if len(short) < len(held):
+        fewer = ", ".join(f"{most} with {busy} busy" for busy, most in short.items())
+        return f"with up to {percent_of(each.curve)}, but at most {fewer}"
+    first, *others = short.items()
+    if len({*short.values()}) == 1:
+        return f"with at most {first[1]}, as the queue may hold {size(each.limit.most)}"
+    more = ", ".join(f"{most} with {busy}" for busy, most in others)
+    return f"with at most {first[1]} while it is the only busy one, {more}"
 
 
 def _most(probability: str) -> str:
@@ -342,8 +451,20 @@ def _to(text: str) -> str:
 
 
 def _queues(classes: Sequence[Class], verb: str) -> str:
+    return f"{_subject(classes)} {_verb(classes, verb)}"
+
+
+def _subject(classes: Sequence[Class]) -> str:
+    return f"Queue{'s' if _several(classes) else ''} {numbers(classes)}"
+
+
+def _verb(classes: Sequence[Class], verb: str) -> str:
+    return verb if _several(classes) else f"{verb}s"
+
+
+def _several(classes: Sequence[Class]) -> bool:
     text = numbers(classes)
-    return f"Queues {text} {verb}" if "–" in text or "," in text else f"Queue {text} {verb}s"
+    return "–" in text or "," in text
 
 
 def _pool_document(resolved: Resolved, pool: Pool) -> dict[str, Any]:
@@ -362,7 +483,7 @@ def _pool_document(resolved: Resolved, pool: Pool) -> dict[str, Any]:
 def _class_document(resolved: Resolved, each: Class) -> dict[str, Any]:
     bdp = resolved.bdp(each.rate)
     ends = {"kmin": each.kmin, "kmax": each.kmax}
-    zone = dict(zone_rows(resolved, each)) if each.marking and each.marking.curves else {}
+    zone = dict(zone_rows(resolved, each))
     return {
         "queue": each.queue.number,
         "ports": each.ports,
@@ -370,6 +491,7 @@ def _class_document(resolved: Resolved, each: Class) -> dict[str, Any]:
         "served": _served(each.queue.scheduler),
         "lossless": each.queue.lossless,
         "marking": each.marking.name if each.marking else None,
+        "marks": "yes" if each.curve else "not known" if each.unread else "no",
         **{f"{name}_bytes": count for name, count in ends.items()},
         **{
             f"{name}_us": microseconds(count, each.rate) if count is not None and each.rate else None
@@ -377,6 +499,7 @@ def _class_document(resolved: Resolved, each: Class) -> dict[str, Any]:
         },
         **{f"{name}_bdp": count / bdp if count is not None and bdp else None for name, count in ends.items()},
         "pmax": float(each.curve.probability) if each.curve and each.curve.probability is not None else None,
+        "reach": {busy: float(share) for busy, share in each.reach} or None,
         "limit_bytes": dict(each.limit.at) if each.limit else None,
         "pause_bytes": dict(each.group_limit.at) if each.group_limit else None,
         "zones": {bits: dict(zip(ZONES, row, strict=True)) for bits, row in zone.items()},

@@ -66,4 +66,5 @@ def together(classes: Sequence[Class], key: Callable[[Class], object] | None = N
 
 def _told(each: Class) -> object:
     lossless = each.queue.lossless
-    return (each.marking, each.queue.allotment, lossless, each.rate, each.group_limit, each.limit)
+    hidden = (each.unread, each.unread_memory)
+    return (each.marking, each.queue.allotment, lossless, each.rate, each.group_limit, each.limit, hidden)

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from shallows.advisor import findings_of_marking, findings_of_memory
+from shallows.advisor import findings_of_fields, findings_of_marking, findings_of_memory
 from shallows.advisor.finding import SEVERITIES, Finding, Rule
 from shallows.advisor.resolved import Resolved
 
-RULES: Sequence[Rule] = (*findings_of_marking.RULES, *findings_of_memory.RULES)
+RULES: Sequence[Rule] = (*findings_of_marking.RULES, *findings_of_memory.RULES, *findings_of_fields.RULES)
 
 
 def find(resolved: Resolved) -> tuple[Finding, ...]:

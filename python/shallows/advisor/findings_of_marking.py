@@ -4,15 +4,19 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from shallows.advisor.configuration import COLOURS, Curve, Marking
+from shallows.advisor.configuration import COLOURS, Curve, Marking, Threshold
 from shallows.advisor.finding import DT, Finding, Rule, queues, together
 from shallows.advisor.resolved import Class, Resolved, microseconds
+from shallows.advisor.unread import cited
 from shallows.quantity import digits, percent, rate, size
 
 WRED = "SAI: saiwred.h; sonic-mgmt pull request 8179"
 RFC8257 = "RFC 8257 §3.1, §5"
 LATE_US = 1000.0
 """A threshold of more than a millisecond in a datacenter is the wrong unit, or meant for another rate."""
+
+LATEST_US = 2500.0
+"""The longest maximum of a shipped configuration is 2,400 µs: SONiC's 12 MB at 40 Gb/s."""
 
 FEWEST = 256
 """Bytes: less than the smallest packet's cells marks all."""
@@ -26,7 +30,8 @@ def never_fires(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "never-fires",
                 "warning",
-                f"{each.marking.name if each.marking else ''} at {queues([each])} never marks: {reason}",
+                f"{each.marking.name if each.marking else ''} at {queues([each])} never marks: {reason}"
+                + (f"; not known for certain: {cited(each.unread_memory)}" if each.unread_memory else ""),
                 "the buffer drops packets before it marks any; often this is how a template says off",
                 "lower the minimum below what the queue may hold, or take the profile away if off is meant",
                 DT,
@@ -67,6 +72,34 @@ def fires_after_limit(resolved: Resolved) -> Iterator[Finding]:
             )
 
 
+def maximum_beyond_limit(resolved: Resolved) -> Iterator[Finding]:
+    """Curves whose end no backlog can reach, so that their highest probability is lower than it says."""
+    for each, curve in _marking(resolved):
+        if not each.reach or each.limit is None or each.kmax is None or each.kmin is None:
+            continue
+        short = [
+            (busy, share, held)
+            for (busy, share), (_, held) in zip(each.reach, each.limit.at, strict=True)
+            if each.kmin < held < each.kmax
+        ]
+        if not short or never(each, curve):
+            continue
+        busy, share, held = short[0]
+        alone = busy == each.limit.at[0][0]
+        others = ", ".join(f"{percent(float(most))} with {count}" for count, most, _ in short[1:])
+        yield Finding(
+            "maximum-beyond-limit",
+            "warning" if alone else "note",
+            f"{queues([each])}: the curve ends at {size(each.kmax)}, and with {busy} busy "
+            f"{'queue it' if busy == 1 else 'queues each'} may hold {size(held)}: at most "
+            f"{percent(float(share))} of packets are marked{f', {others}' if others else ''}",
+            "the curve is cut off where the buffer drops: congestion is told to few senders, and late",
+            f"end the curve below {size(held)}",
+            DT,
+            curve.source,
+        )
+
+
 def _or_alpha(resolved: Resolved, each: Class) -> str:
     """Raising alpha helps, if the chip has a larger one."""
     alpha = each.queue.allotment.alpha if each.queue.allotment else None
@@ -75,21 +108,49 @@ def _or_alpha(resolved: Resolved, each: Class) -> str:
 
 
 def no_profile(resolved: Resolved) -> Iterator[Finding]:
-    """Queues that drop at their limit and mark nothing."""
-    without = [each for each in resolved.classes if not any(curve for _, curve in _marking_of(each))]
-    if not without:
-        return
+    """Queues that mark nothing, whether they drop early or at their limit."""
+    without = [each for each in resolved.classes if each.curve is None and each.unread is None]
     of_all = len(without) == len(resolved.classes)
-    tail = [each for each in without if not (each.queue.scheduler and each.queue.scheduler.kind == "strict")]
-    if tail:
+    plain = [each for each in without if not (each.queue.scheduler and each.queue.scheduler.kind == "strict")]
+    for early in (False, True):
+        found = [each for each in plain if _drops_early(resolved, each) == early]
+        if not found:
+            continue
         yield Finding(
             "no-profile",
             "warning" if of_all else "note",
-            f"nothing is marked in {queues(tail)} of some ports" + (", nor in any other" if of_all else ""),
-            "ECN-capable transports get tail drop there, and fill the buffer first",
+            f"nothing is marked in {queues(found)} of some ports" + (", nor in any other" if of_all else ""),
+            "ECN-capable transports lose packets early there, as all others do"
+            if early
+            else "ECN-capable transports get tail drop there, and fill the buffer first",
             "bind a marking profile to queues that carry DCTCP, DCQCN or TCP with ECN",
             "RFC 7567 §4.2",
-            tail[0].queue.source,
+            found[0].queue.source,
+        )
+
+
+def _drops_early(resolved: Resolved, each: Class) -> bool:
+    """Whether packets without a colour are dropped before the limit."""
+    curve = resolved.early(each)
+    return curve is not None and curve.colour in ("all", "green")
+
+
+def not_known(resolved: Resolved) -> Iterator[Finding]:
+    """Queues of which a line about marking or dropping was not understood."""
+    for classes in together(resolved.classes, lambda each: (each.unread, each.curve is None)):
+        source = classes[0].unread
+        if source is None:
+            continue
+        silent = classes[0].curve is None
+        yield Finding(
+            "not-known",
+            "warning" if silent else "note",
+            f"{queues(classes)}: {'whether packets are marked' if silent else 'all that is done to packets'} "
+            f"is not known: {cited(source)}",
+            "what a line says that was not understood may be the opposite of what is concluded without it",
+            "look that line up in the vendor's guide, and report it, so that it will be read",
+            "",
+            source,
         )
 
 
@@ -311,24 +372,41 @@ def times(resolved: Resolved) -> Iterator[Finding]:
 def units(resolved: Resolved) -> Iterator[Finding]:
     """Thresholds of a size that only another unit explains."""
     for each, curve in _marking(resolved):
-        if each.kmin is None or never(each, curve):
-            continue
-        wait = microseconds(each.kmin, each.rate) if each.rate else 0.0
-        if each.rate and wait > LATE_US:
-            said = f"{digits(wait)} µs at {rate(each.rate)}"
-        elif each.kmin < FEWEST and curve.minimum and curve.minimum.amount:
-            said = "less than one small packet"
-        else:
+        said = _odd(each, curve)
+        if not said or never(each, curve):
             continue
         yield Finding(
             "unit-suspect",
             "warning",
-            f"{queues([each])}: marks begin at {size(each.kmin)}, {said}",
+            f"{queues([each])}: {said}",
             "thresholds of datacenters are some 10 to some 100 µs of the link",
             "check the unit (bytes, KB, cells), and whether the numbers were made for another rate",
             "published settings from 0.6 to 480 µs: docs/advisor.md",
             curve.source,
         )
+
+
+def _odd(each: Class, curve: Curve) -> str:
+    """Which end of a curve is odd, and why; empty if none is."""
+    ends = (("begin", curve.minimum, each.kmin, LATE_US), ("end", curve.maximum, each.kmax, LATEST_US))
+    for verb, end, count, latest in ends:
+        if end is None:
+            continue
+        wait = _wait(end, count, each.rate)
+        told = _said(end.amount, end.unit) if count is None else size(count)
+        if wait is not None and wait > latest:
+            at = f" at {rate(each.rate)}" if each.rate else ""
+            return f"marks {verb} at {told}, {digits(wait)} µs{at}"
+        if verb == "begin" and count is not None and count < FEWEST and end.amount:
+            return f"marks {verb} at {told}, less than one small packet"
+    return ""
+
+
+def _wait(end: Threshold, count: int | None, rated: int | None) -> float | None:
+    """Microseconds that the port needs to send so much, as written or at its rate; nothing if not known."""
+    if end.unit == "ps":
+        return float(end.amount / 10**6)
+    return microseconds(count, rated) if rated and count is not None else None
 
 
 def speeds(resolved: Resolved) -> Iterator[Finding]:
@@ -357,7 +435,10 @@ def speeds(resolved: Resolved) -> Iterator[Finding]:
 
 def unsaid(resolved: Resolved) -> Iterator[Finding]:
     """Thresholds that nobody wrote."""
+    hidden = {each.marking.name: each.unread for each in resolved.classes if each.marking and each.unread}
     for marking in _markings(resolved):
+        if marking.name in hidden:
+            continue
         for curve in _each(marking):
             told = {"minimum": curve.minimum, "maximum": curve.maximum, "probability": curve.probability}
             missing = [name for name, value in told.items() if value is None]
@@ -387,6 +468,7 @@ RULES: tuple[Rule, ...] = (
     times,
     never_fires,
     fires_after_limit,
+    maximum_beyond_limit,
     not_ect_dropped,
     enable_false,
     units,
@@ -395,6 +477,7 @@ RULES: tuple[Rule, ...] = (
     speeds,
     weight,
     no_profile,
+    not_known,
     moving,
     colours,
     cells,
@@ -445,4 +528,6 @@ def _start(curve: Curve) -> str:
 
 
 def _said(amount: Fraction, unit: str) -> str:
+    if unit == "ps":
+        return f"{digits(float(amount / 10**6))} µs"
     return size(float(amount)) if unit == "bytes" else f"{digits(float(amount))} {unit}"

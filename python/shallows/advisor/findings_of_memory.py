@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from shallows.advisor.finding import DT, Finding, Rule, Severity, queues, together
+from shallows.advisor.linux_red import CERTAIN
 from shallows.advisor.resolved import Resolved
 from shallows.advisor.rules import RESPONSE_QUANTA, after_pause
+from shallows.advisor.unread import cited
 from shallows.quantity import digits, rate, size
 
 METRES_PER_SECOND = 2 * 10**8
@@ -91,10 +93,14 @@ def no_headroom(resolved: Resolved) -> Iterator[Finding]:
         if pool is None or pool.headroom:
             # Without a pool it is the platform that gives groups their headroom.
             continue
+        hidden = classes[0].unread_memory
         yield Finding(
-            "headroom-insufficient",
+            "not-known" if hidden else "headroom-insufficient",
             "warning",
-            f"{queues(classes)}: lossless priority group {group.number} has no headroom",
+            f"{queues(classes)}: whether lossless priority group {group.number} has headroom is not known: "
+            f"{cited(hidden)}"
+            if hidden
+            else f"{queues(classes)}: lossless priority group {group.number} has no headroom",
             "what comes in after PAUSE has no room",
             "give its profile xoff, or its pool shared headroom",
             "sonic-net/SONiC issue 480",
@@ -181,6 +187,39 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "warning",
         "what is said here is of one switch; lines of the others are among those not understood",
         "give each switch a file of its own",
+    ),
+    "pool-without-size": (
+        "warning",
+        "with buffer_model = traditional orchagent hands it to the chip as it is, and SAI refuses a pool "
+        "without a size",
+        "give it a size, or let DEVICE_METADATA say buffer_model = dynamic",
+    ),
+    # sonic-swss e6b0c5b5d: parseReference of orchagent/orch.cpp finds an empty name, and handleQueueTable of
+    # qosorch.cpp and the tables of bufferorch.cpp fail on it; handlePortQosMapTable tries again.
+    "empty-reference": (
+        "warning",
+        "orchagent sets nothing of such a row, its other fields neither: it drops one of QUEUE or BUFFER "
+        "tables, and tries one of PORT_QOS_MAP again for ever",
+        "leave the field away",
+    ),
+    # The same function calls brackets malformed since pull request 1754 (release 202111), so that the row is
+    # tried again; before, handleQueueTable unbound the WRED profile for [].
+    "bracketed-reference": (
+        "warning",
+        "from release 202111 on orchagent refuses brackets: it sets nothing of such a row, its other fields "
+        "neither, and tries again for ever. Before, [TABLE|ROW] named a row, as is assumed here, and [] took "
+        "away what was bound (sonic-swss, pull request 1754)",
+        "write the name of the row alone, or leave the field away",
+    ),
+    "probability-overflow": (
+        "warning",
+        "packets are marked less often than the line says, and differently on other machines",
+        f"write probability {CERTAIN}, which does not overflow",
+    ),
+    "probability-moves": (
+        "note",
+        "marks do not follow the backlog alone, as DCTCP expects",
+        "leave adaptive away where DCTCP is meant",
     ),
     "not-valid": (
         "warning",

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from shallows.advisor.chips import Chip, chip, dynamic_limit
 from shallows.advisor.configuration import (
+    COLOURS,
     PS_PER_SECOND,
     Allotment,
     Curve,
@@ -14,9 +15,11 @@ from shallows.advisor.configuration import (
     PortProfile,
     PriorityGroup,
     Queue,
+    Source,
     Switch,
     Threshold,
 )
+from shallows.advisor.unread import Unread
 
 BUSY = (1, 4, 8, 16)
 """How many queues of a pool are busy at once, in tables."""
@@ -100,6 +103,19 @@ class Class:
     """That pauses senders to it, if it is lossless."""
 
     group_limit: Limit | None
+    unread: Source | None = None
+    """The first line about marking or dropping that was not understood and may be about these queues."""
+
+    unread_memory: Source | None = None
+    """Likewise, about memory or pauses."""
+
+    @property
+    def reach(self) -> tuple[tuple[int, Fraction], ...]:
+        """The highest probability of a mark, by how many queues are busy: that at the limit of the queue.
+
+        Empty if curve or limit cannot be told.
+        """
+        return _reach((self.kmin, self.kmax), self.curve, self.limit)
 
     @property
     def ports(self) -> int:
@@ -138,6 +154,46 @@ class Resolved:
             return False
         return curve.drops_not_ect
 
+    def early(self, each: Class) -> Curve | None:
+        """The curve by which packets are dropped early where those that nobody coloured are not marked.
+
+        That of packets without a colour if there is one, and else that of the best colour.
+        """
+        if each.curve is not None or each.marking is None:
+            return None
+        found = [curve for curve in each.marking.curves if self.drops_not_ect(curve)]
+        return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
+
+    def highest(self, each: Class, curve: Curve) -> Fraction | None:
+        """The probability at the limit of the only busy queue, where a curve's maximum cannot be reached."""
+        ends = self.ends(each, curve)
+        found = _reach(ends, curve, each.limit) if ends else ()
+        return found[0][1] if found and each.limit and each.limit.most < ends[1] else None
+
+    def ends(self, each: Class, curve: Curve) -> tuple[int, ...]:
+        """Bytes at which a curve begins and ends in these queues; empty if they cannot be told."""
+        found = [_bytes(end, self.chip, each.rate, each.limit) for end in (curve.minimum, curve.maximum)]
+        known = tuple(end for end in found if end is not None)
+        return known if len(known) == len(found) else ()
+
+
+def _reach(
+    ends: Sequence[int | None], curve: Curve | None, limit: Limit | None
+) -> tuple[tuple[int, Fraction], ...]:
+    """The probability at what a queue may hold, by how many are busy; empty if it cannot be told."""
+    low, high = ends
+    if curve is None or limit is None or low is None or high is None:
+        return ()
+    found = []
+    for busy, held in limit.at:
+        share = Fraction(int(held > high))
+        if low < held <= high:
+            if curve.probability is None:
+                return ()
+            share = curve.probability * Fraction(held - low, high - low)
+        found.append((busy, share))
+    return tuple(found)
+
 
 def microseconds(count: int, rate: int) -> float:
     """How long a port of that rate needs for so many bytes."""
@@ -148,17 +204,28 @@ def resolve(switch: Switch, hints: Hints | None = None) -> Resolved:
     """What each queue of a switch is told, in bytes, and what its buffer lets it hold."""
     hints = hints or Hints()
     on = hints.chip or (chip(switch.chip) if switch.chip else None)
-    found: dict[tuple[object, ...], list[tuple[PortProfile, Queue]]] = {}
+    marks, memory = Unread(switch.unread, "marking", "dropping"), Unread(switch.unread, "memory")
+    found: dict[
+        tuple[object, ...], tuple[list[tuple[PortProfile, Queue]], tuple[Source | None, Source | None]]
+    ]
+    found = {}
     for profile, queue in switch.queues():
         group = _group(profile, queue)
-        key = (queue, group.allotment if group else None, profile.rate)
-        found.setdefault(key, []).append((profile, queue))
-    classes = [_class(switch, hints, on, places) for places in found.values()]
+        hidden = marks.about(profile, queue.number), memory.about(profile, queue.number)
+        key = (queue, group.allotment if group else None, profile.rate, hidden)
+        found.setdefault(key, ([], hidden))[0].append((profile, queue))
+    classes = [_class(switch, hints, on, places, hidden) for places, hidden in found.values()]
     classes.sort(key=lambda each: (each.queue.number, -each.ports))
     return Resolved(switch, hints, on, tuple(classes))
 
 
-def _class(switch: Switch, hints: Hints, on: Chip | None, places: list[tuple[PortProfile, Queue]]) -> Class:
+def _class(
+    switch: Switch,
+    hints: Hints,
+    on: Chip | None,
+    places: list[tuple[PortProfile, Queue]],
+    hidden: tuple[Source | None, Source | None],
+) -> Class:
     profile, queue = places[0]
     rate = profile.rate or hints.rate
     marking = switch.marking(queue.marking)
@@ -176,6 +243,7 @@ def _class(switch: Switch, hints: Hints, on: Chip | None, places: list[tuple[Por
         limit,
         group,
         limit_of(switch, group.allotment, on, hints) if group else None,
+        *hidden,
     )
 
 

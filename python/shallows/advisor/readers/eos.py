@@ -13,6 +13,7 @@ from fractions import Fraction
 from shallows.advisor.chips import chip_of_platform
 from shallows.advisor.configuration import (
     COLOURS,
+    NOWHERE,
     Allotment,
     Colour,
     Curve,
@@ -24,6 +25,7 @@ from shallows.advisor.configuration import (
     PriorityGroup,
     Queue,
     Scheduler,
+    Scope,
     Source,
     Switch,
     Threshold,
@@ -90,6 +92,17 @@ def is_queue(text: str) -> bool:
     return _QUEUE.fullmatch(text) is not None
 
 
+def _scope(statement: Statement) -> Scope:
+    """The interface or the profile, and the queue, in whose section a statement stands."""
+    kind, _, name = statement.sections[0].rpartition(" ") if statement.sections else ("", "", "")
+    queue = _QUEUE.fullmatch(statement.sections[1]) if len(statement.sections) > 1 else None
+    return Scope(
+        name if kind == "interface" else "",
+        name if kind == "qos profile" else "",
+        int(queue[2]) if queue else None,
+    )
+
+
 @dataclass
 class _Told:
     """What a section says of one queue."""
@@ -144,7 +157,7 @@ class _Memory:
 
 class _Reader:
     def __init__(self, name: str) -> None:
-        self.found = Findings(name)
+        self.found = Findings(name, _scope)
         self.profiles: dict[str, _Section] = {}
         self.ports: dict[str, _Section] = {}
         self.memory: dict[str, list[Statement]] = {}
@@ -403,7 +416,10 @@ class _Reader:
         memory = _Memory()
         for name, statements in self.memory.items():
             for statement in statements:
-                self.found.took(name == self.applied and self.in_memory(memory, name, statement), statement)
+                if name == self.applied:
+                    self.found.took(self.in_memory(memory, name, statement), statement)
+                else:
+                    self.found.skip(statement, NOWHERE)
         return memory
 
     def in_memory(self, memory: _Memory, name: str, statement: Statement) -> bool:

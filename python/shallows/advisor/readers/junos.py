@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from shallows.advisor.configuration import (
+    NOWHERE,
     Allotment,
     Colour,
     Curve,
@@ -21,6 +22,7 @@ from shallows.advisor.configuration import (
     PortProfile,
     Queue,
     Scheduler,
+    Scope,
     Source,
     Switch,
     Threshold,
@@ -91,7 +93,7 @@ def read(text: str, name: str) -> Switch:
         reader.take(statement)
     for statement in statements:
         if statement.sections in hosts[1:] and "class-of-service" in statement.words[:3]:
-            reader.found.skip(statement)
+            reader.found.skip(statement, NOWHERE)
     if hosts and hosts[0]:
         reader.hostname = reader.hostname or hosts[0][0]
     others = ", ".join(each for host in hosts[1:] for each in host)
@@ -99,6 +101,12 @@ def read(text: str, name: str) -> Switch:
     if others:
         reader.notes.append(Note("several-switches", said, Source(name)))
     return reader.switch()
+
+
+def _scope(statement: Statement) -> Scope:
+    """The port that a statement names."""
+    words = statement.words
+    return Scope(words[2]) if words[:2] == ("class-of-service", "interfaces") and len(words) > 2 else Scope()
 
 
 @dataclass
@@ -139,7 +147,7 @@ _FIELDS = {
 
 class _Reader:
     def __init__(self, name: str) -> None:
-        self.found = Findings(name)
+        self.found = Findings(name, _scope)
         self.hostname: str | None = None
         self.levels: dict[str, tuple[list[int], list[int], list[Statement]]] = {}
         self.schedulers: dict[str, _Scheduler] = {}
@@ -171,7 +179,7 @@ class _Reader:
                 self.found.took(self.delete(words[2:]), statement)
         elif words[0] in ("deactivate", "groups") or "inactive:" in words:
             if "class-of-service" in words:
-                self.found.skip(statement)
+                self.found.skip(statement, None if words[0] == "deactivate" else NOWHERE)
             if words[0] == "groups" and words[2:3] == ("class-of-service",) and words[1] not in self.idle:
                 self.idle.add(words[1])
                 said = f"group {words[1]} speaks of queues, and is not applied, or matches nothing: not read"
@@ -556,7 +564,7 @@ class _Reader:
         for (name, scope), setting in [*self.found.settings.items()]:
             if name in there and scope.partition(" ")[0] not in there[name]:
                 self.found.unset(name, scope)
-                self.found.unread.append(setting.source)
+                self.found.unread.append(replace(setting.source, scope=NOWHERE))
                 self.found.understood -= 1
 
     def unused(self, marked: dict[str, str | None]) -> None:
@@ -586,7 +594,7 @@ class _Reader:
                     ]
             for statement in idle:
                 if (source := self.found.source(statement)) not in self.found.unread:
-                    self.found.unread.append(source)
+                    self.found.unread.append(replace(source, scope=NOWHERE))
                     self.found.understood -= 1
 
     def names_nothing(self, port: _Port, words: tuple[str, ...]) -> bool:

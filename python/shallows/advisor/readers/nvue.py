@@ -20,6 +20,7 @@ from shallows.advisor.configuration import (
     PortProfile,
     Queue,
     Scheduler,
+    Scope,
     Source,
     Switch,
     Threshold,
@@ -87,6 +88,17 @@ def _leaves(root: yaml_paths.Node) -> Iterator[tuple[Path, int]]:
         for path, leaf in found.leaves() if found else ():
             value = leaf.scalar()
             yield (*path, value) if value else path, leaf.line
+
+
+def _scope(statement: Statement) -> Scope:
+    """The port or the traffic class that a command names."""
+    words = statement.words
+    at = words.index("traffic-class") + 1 if "traffic-class" in words else len(words)
+    number = words[at] if at < len(words) else ""
+    return Scope(
+        words[1] if words[0] == "interface" and len(words) > 1 else "",
+        queue=int(number) if number.isascii() and number.isdecimal() else None,
+    )
 
 
 @dataclass
@@ -222,7 +234,7 @@ class _Told:
 
 class _Reader:
     def __init__(self, name: str) -> None:
-        self.found = Findings(name)
+        self.found = Findings(name, _scope)
         self.leaves: dict[Path, tuple[str, Statement]] = {}
         self.hostname: str | None = None
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from shallows.advisor.configuration import (
+    NOWHERE,
     Allotment,
     Curve,
     Default,
@@ -19,6 +20,7 @@ from shallows.advisor.configuration import (
     PriorityGroup,
     Queue,
     Scheduler,
+    Scope,
     Source,
     Switch,
 )
@@ -30,6 +32,8 @@ from shallows.bounded import whole
 FORMAT = "nxos"
 KBYTES = Default("unit kbytes", "1000 bytes are assumed", "Cisco's guides do not say; 1024 were 2.4 % more")
 MOST_PRIORITIES = 7
+OPTIMIZED = "random-detect.threshold"
+"""Setting of a queue whose thresholds are the platform's own, for bursts or for meshes."""
 
 _TELLING = re.compile(
     r"^\s*(policy-map|class|service-policy) type (queuing|network-qos) "
@@ -75,6 +79,17 @@ def queue_of(name: str) -> int | None:
     return 0 if number == "-default" else int(number)
 
 
+def _scope(statement: Statement) -> Scope:
+    """The interface or the policy, and the queue, in whose section a statement stands."""
+    top, inner = statement.sections[:1], statement.sections[1:2]
+    kind, _, name = top[0].rpartition(" ") if top else ("", "", "")
+    return Scope(
+        name if kind == "interface" else "",
+        name if kind == "policy-map type queuing" else "",
+        queue_of(inner[0].rpartition(" ")[2]) if inner else None,
+    )
+
+
 @dataclass
 class _Port:
     policy: str | None = None
@@ -95,7 +110,7 @@ class _Lossless:
 
 class _Reader:
     def __init__(self, name: str) -> None:
-        self.found = Findings(name)
+        self.found = Findings(name, _scope)
         self.hostname: str | None = None
         self.policies: dict[str, dict[int, Queue]] = {}
         self.curves: dict[tuple[str, int], Curve] = {}
@@ -199,10 +214,17 @@ class _Reader:
             case ("no", "priority", *_):
                 queue = replace(queue, scheduler=None if old.percent is None else replace(old, kind="dwrr"))
                 found.unset("priority.level", scope)
+            case ("random-detect", "threshold", ("burst-optimized" | "mesh-optimized") as kind, *rest) if (
+                rest in ([], ["ecn"]) and (curve := self.curve(rest, statement))
+            ):
+                self.curves[policy, number] = curve
+                found.setting(OPTIMIZED, kind, statement, scope)
             case ("random-detect", *rest) if curve := self.curve(rest, statement):
                 self.curves[policy, number] = curve
+                found.unset(OPTIMIZED, scope)
             case ("no", "random-detect", *_):
                 self.curves.pop((policy, number), None)
+                found.unset(OPTIMIZED, scope)
             case ("queue-limit", "dynamic", index) if (power := whole(index, most=10)) is not None:
                 queue = replace(
                     queue, allotment=replace(allotted, alpha=Fraction(2) ** (power - 7), limit=None)
@@ -399,7 +421,7 @@ class _Reader:
         for name in self.network:
             if name != self.network_policy:
                 self.found.unread.append(
-                    Source(self.found.file, "", f"policy-map type network-qos {name}: not applied")
+                    Source(self.found.file, "", f"policy-map type network-qos {name}: not applied", NOWHERE)
                 )
         for name, port in (("", self.system), *self.ports.items()):
             if port.classifier:

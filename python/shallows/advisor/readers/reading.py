@@ -1,7 +1,7 @@
 """What readers of configurations share: what was understood, what was not, and ports that are told alike."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -11,6 +11,7 @@ from shallows.advisor.configuration import (
     Marking,
     PortProfile,
     Queue,
+    Scope,
     Setting,
     Source,
     Threshold,
@@ -32,6 +33,9 @@ class Findings:
     """What a reader has found so far."""
 
     file: str
+    scope_of: Callable[[Statement], Scope] = lambda _: Scope()
+    """The ports and the queue that a statement is about."""
+
     unread: list[Source] = field(default_factory=list)
     understood: int = 0
     markings: dict[str, Marking] = field(default_factory=dict)
@@ -42,9 +46,10 @@ class Findings:
         """Where a statement stands."""
         return Source(self.file, str(statement.line), statement.text[:200])
 
-    def skip(self, statement: Statement) -> None:
+    def skip(self, statement: Statement, scope: Scope | None = None) -> None:
         """A statement about queues that is not understood."""
-        self.unread.append(self.source(statement))
+        scope = self.scope_of(statement) if scope is None else scope
+        self.unread.append(replace(self.source(statement), scope=scope))
 
     def took(self, understood: object, statement: Statement) -> None:
         """A statement that is understood, if this is true, and otherwise not."""

@@ -19,6 +19,7 @@ from shallows.advisor.configuration import (
     Default,
     Maps,
     Marking,
+    Note,
     Pool,
     PortProfile,
     PriorityGroup,
@@ -139,6 +140,7 @@ class _Reader:
         pools = tuple(self._pool(row) for row in self.tables.rows("BUFFER_POOL"))
         self._port_tables()
         profiles = self._profiles(schedulers, allotments)
+        self._say_odd_references()
         meta = self.tables.row("DEVICE_METADATA", "localhost")
         sku = meta.text("hwsku") if meta else None
         platform = meta.text("platform") if meta else None
@@ -232,16 +234,38 @@ class _Reader:
 
     def _pool(self, row: Entry) -> Pool:
         direction = row.choice("type", "ingress", "egress", "both")
-        percent = row.number("percentage", most=100)
+        percent, size = row.number("percentage", most=100), row.number("size")
+        if percent is None and "size" not in row.fields:
+            self._say_no_size(row)
         return Pool(
             row.key,
             direction or "both",  # type: ignore[arg-type]
-            size=row.number("size"),
+            size=size,
             percent=None if percent is None else Fraction(percent),
             dynamic=row.choice("mode", "static", "dynamic") != "static",
             headroom=row.number("xoff"),
             source=row.source("size"),
         )
+
+    def _say_no_size(self, row: Entry) -> None:
+        """Whose task it is to give a pool its size."""
+        meta = self.tables.row("DEVICE_METADATA", "localhost")
+        if meta and meta.text("buffer_model") == "dynamic":
+            self.defaults.append(Default(f"size of pool {row.key}", "the switch computes it", "buffermgrdyn"))
+        else:
+            # SAI's saibuffer.h: SAI_BUFFER_POOL_ATTR_SIZE is MANDATORY_ON_CREATE.
+            row.note("pool-without-size", f"pool {row.key} has no size")
+
+    def _say_odd_references(self) -> None:
+        """References in brackets or to nothing, each value once."""
+        found: dict[tuple[str, str], list[Entry]] = {}
+        for row in self.tables.about_queues():
+            for name, text in row.odd_references.items():
+                found.setdefault((name, text), []).append(row)
+        for (name, text), rows in found.items():
+            what = f"{name} is {quoted(text)} in {len(rows):,} row{'s' if len(rows) > 1 else ''}"
+            code = "bracketed-reference" if text else "empty-reference"
+            self.tables.notes.append(Note(code, what, rows[0].source(name)))
 
     def _port(self, name: str) -> _Port:
         if name not in self.ports and len(self.ports) >= MOST_PORTS:
@@ -319,6 +343,8 @@ class _Reader:
         text = row.text("profile_list")
         if text is None:
             return
+        if "[" in text:
+            row.odd_references["profile_list"] = text
         names = [name.strip().strip("[]").rpartition("|")[2] for name in text.split(",")]
         if unknown := [name for name in names if self.tables.row("BUFFER_PROFILE", name) is None]:
             row.refuse("profile_list", f"there is no BUFFER_PROFILE {', '.join(unknown)}")
@@ -349,7 +375,8 @@ class _Reader:
     def _known(self, row: Entry, name: str, table: str) -> str | None:
         """The row of another table that a field names, if there is one."""
         key = row.reference(name)
-        if key is None:
+        if not key:
+            # Nothing is bound: `empty-reference` and `bracketed-reference` say what orchagent does.
             return None
         if self.tables.row(table, key) is None:
             if table in self.tables:
@@ -455,8 +482,9 @@ class _Reader:
             self.defaults.append(
                 Default("weight of all profiles", "0: they mark by the backlog itself", SWSS)
             )
+        refused = {each.scope.queue for each in self.tables.unread() if each.place.endswith(" wred_profile")}
         unmarked = sorted(
-            {queue.number for profile in profiles for queue in profile.queues if not queue.marking}
+            {queue.number for profile in profiles for queue in profile.queues if not queue.marking} - refused
         )
         if unmarked and "QUEUE" in self.tables:
             numbers = ", ".join(map(str, unmarked))

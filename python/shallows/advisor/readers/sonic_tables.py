@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from json import JSONDecodeError
 from typing import Any
 
-from shallows.advisor.configuration import Note, Source
+from shallows.advisor.configuration import Note, Scope, Source
 from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
@@ -32,6 +32,7 @@ MAPS = {
     "tc_to_queue_map": ("TC_TO_QUEUE_MAP", "class_to_queue"),
     "tc_to_pg_map": ("TC_TO_PRIORITY_GROUP_MAP", "class_to_group"),
     "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"),
+    "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc_to_group"),
 }
 """By fields of `PORT_QOS_MAP`: the table that each names, and what the model calls it."""
 
@@ -58,6 +59,8 @@ class Entry:
 
     notes: list[Note]
     taken: set[str] = field(default_factory=set)
+    odd_references: dict[str, str] = field(default_factory=dict)
+    """References in square brackets, and empty ones, by their field."""
 
     @property
     def parts(self) -> list[str]:
@@ -69,6 +72,15 @@ class Entry:
         value, file = self.fields.get(name, (None, next((file for _, file in self.fields.values()), "")))
         text = "" if value is None else f"{name}: {value!r}"[:200]
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
+
+    def scope(self) -> Scope:
+        """The port and the queue of a row of one of each."""
+        if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
+            return Scope()
+        *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")
+        ports, numbers = ports_of("|".join(before)), numbers_of(last) or []
+        queue = numbers[0] if len(numbers) == 1 and self.table.endswith("QUEUE") else None
+        return Scope(ports[0] if len(ports) == 1 else "", queue=queue)
 
     def text(self, name: str) -> str | None:
         """The value of a field without the blanks around it; nothing if there is none."""
@@ -107,10 +119,12 @@ class Entry:
         return found
 
     def reference(self, name: str) -> str | None:
-        """A field that names a row of another table; older releases write `[TABLE|ROW]`."""
+        """A field that names a row of another table, or none if it is empty; once `[TABLE|ROW]` and `[]`."""
         text = self.text(name)
         if text is None:
             return None
+        if not text or text[0] == "[" or text[-1] == "]":
+            self.odd_references[name] = text
         return text.strip("[]").rpartition("|")[2].strip()
 
     def refuse(self, name: str, why: str) -> None:
@@ -169,7 +183,11 @@ class Tables:
     def unread(self) -> tuple[Source, ...]:
         """Values about queues and buffers that nobody took."""
         rows = [(entry, name) for entry in self.about_queues() for name in entry.fields]
-        left = [entry.source(name) for entry, name in rows if name not in entry.taken]
+        left = [
+            replace(entry.source(name), scope=entry.scope())
+            for entry, name in rows
+            if name not in entry.taken
+        ]
         return (*self.misshapen, *left)
 
     def understood(self) -> int:

@@ -5,33 +5,36 @@ where k is 1024. The bands of `ets` and `prio` are queues, numbered from 0; `red
 marking.
 """
 
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 
 from shallows.advisor.configuration import (
+    NOWHERE,
     Allotment,
     Curve,
     Maps,
     Marking,
+    Note,
     PortProfile,
     Queue,
     Scheduler,
+    Scope,
     Source,
     Switch,
     Threshold,
 )
+from shallows.advisor.linux_red import AVERAGE_PACKET, PROBABILITY, applied, probability_of, weight_of
 from shallows.advisor.readers.reading import LARGEST, Findings
 from shallows.advisor.syntax import commands
 from shallows.advisor.syntax.statements import Statement
 from shallows.bounded import decimal, whole
 
 FORMAT = "tc"
-AVERAGE_PACKET = 1_000
-"""tc-red(8): default of avpkt, in bytes."""
+ADAPTIVE, EARLY, MARKED = "red.adaptive", "red.qevent.early_drop", "red.qevent.mark"
+"""Settings of a marking that its curve does not have."""
 
 _TELLING = re.compile(
     r"^\s*(qdisc \S+ [0-9a-f]*: |tc qdisc (add|replace|change|del) "
@@ -50,7 +53,9 @@ _UNITS = {
     "g": 1 << 30,
     "gb": 1 << 30,
 }
-_BITS = {"kbit": Fraction(1000, 8), "mbit": Fraction(10**6, 8), "gbit": Fraction(10**9, 8)}
+_BITS = {"kbit": 1 << 7, "mbit": 1 << 17, "gbit": 1 << 27}
+"""iproute2's lib/utils_math.c, `get_size64`: 1024 bits and its powers."""
+
 _ROUTE_OPTIONS = {"rto_min", "congctl", "features", "initcwnd", "initrwnd", "quickack"}
 _SYSCTLS = {
     "net.ipv4.tcp_ecn": "host.tcp_ecn",
@@ -59,6 +64,22 @@ _SYSCTLS = {
 }
 _STATISTICS = re.compile(r"(Sent |backlog |marked |maxpacket |new_flows|Tc|count |dropped |[0-9])")
 _PLAIN = {"noqueue", "pfifo_fast", "mq", "pfifo", "bfifo", "ingress", "clsact"}
+_STATE = {"refcnt": 2, "offloaded": 1, "ingress_block": 2, "egress_block": 2}
+"""What `print_qdisc` of tc/tc_qdisc.c prints before the options of a qdisc, and how many words each has."""
+
+_FLAGS = {"ecn", "harddrop", "adaptive", "nodrop"}
+_VALUES = {"limit", "min", "max", "avpkt", "burst", "probability", "bandwidth", "ewma", "Plog", "Scell_log"}
+_QEVENTS = {"early_drop": EARLY, "mark": MARKED}
+_PRINTED_TOGETHER = re.compile(r"(Scell_log [0-9]+)qevent")
+"""tc/q_red.c prints no blank between these."""
+
+OVERFLOW = (
+    "probability 1 becomes 0 in the tc of x86, and the kernel applies (max - min) / 2^Plog, {}; "
+    "on machines whose conversion stops at the largest number it stays 100 %"
+)
+MOVES = (
+    "the kernel moves the probability between 1 and 50 %, so that the average stays between the thresholds"
+)
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
@@ -84,7 +105,7 @@ def size(text: str) -> int | None:
     """Bytes, as tc(8) writes them.
 
     >>> size("1500000b"), size("100Kb"), size("1mbit"), size("x")
-    (1500000, 102400, 125000, None)
+    (1500000, 102400, 131072, None)
     """
     found = _SIZE.fullmatch(text)
     if found is None or len(found[1]) > 15:
@@ -92,24 +113,6 @@ def size(text: str) -> int | None:
     unit = found[2].lower()
     count = Fraction(decimal(found[1])) * (_BITS[unit] if unit in _BITS else _UNITS[unit])
     return int(count) if count <= LARGEST else None
-
-
-def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
-    """What tc makes of a burst: the least N from 1 whose average, moving by 2^-N, lets it through.
-
-    As `tc_red_eval_ewma` of iproute2 does; nothing where it says that the burst is too small or too large.
-
-    >>> weight_of(200_000, 200), weight_of(30_000, 55), weight_of(200_000, 100)
-    (1, 5, None)
-    """
-    beyond = burst + 1 - minimum / average
-    if beyond < 1:
-        return None
-    for number in range(1, 32):
-        share = 0.5**number
-        if beyond <= (1 - math.pow(1 - share, burst)) / share:
-            return number
-    return None
 
 
 @dataclass
@@ -126,8 +129,10 @@ class _Device:
 
 class _Reader:
     def __init__(self, name: str) -> None:
-        self.found = Findings(name)
+        self.found = Findings(name, self.scope)
         self.devices: dict[str, _Device] = {}
+        self.notes: dict[str, Note] = {}
+        """By the marking that they are about."""
 
     def take(self, statement: Statement) -> None:
         """A line of any of the three."""
@@ -151,6 +156,16 @@ class _Reader:
                 self.found.skip(statement)
             case (first, *_) if not _STATISTICS.match(statement.text) and first in ("class", "filter"):
                 self.found.skip(statement)
+
+    def scope(self, statement: Statement) -> Scope:
+        """The device of a qdisc and its band; filters and classes neither mark nor queue."""
+        words = statement.words
+        if "qdisc" not in words[:2]:
+            return NOWHERE
+        named = dict(pairwise(words))
+        device = named.get("dev", "")
+        there = self.devices.get(device)
+        return Scope(device, queue=_band(named["parent"], there) if there and "parent" in named else None)
 
     def sysctl(self, pair: Sequence[str], statement: Statement) -> None:
         if name := _SYSCTLS.get(pair[0].strip()):
@@ -189,15 +204,19 @@ class _Reader:
             parent, rest = rest[1], rest[2:]
         elif rest[:1] == ["root"]:
             rest = rest[1:]
+        while rest and rest[0] in _STATE:
+            rest = rest[_STATE[rest[0]] :]
         return self.of_kind(kind, handle, device, parent, rest, statement)
 
     def command(self, device: str, rest: list[str], statement: Statement) -> bool:
         parent, handle = "root", "1:"
-        while rest and rest[0] in ("root", "parent", "handle"):
+        while rest and rest[0] in ("root", "parent", "handle", "ingress_block", "egress_block"):
             if rest[0] == "root":
                 rest = rest[1:]
             elif len(rest) < 2:
                 return False
+            elif rest[0].endswith("_block"):
+                rest = rest[2:]
             else:
                 parent, handle = (rest[1], handle) if rest[0] == "parent" else (parent, rest[1])
                 rest = rest[2:]
@@ -222,7 +241,7 @@ class _Reader:
             return self.bands(each, kind, handle, rest)
         if kind == "red":
             band = 0 if parent == "root" else _band(parent, each)
-            red = self.red(rest, statement)
+            red = None if band is None else self.red(rest, statement, f"{device}/{band}")
             if band is None or red is None:
                 return False
             if parent == "root":
@@ -233,50 +252,89 @@ class _Reader:
 
     @staticmethod
     def bands(each: _Device, kind: str, handle: str, words: list[str]) -> bool:
-        lists = {"quanta": [], "priomap": []} if kind == "ets" else {"priomap": []}  # type: dict[str, list[int]]
-        counts = {"bands": 3 if kind == "prio" else 0, "strict": 0}
+        lists: dict[str, list[int]] = {"priomap": []}
+        if kind == "ets":
+            lists["quanta"] = []
+        counts = {"bands": 3 if kind == "prio" else 0} | ({"strict": 0} if kind == "ets" else {})
         named = ""
-        for word in [each for each in words if each not in ("refcnt",)]:
+        for word in words:
             number = whole(word, most=1 << 24)
-            if number is None:
+            if number is None and word in (*lists, *counts):
                 named = word
-            elif named in lists and len(lists[named]) < 16:
+            elif number is None and kind == "prio" and word in ("multiqueue", "multiqueue:", "on", "off"):
+                named = ""
+            elif number is not None and named in lists and len(lists[named]) < 16:
                 lists[named].append(number)
-            elif named in counts:
-                counts[named] = number
-        if not 0 < counts["bands"] <= 16 or counts["strict"] > counts["bands"]:
+            elif number is not None and named in counts:
+                counts[named], named = number, ""
+            else:
+                return False
+        if not 0 < counts["bands"] <= 16 or counts.get("strict", 0) > counts["bands"]:
             return False
         each.root, each.handle, each.bands = kind, handle, counts["bands"]
-        each.strict = counts["bands"] if kind == "prio" else counts["strict"]
+        each.strict = counts["bands"] if kind == "prio" else counts.get("strict", 0)
         each.quanta, each.priorities = lists.get("quanta", []), lists["priomap"]
         return True
 
-    def red(self, words: list[str], statement: Statement) -> tuple[Curve, int | None] | None:
-        said = dict(_pairs(words))
-        ends = [size(said.get(key) or "") for key in ("min", "max")]
-        if ends[0] is None or ends[1] is None or "adaptive" in said:
+    def red(self, words: list[str], statement: Statement, name: str) -> tuple[Curve, int | None] | None:
+        """The curve and the limit of a qdisc, as shown or as a command sets them."""
+        said = _options(words)
+        commanded = statement.words[0] == "tc"
+        if said is None or ("nodrop" in said and "ecn" not in said) or (commanded and "avpkt" not in said):
+            return None  # red_validate_flags of net/red.h; q_red.c
+        limit, low, high = (size(said[key]) if key in said else 0 for key in ("limit", "min", "max"))
+        if limit is None or low is None or high is None:
             return None
-        average = size(said["avpkt"] or "") if "avpkt" in said else AVERAGE_PACKET
-        burst = whole(said.get("burst") or "", 1, 1 << 24)
-        weight = whole(said.get("ewma") or "", most=31)
-        if weight is None and burst and average:
-            weight = weight_of(ends[0], burst, average)
-        try:
-            share = Fraction(decimal(said.get("probability") or "0.02"))
-        except ValueError:
+        high = high or (3 * low or limit // 4)
+        low = low or high // 3
+        weight = whole(said.get("ewma", ""), most=31)
+        if commanded:
+            average = size(said["avpkt"]) or AVERAGE_PACKET
+            burst = whole(said.get("burst", "0"), most=1 << 24)
+            weight = (
+                None if burst is None else weight_of(low, burst or (2 * low + high) // (3 * average), average)
+            )
+        self.found.unset(ADAPTIVE, name)
+        self.notes.pop(name, None)
+        share = self.probability(said, high - low, statement, name)
+        if low > high or (commanded and (weight is None or share is None)):
             return None
-        marks = "ecn" in said
+        for event, kept in _QEVENTS.items():
+            self.found.unset(kept, name)
+            if block := said.get(f"qevent {event}"):
+                self.found.setting(kept, block, statement, name)
+        if "adaptive" in said:
+            self.found.setting(ADAPTIVE, "yes", statement, name)
+            self.notes[name] = Note("probability-moves", f"{name}: {MOVES}", self.found.source(statement))
         curve = Curve(
-            Threshold.of_bytes(ends[0]),
-            Threshold.of_bytes(ends[1]),
+            Threshold.of_bytes(low),
+            Threshold.of_bytes(high),
             share,
             "all",
-            marks,
+            "ecn" in said,
             "nodrop" not in said,
             weight,
             self.found.source(statement),
+            "ecn" in said and "harddrop" in said,
         )
-        return curve, size(said.get("limit") or "")
+        return curve, limit or None
+
+    def probability(
+        self, said: dict[str, str], span: int, statement: Statement, name: str
+    ) -> Fraction | None:
+        """That at the maximum; nothing if it is not shown, as without `tc -d`, or if tc refuses it."""
+        try:
+            given = Fraction(decimal(said["probability"])) if "probability" in said else None
+        except ValueError:
+            return None
+        plog = whole(said.get("Plog", ""), most=63)
+        if statement.words[0] != "tc":
+            return probability_of(plog, span) if given is None and plog is not None else given
+        share = applied(span, PROBABILITY if given is None else given)
+        if given == 1 and share is not None:
+            what = f"{name}: {OVERFLOW.format(f'{float(share):.2%}')}"
+            self.notes[name] = Note("probability-overflow", what, self.found.source(statement))
+        return share
 
     def switch(self) -> Switch:
         profiles = []
@@ -301,6 +359,9 @@ class _Reader:
                 profiles.append(
                     PortProfile((name,), queues=tuple(queues), maps=maps, name=each.root, source=each.source)
                 )
+        for name, scope in [*self.found.settings]:
+            if name in (ADAPTIVE, EARLY, MARKED) and scope not in self.found.markings:
+                self.found.unset(name, scope)
         markings, settings = self.found.in_order()
         return Switch(
             FORMAT,
@@ -309,6 +370,7 @@ class _Reader:
             settings=settings,
             unread=tuple(self.found.unread),
             understood=self.found.understood,
+            notes=tuple(note for name, note in self.notes.items() if name in self.found.markings),
         )
 
 
@@ -316,11 +378,29 @@ def _band(parent: str, device: _Device) -> int | None:
     """The band of a class such as `1:2`, if the device has it."""
     major, _, minor = parent.partition(":")
     number = int(minor, 16) if re.fullmatch("[0-9a-f]{1,4}", minor) else 0
-    return number - 1 if f"{major}:" == device.handle and 0 < number <= device.bands else None
+    has = device.root in ("ets", "prio") and f"{major}:" == device.handle and 0 < number <= device.bands
+    return number - 1 if has else None
 
 
-def _pairs(words: list[str]) -> Iterator[tuple[str, str | None]]:
-    flags = {"ecn", "nodrop", "harddrop", "adaptive"}
-    rest = iter(words)
+def _options(words: list[str]) -> dict[str, str] | None:
+    """The options of red by name; nothing if one is not among those that q_red.c prints and takes.
+
+    >>> _options(["min", "30000b", "ecn", "qevent", "mark", "block", "10"])
+    {'min': '30000b', 'ecn': '', 'qevent mark': '10'}
+    >>> _options(["min", "30000b", "later"])
+    """
+    said: dict[str, str] = {}
+    rest = iter(_PRINTED_TOGETHER.sub(r"\1 qevent", " ".join(words)).split())
     for word in rest:
-        yield word, None if word in flags else next(rest, None)
+        if word in _FLAGS or word == "adaptative":
+            said["adaptive" if word == "adaptative" else word] = ""
+            continue
+        value = next(rest, "")
+        if word == "qevent" and value in _QEVENTS and next(rest, "") == "block":
+            word, value = f"qevent {value}", next(rest, "")
+        elif word not in _VALUES:
+            return None
+        if not value:
+            return None
+        said[word] = value
+    return said

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Setting, Switch, Threshold
+from shallows.advisor.readers.nxos import OPTIMIZED
 from shallows.advisor.syntax import indented
 from shallows.advisor.writers.lines import (
     NO_REASONS,
@@ -128,7 +129,7 @@ def _queue(switch: Switch, profile: PortProfile, queue: Queue, policy: str, told
             told.cannot(
                 f"{at(profile, queue)}: more than one curve; that of green packets that are marked is written"
             )
-        _curve(curve, section, marking.name, at(profile, queue), told)
+        _curve(curve, section, marking.name, at(profile, queue), settings.get(OPTIMIZED), told)
     if each := queue.allotment:
         if each.alpha in INDEXES:
             told.say(f"queue-limit dynamic {INDEXES[each.alpha]}", *section, slot="queue-limit", about=about)
@@ -149,12 +150,15 @@ def _size(threshold: Threshold | None) -> str | None:
     return f"{amount // 1000} kbytes" if not amount % 1000 else f"{amount} bytes"
 
 
-def _curve(curve: Curve, section: tuple[str, str], about: str, where: str, told: Told) -> None:
+def _curve(
+    curve: Curve, section: tuple[str, str], about: str, where: str, optimized: str | None, told: Told
+) -> None:
     ends = [(curve.minimum, _size(curve.minimum)), (curve.maximum, _size(curve.maximum))]
     if any(size is not None and text is None for size, text in ends):
         told.cannot(f"{where}: thresholds are whole bytes here")
         return
-    text = "random-detect"
+    own = optimized and curve.minimum is None and curve.maximum is None
+    text = f"random-detect threshold {optimized}" if own else "random-detect"
     for word, (_, size) in zip(("minimum-threshold", "maximum-threshold"), ends, strict=True):
         text += f" {word} {size}" if size else ""
     if curve.probability is not None:

@@ -8,7 +8,8 @@ import math
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.tc import AVERAGE_PACKET, weight_of
+from shallows.advisor.linux_red import AVERAGE_PACKET, CERTAIN, MOST_SIZE, applied, fits, weight_of
+from shallows.advisor.readers.tc import ADAPTIVE, EARLY, MARKED
 from shallows.advisor.writers import hosts
 from shallows.advisor.writers.lines import (
     NO_REASONS,
@@ -120,39 +121,76 @@ def _red(
     if low is None or high is None or curve.probability is None:
         told.cannot(f"{where}: a curve of red takes whole bytes and a probability")
         return
+    low, high = _ends(low, high, where, told)
     limit = in_bytes(allotment.limit) if allotment else None
+    limit = min(4 * high, MOST_SIZE) if limit is None else limit
+    if why := _refused(curve, low, high, limit):
+        told.cannot(f"{where}: {why}; no red is written")
+        return
     text = f"tc qdisc replace dev {port} {place} handle {handle} red"
-    text += f" limit {limit if limit is not None else 4 * max(high, 1)}"
-    text += f" min {low} max {_above(low, high, where, told)}"
+    text += f" limit {limit} min {low} max {high}"
     text += _averaged(curve, low, where, told)
     text += " ecn" if curve.marks_ect else ""
-    text += " nodrop" if curve.drops_not_ect is False else ""
-    text += f" probability {_decimal(curve.probability)}"
+    text += " harddrop" if curve.drops_above else ""
+    text += " nodrop" if curve.drops_not_ect is False and curve.marks_ect else ""
+    text += f" probability {CERTAIN if curve.probability == 1 else _decimal(curve.probability)}"
+    text += _extras(switch, marking.name)
     told.say(
         text, slot=f"qdisc dev {port} {place}", undo=f"tc qdisc del dev {port} {place}", about=marking.name
     )
 
 
-def _above(low: int, high: int, where: str, told: Told) -> int:
-    """The kernel wants a maximum above the minimum: a step is one byte wide."""
-    if high > low:
-        return high
-    told.cannot(f"{where}: a step at {low} bytes is written as a ramp of one byte, which red needs")
-    return low + 1
+def _ends(low: int, high: int, where: str, told: Told) -> tuple[int, int]:
+    """tc/q_red.c takes a threshold of 0 for one that is not given; a step is a ramp of one byte."""
+    if low < 1:
+        told.cannot(f"{where}: a minimum of 0 is written as 1 byte: for 0 tc takes a third of the maximum")
+        low = 1
+    if high == low:
+        told.cannot(f"{where}: a step at {low} bytes is written as a ramp of one byte, which red needs")
+        high = low + 1
+    return low, high
+
+
+def _refused(curve: Curve, low: int, high: int, limit: int) -> str:
+    """Why tc or the kernel refuses a curve; empty if they take it."""
+    if low > high:
+        return "red's minimum is above its maximum, which the kernel refuses (red_check_params of net/red.h)"
+    if max(high, limit) > MOST_SIZE or limit < 1:
+        return f"red takes sizes from 1 to {MOST_SIZE:,} bytes (get_size of lib/utils_math.c)"
+    if not fits(high, max(curve.weight or 1, 1)):
+        return (
+            "red's thresholds must have fewer than 32 bits together with the weight of the average "
+            "(red_check_params of net/red.h)"
+        )
+    if applied(high - low, curve.probability or Fraction(0)) is None:
+        return (
+            "tc refuses a probability of 0, and one below (max - min) / 2^31 (tc_red_eval_P of tc/tc_red.c)"
+        )
+    return ""
+
+
+def _extras(switch: Switch, name: str) -> str:
+    """What red is told that no curve says."""
+    said = {each.name: each.value for each in switch.settings if each.scope == name}
+    events = {"early_drop": EARLY, "mark": MARKED}
+    return (" adaptive" if ADAPTIVE in said else "") + "".join(
+        f" qevent {event} block {said[setting]}" for event, setting in events.items() if setting in said
+    )
 
 
 def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
-    """The burst from which tc works out the weight; none where it is not known, so that its default holds."""
+    """The burst from which tc works out the weight; its default where the weight is not known."""
     if curve.weight is None:
-        return ""
+        told.cannot(f"{where}: the weight of the average is not known; that of tc's default burst is written")
+        return f" avpkt {AVERAGE_PACKET}"
     wanted = max(curve.weight, 1)
     if curve.weight == 0:
         told.cannot(f"{where}: red cannot look at the backlog itself: it averages, by half at least")
     least = max(math.ceil(low / AVERAGE_PACKET), 1)
     burst = next((burst for burst in _bursts(least) if weight_of(low, burst) == wanted), None)
     if burst is None:
-        told.cannot(f"{where}: no burst makes tc average by 2^-{wanted}")
-        return ""
+        told.cannot(f"{where}: no burst makes tc average by 2^-{wanted}; that of its default is written")
+        return f" avpkt {AVERAGE_PACKET}"
     return f" avpkt {AVERAGE_PACKET} burst {burst}"
 
 

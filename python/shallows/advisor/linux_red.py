@@ -1,0 +1,90 @@
+"""What tc and the kernel make of the numbers of `red`: iproute2's q_red.c and tc_red.c, Linux' net/red.h.
+
+The kernel holds the probability at the maximum as a 32-bit number, in units of 2^-32. tc multiplies by 2^32
+in floating point, so that 1 overflows: on x86 it becomes 0, and the kernel takes (max - min) / 2^Plog.
+"""
+
+import math
+from fractions import Fraction
+
+AVERAGE_PACKET = 1_000
+"""Bytes: what tc-red(8) calls a good value of avpkt, which q_red.c demands."""
+
+PROBABILITY = Fraction(1, 50)
+"""q_red.c: where a command says none."""
+
+CERTAIN = "0.9999999997"
+"""The largest probability of ten digits that does not overflow: 4,294,967,294 of 2^32. tc prints it as 1."""
+
+MOST_SIZE = (1 << 32) - 1
+"""Bytes of a limit or a threshold: `get_size` of lib/utils_math.c refuses what is above UINT_MAX."""
+
+_ONE = 1 << 32
+
+
+def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
+    """What tc makes of a burst: the least N from 1 whose average, moving by 2^-N, lets it through.
+
+    As `tc_red_eval_ewma` of iproute2 does; nothing where it says that the burst is too small or too large.
+
+    >>> weight_of(200_000, 200), weight_of(30_000, 55), weight_of(200_000, 100)
+    (1, 5, None)
+    """
+    beyond = burst + 1 - minimum / average
+    if beyond < 1:
+        return None
+    for number in range(1, 32):
+        share = 0.5**number
+        if beyond <= (1 - math.pow(1 - share, burst)) / share:
+            return number
+    return None
+
+
+def plog_of(span: int, probability: Fraction) -> int | None:
+    """What tc makes of a probability over so many bytes from minimum to maximum: the least N above its log.
+
+    As `tc_red_eval_P` of iproute2 does; nothing where it fails, as it does for 0.
+
+    >>> plog_of(60_000, Fraction(1)), plog_of(60_000, Fraction(0))
+    (16, None)
+    """
+    if span <= 0:
+        return None if span < 0 else 0
+    return next((number for number in range(32) if probability * 2**number > span), None)
+
+
+def probability_of(plog: int, span: int) -> Fraction:
+    """What the kernel makes of Plog where it gets no probability: span / 2^Plog, in six digits as tc prints.
+
+    As `red_set_parms` of net/red.h does, whose product has 32 bits.
+
+    >>> float(probability_of(16, 60_000)), float(probability_of(21, 205_000))
+    (0.915513, 0.0977039)
+    """
+    most = _ONE - 1 if plog >= 32 else (_ONE - 1) >> plog
+    held = most * max(span, 1) % _ONE
+    return Fraction(f"{held / _ONE:.6g}")
+
+
+def applied(span: int, probability: Fraction) -> Fraction | None:
+    """The probability that the kernel applies for one that a command says; nothing if tc refuses it.
+
+    >>> float(applied(60_000, Fraction(1, 50))), float(applied(60_000, Fraction(1)))
+    (0.02, 0.915513)
+    """
+    plog = plog_of(span, probability)
+    if plog is None or not 0 < probability <= 1:
+        return None
+    if probability == Fraction(CERTAIN):
+        return Fraction(1)
+    held = int(probability * _ONE) % _ONE
+    return probability if held else probability_of(plog, span)
+
+
+def fits(threshold: int, weight: int) -> bool:
+    """Whether the kernel takes a threshold: `red_check_params` wants fewer than 32 bits with the average's.
+
+    >>> fits((1 << 30) - 1, 1), fits(1 << 30, 1), fits(1 << 27, 4)
+    (True, False, False)
+    """
+    return threshold.bit_length() + weight < 32
