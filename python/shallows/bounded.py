@@ -169,4 +169,15 @@ def quoted(text: str) -> str:
     >>> quoted("a" * 50)
     '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"'
     """
-    return f'"{text if len(text) <= 40 else text[:40] + "…"}"'
+    return f'"{printable(text if len(text) <= 40 else text[:40] + "…")}"'
+
+
+def printable(text: str) -> str:
+    r"""A text without what moves a terminal's cursor or changes its colours.
+
+    >>> printable("\x1b[31mred")
+    '�[31mred'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\t" else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -194,6 +194,21 @@ def digits(number: float | None, significant: int = 3) -> str:
 def _leading_zeros(number: float) -> int:
     """Decimal places before the first digit that counts, of a number below one."""
     return -int(f"{number:e}".rsplit("e", 1)[1])
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Whole numbers in order, those in a row as a range.
+
+    >>> ranges([5, 0, 2, 1])
+    '0–2, 5'
+    """
+    found: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found)
 
 
 def percent(ratio: float | None) -> str:

@@ -307,6 +307,20 @@ def test_reasons_name_six_equals_and_who_is_left() -> None:
     assert bound == "loss below 1 %: 0 % (95 %: 0 % to 0 %); the goal is kept."
 
 
+def test_of_settings_that_all_miss_a_bound_the_one_that_loses_nothing_misses_the_least() -> None:
+    # Above 100 µs and 0.1 %: A by 1.5 and 0, B by 9 and 0.5. Nothing lost is no infinite loss.
+    ran, field = asked(
+        "p99 of small flows below 100 us, then loss below 0.1 %", A=[150.0, 0.0], B=[900.0, 0.0005]
+    )
+    bounded = recommendation._goals(ran)
+    chosen, _ = recommendation._least_missing(ran, field, bounded)
+    assert chosen.name == "A"
+    # What was not measured is still beyond every bound.
+    ran, field = asked("loss below 0.1 %", A=[None], B=[0.5])
+    chosen, _ = recommendation._least_missing(ran, field, recommendation._goals(ran))
+    assert chosen.name == "B"
+
+
 def test_estimates_alone_decide_where_goals_are_weighed_or_all_miss_a_bound() -> None:
     def open_with(goal: Any) -> list[str]:
         # Noise of 10 % leaves open which of the two has the shorter large flows; tails are some 500 µs.

@@ -98,6 +98,8 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
         ({"buffer": {"pool": "1B"}}, "a memory from"),
         ({"name": "../up"}, "without control characters and path separators"),
         ({"name": "\x1b[31m"}, "without control characters and path separators"),
+        ({"name": ".."}, "name = '..' is not a name"),
+        ({"name": "."}, "name = '.' is not a name"),
         ({"surprise": 1}, "unknown key 'surprise'"),
         ({"links": []}, "is not a table"),
         ({"simulated": {"flows": 1e30}}, "from 20 to"),

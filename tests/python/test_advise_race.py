@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shallows.advisor import advice_page, robustness
 from shallows.advisor import race as racing
-from shallows.advisor import robustness
 from shallows.advisor.advice_page import page
 from shallows.advisor.answer import Answer, answer
 from shallows.advisor.candidates import Candidate, Curve, candidates
@@ -26,6 +26,7 @@ from shallows.advisor.recommendation import contenders, recommend
 from shallows.cli import main
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample, Series
+from shallows.reports.chart import Line
 from shallows.sweeps.sweeps import choose_engine
 
 SMALL: dict[str, Any] = {
@@ -225,6 +226,19 @@ def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_t
         assert f"<h2>{title}</h2>" in html
     assert [each.what.name for each in found.effects] == ["load"]
     json.dumps(found.document(), allow_nan=False)
+
+
+def test_a_frontier_speaks_of_intervals_only_where_it_draws_them() -> None:
+    def notes(seeds: int) -> list[str]:
+        field = {"a": (500, 4000, 0.0), "b": (900, 3000, 0.0)}
+        return [each.note for each in advice_page._frontiers(recommend(made_up(field, seeds, "throughput")))]
+
+    # Two seeds have no interval (`intervals.FEWEST_SEEDS` is 3).
+    none = "Down and left is better. No bars: no setting has a 95 % interval with limits yet."
+    assert notes(2) == [none, none]
+    assert notes(10) == ["Down and left is better. Bars: 95 % intervals over seeds."] * 2
+    drawn = Line("a", 0, [(1.0, 2.0), (2.0, 3.0)], bars=[(1.0, 1.0, 3.0)])
+    assert advice_page._of_bars([drawn]) == "Bars: 95 % intervals over seeds, of 1 of 2 settings."
 
 
 def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:

@@ -1,5 +1,7 @@
 """Rules give the numbers that papers give, and say what they are made of."""
 
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,27 @@ def test_every_advice_has_formula_inputs_source_and_validity() -> None:
             assert each.source
             assert each.valid_for
             assert each.text
+
+
+def test_a_rule_that_is_the_same_for_several_queues_is_said_once_and_names_them() -> None:
+    def thresholds(weights: Sequence[float]) -> dict[str, float]:
+        table = tomllib.loads((EXAMPLES / "eight-classes.toml").read_text())
+        classes = [{**each, "weight": weight} for each, weight in zip(table["class"], weights, strict=True)]
+        rules = advised(Fabric.from_dict(table | {"class": classes}))
+        return {each.name: each.number for each in rules if "all queues busy" in each.name}
+
+    equal = thresholds([1] * 8)
+    assert list(equal) == ["K of each of queues 0–7, all queues busy"]
+    # Weights 1 and 2 in turn, 12 together: 1/12 and 2/12 of what the port needs, where an eighth was.
+    port = 8 * equal["K of each of queues 0–7, all queues busy"]
+    assert thresholds([1, 2] * 4) == {
+        "K of each of queues 0, 2, 4, 6, all queues busy": pytest.approx(port / 12),
+        "K of each of queues 1, 3, 5, 7, all queues busy": pytest.approx(port / 6),
+    }
+    assert list(thresholds([1, *[2] * 7])) == [
+        "K of queue 0, all queues busy",
+        "K of each of queues 1–7, all queues busy",
+    ]
 
 
 def test_contradictions_name_the_cause_that_applies() -> None:

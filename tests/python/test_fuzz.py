@@ -12,9 +12,11 @@ from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import hostile
 from pages import ROOT
 from shallows.advisor import writers
 from shallows.advisor.explain import explain
@@ -38,6 +40,8 @@ fuzz = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
+
+names_fuzz = settings(fuzz, max_examples=LONG or 60)
 
 FILES = ROOT / "experiments" / "foreign"
 
@@ -145,6 +149,32 @@ def read_and_write(format_: str, text: str) -> None:
     other = writers.FORMATS[len(text) % len(writers.FORMATS)]
     writers.write(other, None, converted(switch, other, Hints(rate=10**11, pool=10**7)).switch)
     explain(resolve(switch))
+
+
+@pytest.mark.parametrize("source", SAMPLES)
+@names_fuzz
+@given(
+    st.data(),
+    st.sampled_from(writers.FORMATS),
+    st.lists(st.one_of(st.sampled_from(hostile.BREAKS), st.text(max_size=2)), min_size=1, max_size=3),
+)
+def test_no_name_of_a_file_becomes_a_word_of_its_own_in_what_is_written(
+    source: str, data: st.DataObject, to: str, breaks: list[str]
+) -> None:
+    old = data.draw(st.sampled_from(hostile.names(source)))
+    new = old + "".join(each + hostile.MARK for each in breaks)
+    text = hostile.renamed(source, old, new)
+    for target in (to, source):
+        try:
+            switch = reader(source).read(text, "switch")
+            made = writers.write(
+                target, None, converted(switch, target, Hints(rate=10**11, pool=10**7)).switch
+            )
+        except ShallowsError:  # in so many words: `reads_or_refuses` looks at them
+            continue
+        assert hostile.strange(target, made.change, switch) == []
+        if target not in ("sonic", "avd"):
+            assert hostile.strange(target, made.rollback, switch) == []
 
 
 @cache

@@ -176,7 +176,7 @@ def _frontier(recommendation: Recommendation, across: Objective, up: Objective) 
         for objective, unit in zip((across, up), units, strict=True)
     ]
     title = f"{up.goal.said.capitalize()} against the tail, {up.load * 100:g} % load"
-    note = "Down and left is better. Bars: 95 % intervals over seeds."
+    note = f"Down and left is better. {_of_bars(lines)}"
     return Chart(f"frontier-{up.goal.said}", title, "points", axes[0], axes[1], lines, note=note)
 
 
@@ -204,6 +204,15 @@ def _dots(
         if own and math.isfinite(own.low) and math.isfinite(own.high):
             bars.append((place, max(0.0, own.low) / units[1].size, own.high / units[1].size))
     return Line(name, look, sorted(points), bars=bars, published=True)
+
+
+def _of_bars(lines: Sequence[Line]) -> str:
+    """Of how many points the intervals are drawn: few seeds have none, and some have no limit."""
+    points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
+    if not bars:
+        return "No bars: no setting has a 95 % interval with limits yet."
+    of = "" if bars == points else f", of {bars} of {points} settings"
+    return f"Bars: 95 % intervals over seeds{of}."
 
 
 def _values(each: Standing, *objectives: Objective) -> list[float | None]:

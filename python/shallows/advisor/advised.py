@@ -1,11 +1,12 @@
 """What the rules say of a fabric, and where they contradict each other."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from shallows.advisor import rules
 from shallows.advisor.fabric import TRANSPORTS, Fabric, TrafficClass
 from shallows.advisor.rules import Advice, bdp
-from shallows.quantity import digits, size
+from shallows.quantity import digits, ranges, size
 
 BUSY = (1, 4, 8, 16)
 """Busy ports for which limits are shown."""
@@ -70,11 +71,24 @@ def _classes(fabric: Fabric) -> list[Advice]:
     weights = [each.weight for each in queues]
     first = len(fabric.classes) - len(queues)
     link, rtt = fabric.links.rate, fabric.links.rtt
-    found = [
-        rules.per_class(link, rtt, weights, place, TRANSPORTS[each.transport], first)
-        for place, each in enumerate(queues)
-    ]
+    alike: dict[tuple[float, float], list[int]] = {}
+    for place, each in enumerate(queues):
+        alike.setdefault((each.weight, TRANSPORTS[each.transport]), []).append(place)
+    found = []
+    for (_, share), places in alike.items():
+        rule = rules.per_class(link, rtt, weights, places[0], share, first)
+        found.append(replace(rule, name=_of_queues([first + place for place in places])))
     return [*found, rules.sojourn(rtt, fabric.need)]
+
+
+def _of_queues(numbers: Sequence[int]) -> str:
+    """The name of a threshold that all of these queues have.
+
+    >>> _of_queues([2]), _of_queues([0, 1, 2, 5])
+    ('K of queue 2, all queues busy', 'K of each of queues 0–2, 5, all queues busy')
+    """
+    which = f"queue {numbers[0]}" if len(numbers) == 1 else f"each of queues {ranges(numbers)}"
+    return f"K of {which}, all queues busy"
 
 
 def _buffer(fabric: Fabric) -> list[Advice]:

@@ -10,7 +10,7 @@ from shallows.advisor.findings import find
 from shallows.advisor.findings_of_marking import never
 from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
 from shallows.advisor.unread import Unread, cited
-from shallows.quantity import digits, percent, rate, size
+from shallows.quantity import digits, percent, ranges, rate, size
 from shallows.runs.tables import Table
 
 ZONES = ("below the minimum", "in between", "above the maximum", "beyond the limit")
@@ -90,13 +90,7 @@ def numbers(classes: Sequence[Class]) -> str:
     >>> numbers([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 2, 5)])
     '0–2, 5'
     """
-    found: list[list[int]] = []
-    for number in sorted({each.queue.number for each in classes}):
-        if found and found[-1][-1] == number - 1:
-            found[-1].append(number)
-        else:
-            found.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found)
+    return ranges(each.queue.number for each in classes)
 
 
 def ports(classes: Sequence[Class]) -> int:

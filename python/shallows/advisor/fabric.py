@@ -214,6 +214,8 @@ def _name(table: Table, default: str) -> str:
         raise table.wrong(
             "name", "a name of up to 80 characters without control characters and path separators"
         )
+    if name in (".", ".."):  # as the engine refuses scenarios of these names
+        raise table.wrong("name", "a name: results are filed under it; at least one letter or digit")
     return name
 
 

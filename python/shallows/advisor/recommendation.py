@@ -170,11 +170,11 @@ def _least_missing(
     race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
 ) -> tuple[Candidate, Objective]:
     """Of candidates that all miss a bound, the one that is furthest above a bound the least."""
-
-    def excess(each: Candidate) -> float:
-        return max((race.value(one, each.name) or math.inf) / (one.goal.bound or 1.0) for one in bounded)
-
-    return min(left, key=excess), bounded[0]
+    missed = [
+        {name: value / (one.goal.bound or 1.0) for name, value in _values(race, one, left).items()}
+        for one in bounded
+    ]
+    return min(left, key=lambda each: max(by_name[each.name] for by_name in missed)), bounded[0]
 
 
 def contenders(race: Race) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from shallows.bounded import printable
 from shallows.cli.codes import FAILED, INTERRUPTED
 from shallows.cli.parser import parse
 from shallows.errors import DefectError, ScenarioError, ShallowsError
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except (ScenarioError, ShallowsError) as error:
-        print(f"shallows: {error}", file=sys.stderr)
+        print(f"shallows: {_shown(error)}", file=sys.stderr)
         return FAILED
     except DefectError as error:
         print(f"shallows: defect: {error}", file=sys.stderr)
@@ -33,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has left (`shallows schema | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+
+
+def _shown(error: Exception) -> str:
+    """Its lines; what they repeat of a file cannot move a terminal's cursor."""
+    return "\n".join(map(printable, str(error).split("\n")))
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from shallows.bounded import printable
 from shallows.quantity import count, digits, duration
 from shallows.runs.tables import Table
 
@@ -39,7 +40,7 @@ def print_table(table: Table, to: Console) -> None:
         name = index < table.names
         drawn.add_column(Text(column), justify="left" if name else "right", no_wrap=True)
     for row in table.rows:
-        drawn.add_row(*map(Text, row))
+        drawn.add_row(*(Text(printable(cell)) for cell in row))
     to.print(Text(f"\n{table.title}", style="bold"))
     to.print(drawn)
     if table.note:
@@ -61,7 +62,7 @@ def print_problems(problems: list[dict[str, str]], to: Console) -> None:
 def print_notes(notes: Iterable[str], to: Console) -> None:
     """Print what is worth knowing and no cause for concern."""
     for note in notes:
-        to.print(Text.assemble(("note: ", "bold"), note))
+        to.print(Text.assemble(("note: ", "bold"), printable(note)))
 
 
 class Status:

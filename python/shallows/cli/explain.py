@@ -14,6 +14,7 @@ from shallows.advisor.explain import Explanation, explain
 from shallows.advisor.finding import Finding
 from shallows.advisor.readers import read
 from shallows.advisor.resolved import resolve
+from shallows.bounded import printable
 from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
@@ -52,12 +53,12 @@ def run(options: argparse.Namespace) -> int:
 def _print(found: Explanation, screen: "Console") -> None:
     switch, chip = found.resolved.switch, found.resolved.chip
     named = [
-        _plain(switch.name),
-        _plain(switch.platform),
+        printable(switch.name or ""),
+        printable(switch.platform or ""),
         chip.title if chip else "chip not known: --chip names it",
     ]
     screen.print(Text(" · ".join([switch.format, *(part for part in named if part)]), style="dim"))
-    screen.print(Text(_plain(found.verdict)))
+    screen.print(Text(printable(found.verdict)))
     for table in found.tables:
         print_table(_short(table), screen)
     shown = [each for each in found.findings if each.code != "default-nobody-set" or each.severity != "note"]
@@ -80,11 +81,10 @@ def _print(found: Explanation, screen: "Console") -> None:
 
 
 def _short(table: Table) -> Table:
-    """As many of its rows as fit, without what moves a terminal's cursor."""
+    """As many of its rows as fit."""
     more = len(table.rows) - ROWS
     note = f"and {more:,} more rows: --json has all" if more > 0 else ""
-    rows = [list(map(_plain, row)) for row in table.rows[:ROWS]]
-    return replace(table, rows=rows, note=" ".join(part for part in (note, table.note) if part))
+    return replace(table, rows=table.rows[:ROWS], note=" ".join(part for part in (note, table.note) if part))
 
 
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
@@ -98,7 +98,7 @@ def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | 
     for number, each in enumerate(kept):
         screen.print(
             Text.assemble(
-                (each.severity, COLOURS[each.severity]), " ", (each.code, "dim"), f" {_plain(each.what)}"
+                (each.severity, COLOURS[each.severity]), " ", (each.code, "dim"), f" {printable(each.what)}"
             ),
             soft_wrap=True,
         )
@@ -106,7 +106,7 @@ def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | 
         if each.severity == "note" or (after and (each.code, each.why) == (after.code, after.why)):
             continue
         screen.print(Text(f"  {each.why}. To do: {each.fix}."), soft_wrap=True)
-        at = " · ".join(part for part in (each.citation, _plain(str(each.source))) if part)
+        at = " · ".join(part for part in (each.citation, printable(str(each.source))) if part)
         screen.print(Text(f"  {at}", style="dim"), soft_wrap=True)
     for code, count in counted.items():
         if count > SHOWN:
@@ -120,11 +120,6 @@ def _print_list(title: str, lines: Sequence[str], screen: "Console") -> None:
         return
     screen.print(Text(f"\n{title}", style="bold"))
     for line in lines[:SHOWN]:
-        screen.print(Text(_plain(line)), soft_wrap=True)
+        screen.print(Text(printable(line)), soft_wrap=True)
     if len(lines) > SHOWN:
         screen.print(Text(f"and {len(lines) - SHOWN:,} more: --json has all", style="dim"))
-
-
-def _plain(text: str | None) -> str:
-    """A text from a file without what moves a terminal's cursor or changes its colours."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text or "")

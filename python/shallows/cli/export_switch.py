@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shallows.advisor import readers, writers
 from shallows.advisor.units import converted
+from shallows.bounded import printable
 from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.foreign.writing import refuse_existing
@@ -18,11 +19,12 @@ def run(options: argparse.Namespace) -> int:
     made = converted(switch, options.to, hints.given(options))
     text = writers.write(options.to, None, made.switch)
     for what in (*made.said, *text.inexpressible):
-        print(f"not in {options.to}: {what}", file=sys.stderr)
+        print(printable(f"not in {options.to}: {what}"), file=sys.stderr)
     for source in switch.unread:
-        print(f"not read: {source}: {source.text}", file=sys.stderr)
+        print(printable(f"not read: {source}: {source.text}"), file=sys.stderr)
     if options.out is None:
-        print(text.change, end="")
+        for line in text.change.splitlines():
+            print(printable(line))
         return OK
     out = Path(options.out)
     refuse_existing([out], force=options.force)

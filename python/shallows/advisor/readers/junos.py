@@ -187,7 +187,7 @@ class _Reader:
         elif words[0] == "interfaces" and len(words) >= 4:
             self.link(words)
         elif words[0] == "class-of-service" and len(words) > 1:
-            understood = self.cos(words[1:], statement)
+            understood = statement.is_plain and self.cos(words[1:], statement)
             self.found.took(understood, statement)
             if understood:
                 self.said.setdefault(words[1:4] if words[1] == "classifiers" else words[1:3], []).append(

@@ -247,6 +247,9 @@ class _Reader:
             words[:1] == ("interface",) and words[2:3] in (("qos",), ("link",))
         ):
             return
+        if not statement.is_plain:
+            self.found.skip(statement)
+            return
         for each in self.expanded(words, statement):
             if unset:
                 for path in [path for path in self.leaves if path[: len(each)] == each]:

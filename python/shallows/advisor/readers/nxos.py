@@ -309,13 +309,14 @@ class _Reader:
     def classifying(self, policy: str, inner: list[tuple[str, ...]], words: tuple[str, ...]) -> bool:
         groups = self.classified.setdefault(policy, {})
         if not inner and words[0] == "class":
-            return True
-        if len(inner) == 1 and words[:2] == ("set", "qos-group") and len(words) == 3:
-            number = whole(words[2], most=MOST_PRIORITIES)
-            if number is not None:
-                groups[inner[0][-1]] = number
-            return number is not None
-        return False
+            return _class_of(words) is not None
+        name = _class_of(inner[0]) if len(inner) == 1 else None
+        if name is None or words[:2] != ("set", "qos-group") or len(words) != 3:
+            return False
+        number = whole(words[2], most=MOST_PRIORITIES)
+        if number is not None:
+            groups[name] = number
+        return number is not None
 
     def matching(self, name: str, words: tuple[str, ...]) -> bool:
         if words[:2] != ("match", "dscp") or len(words) != 3:
@@ -446,3 +447,11 @@ class _Reader:
 
     def remember(self, name: str, value: str, scope: str) -> None:
         self.found.setting(name, value, Statement(0, (value,)), scope)
+
+
+def _class_of(words: tuple[str, ...]) -> str | None:
+    """The class that a line of a policy is about."""
+    match words:
+        case ("class", name) | ("class", "type", "qos", name):
+            return name
+    return None

@@ -137,6 +137,9 @@ class _Reader:
     def take(self, statement: Statement) -> None:
         """A line of any of the three."""
         words = statement.words
+        if not statement.is_plain:
+            self.found.skip(statement)
+            return
         match words:
             case ("qdisc", kind, handle, "dev", device, *rest):
                 self.found.took(self.qdisc(kind, handle, device, rest, statement), statement)

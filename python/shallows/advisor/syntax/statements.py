@@ -26,6 +26,15 @@ class Statement:
         """Its words as one."""
         return " ".join(self.words)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether each word is one: no quotation makes one of several, or of none.
+
+        >>> Statement(1, ("interface", "a b")).is_plain, Statement(1, ("interface", "a")).is_plain
+        (False, True)
+        """
+        return all(len(word.split()) == 1 for word in self.words)
+
     def after(self, *start: str) -> tuple[str, ...] | None:
         """The words after these, with which it may start.
 

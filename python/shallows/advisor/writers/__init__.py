@@ -4,9 +4,11 @@ A writer's module has one function, `write(before, after, reasons)`, whose `Text
 inverse, and what the format cannot say. To add one, add its name to `FORMATS`, and its module below.
 """
 
+from dataclasses import replace
 from typing import Protocol, cast
 
 from shallows.advisor.configuration import Switch
+from shallows.advisor.writers import names
 from shallows.advisor.writers.lines import NO_REASONS, Reasons, Text
 from shallows.errors import ShallowsError, listed
 
@@ -54,6 +56,10 @@ def write(name: str, before: Switch | None, after: Switch, reasons: Reasons = NO
     Raises
     ------
     ShallowsError
-        If there is no such format.
+        If there is no such format, or a name in the switch's own format is none.
     """
-    return writer(name).write(before, after, reasons)
+    made = writer(name)
+    old, new = names.checked(name, before) if before else None, names.checked(name, after)
+    whys = {new.renamed.get(about, about): why for about, why in reasons.items()}
+    text = made.write(old.switch if old else None, new.switch, whys)
+    return replace(text, inexpressible=(*new.said, *text.inexpressible))

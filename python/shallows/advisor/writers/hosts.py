@@ -6,6 +6,7 @@ Names as in ip-sysctl of the kernel's documentation, ip-route(8), and NVIDIA's t
 from dataclasses import dataclass
 
 from shallows.advisor.configuration import Setting, Switch
+from shallows.advisor.writers import names
 from shallows.advisor.writers.lines import NO_REASONS, Reasons, Text, Told, difference, flat
 
 SYSCTLS = {
@@ -72,10 +73,16 @@ def tell(switch: Switch, told: Told) -> None:
 def nic(before: Nic | None, after: Nic) -> Text:
     """What to run as root for a NIC, and what takes it back.
 
+    Raises
+    ------
+    ShallowsError
+        If its interface can have no such name.
+
     >>> print(nic(None, Nic("eth0", pfc=(3,))).change, end="")
     mlnx_qos -i eth0 --trust dscp
     mlnx_qos -i eth0 --pfc 0,0,0,1,0,0,0,0
     """
+    names.refuse_port("tc", after.interface)
     old, new = _nic(before or Nic(after.interface)), _nic(after)
     change = [text for key, text in new.items() if old.get(key) != text]
     back = [text for key, text in old.items() if new.get(key) != text]

@@ -1,0 +1,232 @@
+"""Which names a format can have: what crosses from a file into a writer's lines is checked here alone.
+
+A name is one word of the target's command line, from letters, digits and a few signs that mean nothing to it.
+So no name can end a command, begin another, or become an option of one. A port whose name is none is left
+out. Another name that is none is left out too, or replaced by one of ours, where it comes from another
+format; in its own format that would be a change to something that is not there, and is refused.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from shallows.advisor.configuration import Allotment, Pool, PortProfile, Queue, Scheduler, Setting, Switch
+from shallows.bounded import quoted
+from shallows.errors import ShallowsError
+
+LONGEST = 128
+"""Characters of a name where its vendor publishes no limit; SONiC's for a port (sonic-port.yang)."""
+
+LONGEST_DEVICE = 15
+"""Of a port on Linux, and so on Cumulus Linux: IFNAMSIZ of linux/if.h without the NUL that ends it."""
+
+LONGEST_POLICY = 40
+"""Of policy and class maps (Cisco, Nexus 9000 NX-OS Quality of Service Configuration Guide)."""
+
+SHOWN = 3
+"""Names that a message lists."""
+
+_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.:/@+%-]*"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What a format takes for the name of a port, and for any other."""
+
+    longest_port: int = LONGEST
+    longest_name: int = LONGEST
+    word: re.Pattern[str] = re.compile(_WORD, re.ASCII)
+
+    def is_port(self, text: str) -> bool:
+        """Whether a port can be called so."""
+        return len(text) <= self.longest_port and self.word.fullmatch(text) is not None
+
+    def is_name(self, text: str) -> bool:
+        """Whether anything else can."""
+        return len(text) <= self.longest_name and self.word.fullmatch(text) is not None
+
+
+GRAMMARS = {
+    # Bars and commas part the keys of CONFIG_DB; sonic-port.yang and its like take other signs or none.
+    "sonic": Grammar(word=re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*", re.ASCII)),
+    "eos": Grammar(),
+    "avd": Grammar(),
+    # net/core/dev.c, dev_valid_name; NVUE's commands are words of a shell.
+    "nvue": Grammar(longest_port=LONGEST_DEVICE),
+    "nxos": Grammar(longest_name=LONGEST_POLICY),
+    # `et-*` stands for ports, and `-` is ours for none; blanks would need quotation marks.
+    "junos": Grammar(word=re.compile(r"-|[A-Za-z0-9_*][A-Za-z0-9_.:/@+%*-]*", re.ASCII)),
+    # net/core/dev.c, dev_valid_name, and what a shell leaves alone.
+    "tc": Grammar(longest_port=LONGEST_DEVICE),
+}
+"""By format."""
+
+ALLOWED = "letters, digits and _ . : / @ + -, beginning with a letter, a digit or _"
+
+_SEVERAL = {"headroom-pool": 2, "buffer-size": 2, "host.features": 4, "ingress": 3}
+"""Words of the settings, by name or its first part, whose values have more than one."""
+
+
+@dataclass
+class Checked:
+    """A switch whose every name its format can have, and what is not written for it."""
+
+    switch: Switch
+    said: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Markings under another name."""
+
+
+def checked(format_: str, switch: Switch) -> Checked:
+    """A switch as a writer of a format may have it.
+
+    Raises
+    ------
+    ShallowsError
+        If a name in the switch's own format is none.
+    """
+    return _Check(format_, switch).switch()
+
+
+def refuse_port(format_: str, name: str) -> None:
+    """Refuse what no port can be called.
+
+    Raises
+    ------
+    ShallowsError
+        If it is such.
+    """
+    if not GRAMMARS[format_].is_port(name):
+        most = GRAMMARS[format_].longest_port
+        raise ShallowsError(f"{quoted(name)} is no name of a port", f"at most {most} characters: {ALLOWED}")
+
+
+T = TypeVar("T", PortProfile, Queue, Scheduler, Allotment)
+
+
+class _Check:
+    def __init__(self, format_: str, switch: Switch) -> None:
+        self.format, self.of = format_, switch
+        self.grammar = GRAMMARS[format_]
+        family = {"avd": "eos"}
+        self.is_own = family.get(switch.format, switch.format) == family.get(format_, format_)
+        self.said: dict[str, None] = {}
+
+    def switch(self) -> Checked:
+        of = self.of
+        markings = self.renamed("marking", [each.name for each in of.markings])
+        self.pools = self.renamed("pool", [each.name for each in of.pools])
+        self.markings = markings
+        profiles = [self.profile(each) for each in of.profiles]
+        made = replace(
+            of,
+            profiles=tuple(each for each in profiles if each is not None),
+            pools=tuple(map(self.pool, of.pools)),
+            markings=tuple(replace(each, name=markings.get(each.name, each.name)) for each in of.markings),
+            settings=tuple(self.settings()),
+            allotments=tuple(map(self.allotment, of.allotments)),
+            schedulers=tuple(self.called("scheduler", each) for each in of.schedulers),
+        )
+        return Checked(made, tuple(self.said), markings)
+
+    def is_name(self, text: str) -> bool:
+        """Whether it is one, or several that a reader has joined with blanks, as only Junos' does."""
+        joined = not self.is_own or self.format == "junos"
+        return all(map(self.grammar.is_name, text.split(" ") if joined else [text]))
+
+    def say(self, what: str) -> None:
+        self.said[what] = None
+
+    def refuse(self, kind: str, name: str) -> None:
+        """A name in its own format is a mistake of the file, or written to do harm."""
+        if self.is_own:
+            most = self.grammar.longest_name
+            raise ShallowsError(
+                f"the name {quoted(name)} of a {kind} is none that {self.format} has",
+                f"at most {most} characters: {ALLOWED}",
+            )
+
+    def renamed(self, kind: str, names: Iterable[str]) -> dict[str, str]:
+        """Names of ours for those that are none."""
+        taken = {*names}
+        found: dict[str, str] = {}
+        for name in taken:
+            if not self.is_name(name):
+                self.refuse(kind, name)
+        for name in dict.fromkeys(names):
+            if not self.is_name(name):
+                number = len(found) + 1
+                while f"{kind}-{number}" in taken:
+                    number += 1
+                found[name] = f"{kind}-{number}"
+                taken.add(found[name])
+                self.say(f"the name {quoted(name)} of a {kind}: it is {found[name]} here")
+        return found
+
+    def called(self, kind: str, each: T) -> T:
+        """A part with its name; without, if it is none: the writer then has one of its own."""
+        if each.name is None or self.is_name(each.name):
+            return each
+        self.refuse(kind, each.name)
+        self.say(f"the name {quoted(each.name)} of a {kind}")
+        return replace(each, name=None)
+
+    def profile(self, each: PortProfile) -> PortProfile | None:
+        """What ports are told; nothing if no name of any of them is one."""
+        ports = tuple(port for port in each.ports if self.grammar.is_port(port))
+        if len(ports) < len(each.ports):
+            wrong = [port for port in each.ports if not self.grammar.is_port(port)]
+            more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+            self.say(f"ports that cannot be called so: {', '.join(map(quoted, wrong[:SHOWN]))}{more}")
+        if each.ports and not ports:
+            return None  # without ports it would be for all
+        return replace(
+            self.called("profile", each),
+            ports=ports,
+            queues=tuple(map(self.queue, each.queues)),
+            groups=tuple(
+                replace(group, allotment=self.allotment(group.allotment)) if group.allotment else group
+                for group in each.groups
+            ),
+            limits=tuple(map(self.allotment, each.limits)),
+        )
+
+    def queue(self, each: Queue) -> Queue:
+        return replace(
+            self.called("class", each),
+            scheduler=self.called("scheduler", each.scheduler) if each.scheduler else None,
+            marking=self.meant(self.markings, each.marking),
+            allotment=self.allotment(each.allotment) if each.allotment else None,
+        )
+
+    def allotment(self, each: Allotment) -> Allotment:
+        return replace(self.called("buffer profile", each), pool=self.meant(self.pools, each.pool))
+
+    def meant(self, renamed: Mapping[str, str], name: str | None) -> str | None:
+        """The new name of what is referred to; nothing if there is none, and the old one is no name."""
+        found = None if name is None else renamed.get(name, name)
+        return found if found is not None and self.is_name(found) else None
+
+    def pool(self, each: Pool) -> Pool:
+        marking = self.meant(self.markings, each.marking)
+        return replace(each, name=self.pools.get(each.name, each.name), marking=marking)
+
+    def settings(self) -> Iterable[Setting]:
+        """Those of the switch's own format, as far as they are made of words; others have no others'."""
+        foreign = dict.fromkeys(each.name for each in self.of.settings if not self.is_own)
+        if foreign:
+            names = ", ".join(name for name in foreign if self.grammar.is_name(name))
+            self.say(f"settings that {self.of.format} alone has: {names}")
+            return
+        for each in self.of.settings:
+            if self.is_setting(each):
+                yield each
+            else:
+                self.say(f"{quoted(each.name)} = {quoted(each.value)}: it is not made of names and numbers")
+
+    def is_setting(self, each: Setting) -> bool:
+        parts = "," if self.format == "sonic" else "[ ,]"
+        words = [word for text in (each.scope, each.value) if text for word in re.split(parts, text)]
+        most = _SEVERAL.get(each.name, _SEVERAL.get(each.name.partition(".")[0], 1))
+        return all(map(self.grammar.is_name, (each.name, *words))) and each.value.count(" ") < most
