@@ -245,8 +245,9 @@ impl Receiver {
     /// (RFC 5681 §4.2).
     #[inline]
     fn accept(&mut self, config: &Config, segment: &Segment) -> bool {
-        if segment.seq <= self.last_ack_sent {
-            // RFC 7323 §4.3: of a batch the first is echoed, so that the sample holds the delay.
+        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: of a batch the first is echoed, so that the sample holds the delay,
+        // and never a segment that is older than what was echoed before.
+        if segment.seq <= self.last_ack_sent && segment.timestamp >= self.recent_timestamp {
             self.recent_timestamp = segment.timestamp;
         }
         // RFC 9293 §3.4: a FIN comes after the data and counts as a byte.
@@ -345,6 +346,22 @@ mod tests {
         assert_eq!(merged(&mut receiving, 1, 10, true), [(1, false), (11, true)]);
         assert_eq!(merged(&mut receiving, 11, 10, true), [(21, true)]);
         assert_eq!(merged(&mut receiving, 21, 3, false), [(24, false)]);
+    }
+
+    #[test]
+    fn a_segment_that_was_overtaken_by_its_retransmission_is_not_echoed() {
+        let (config, mut receiver) = delaying();
+        let mut echo = |nth: u64, sent| {
+            let (seq, len, timestamp) = (nth * MSS, MSS as u16, Instant(sent));
+            let segment = Segment { seq, len, timestamp, flags: Flags::ACK, ..Segment::default() };
+            let mut acks = receiver.on_data(&config, NOW, &segment, Marks::default());
+            acks.next().map(|ack| (ack.ack / MSS, ack.timestamp.0))
+        };
+        assert_eq!((echo(0, 10), echo(1, 10)), (None, Some((2, 10))));
+        // The retransmission of the third segment comes first. SEG.TSval = 40 is not older than TS.Recent = 10.
+        assert_eq!((echo(2, 40), echo(3, 41)), (None, Some((4, 40))));
+        // RFC 7323 §4.3 (2): SEG.SEQ is at most Last.ACK.sent, but SEG.TSval = 12 is below TS.Recent = 40.
+        assert_eq!(echo(2, 12), Some((4, 40)));
     }
 
     #[test]
