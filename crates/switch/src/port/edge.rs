@@ -351,7 +351,7 @@ impl Edge {
             *header = header.with_ecn(Ecn::Ce);
             self.count(waiting, queue).rare().marked += 1;
         }
-        if verdict.notifies_incast() {
+        if verdict.notifies_incast() && !header.incast() {
             *header = header.with_incast(true);
             self.count(waiting, queue).rare().incast += 1;
         }

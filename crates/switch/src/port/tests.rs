@@ -168,6 +168,25 @@ fn above_the_threshold_what_is_not_ecn_capable_is_dropped() {
 }
 
 #[test]
+fn an_incast_notification_of_another_switch_is_not_counted_here() {
+    // Any gradient is above -1: every packet is to be notified.
+    let ein =
+        Config::Ein(crate::aqm::EinConfig { threshold: -1.0, ..crate::aqm::EinConfig::paper(Bytes(0)) });
+    let (mut port, mut buffer) = (port(vec![ein], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
+    let notified = [false, true, true].map(|before| {
+        let now = port.busy_until();
+        let header = packet(Ecn::Ect).with_incast(before);
+        let Arrival::Sent(departure) = port.receive(now, header, 1, &mut buffer, &mut vec![]) else {
+            panic!("idle")
+        };
+        departure.header.incast()
+    });
+    assert_eq!(notified, [true; 3]);
+    assert_eq!(port.counters().incast, 1, "two had the notification already");
+    assert_eq!(port.markers()[0].counts().incast, 3, "the marker chose all of them");
+}
+
+#[test]
 fn a_drop_at_dequeue_costs_its_slot_or_nothing() {
     for (egress_drop, sent_at_once) in [(EgressDrop::Slot, None), (EgressDrop::Free, Some(3))] {
         let mut port = port(vec![threshold(Point::Dequeue, 999)], egress_drop);
