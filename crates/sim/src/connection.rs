@@ -73,6 +73,8 @@ pub(crate) struct SenderSide {
     pub(crate) asks: bool,
     /// The receiver of the other direction of its connection, at the same host; [`NO_TWIN`] for none.
     pub(crate) twin: u32,
+    /// Where it is among the persistent connections of its workload and pair, if it is one of those.
+    pub(crate) place_in_pool: u32,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
     /// How far it is with handing over to its card what it may send.

@@ -1,6 +1,6 @@
 //! A host: its card, its connections, and nothing that another host could see.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
@@ -30,6 +30,8 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
     next_port: u16,
+    /// Where the service of another host is reached, once all ports of this one are taken for those below.
+    services: BTreeMap<HostId, u16>,
     /// What controls the windows of its receivers, if something does.
     pub(crate) ictcp: Option<Box<Ictcp>>,
     /// What waits at its card.
@@ -41,10 +43,41 @@ pub(crate) struct Host {
 /// The persistent connections of a workload to one receiver.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    /// Slots of all of them, in the order in which they were opened; a flow takes the first that is idle.
-    pub(crate) connections: Vec<u32>,
+    /// Slots of all of them, in the order in which they were opened.
+    slots: Vec<u32>,
+    /// Places in that order of those that are idle.
+    idle: BTreeSet<u32>,
     /// Flows that wait because all are busy.
     pub(crate) waiting: VecDeque<u32>,
+}
+
+impl Pool {
+    /// How many connections it has.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// One more connection, in this slot and idle; returns its place.
+    pub(crate) fn add(&mut self, slot: u32) -> u32 {
+        let place = u32::try_from(self.slots.len()).expect("fewer than 2^32 connections of a host");
+        self.slots.push(slot);
+        self.idle.insert(place);
+        place
+    }
+
+    /// The slot of the idle connection that was opened first, which is busy from now on.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        self.idle.pop_first().map(|place| self.slots[place as usize])
+    }
+
+    /// The connection at this place is free: returns the flow that has waited for it, or it is idle.
+    pub(crate) fn free(&mut self, place: u32) -> Option<u32> {
+        let next = self.waiting.pop_front();
+        if next.is_none() {
+            self.idle.insert(place);
+        }
+        next
+    }
 }
 
 #[inline]
@@ -72,20 +105,29 @@ impl Host {
             names: Numbered::default(),
             pools: BTreeMap::new(),
             next_port: FIRST_PORT,
+            services: BTreeMap::new(),
             ictcp: ictcp.map(Box::new),
             inboxes,
             duplex: Duplex::default(),
         }
     }
 
-    /// A port number for a connection to be opened to this host.
-    pub(crate) fn take_port(&mut self, to: HostId) -> u16 {
+    /// Port numbers of both sides for a connection to be opened to this host, where its service is at `service`. Once all port
+    /// numbers here are taken, the service is reached at the next one there.
+    pub(crate) fn take_ports(&mut self, to: HostId, service: u16) -> (u16, u16) {
         loop {
-            let port = self.next_port;
-            self.next_port = port.checked_add(1).unwrap_or(FIRST_PORT);
-            if !self.duplex.has(to, (SERVICE_PORT, port)) {
-                return port;
+            let there = match service {
+                SERVICE_PORT => *self.services.get(&to).unwrap_or(&service),
+                _ => service,
+            };
+            for _ in FIRST_PORT..=u16::MAX {
+                let here = self.next_port;
+                self.next_port = here.checked_add(1).unwrap_or(FIRST_PORT);
+                if service != SERVICE_PORT || !self.duplex.has(to, (there, here)) {
+                    return (here, there);
+                }
             }
+            self.services.insert(to, there.checked_add(1).unwrap_or(FIRST_PORT));
         }
     }
 
@@ -103,7 +145,7 @@ impl Host {
             side.sender = Sender::new(config);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
-            (side.asks, side.twin) = (false, NO_TWIN);
+            (side.asks, side.twin, side.place_in_pool) = (false, NO_TWIN, 0);
             side.departing = Departing::default();
             side.transport = transport;
             return slot;
@@ -123,6 +165,7 @@ impl Host {
             is_closed: false,
             asks: false,
             twin: NO_TWIN,
+            place_in_pool: 0,
             traced: false,
             departing: Departing::default(),
             transport,
@@ -219,4 +262,22 @@ impl Host {
 
 fn slot_of_last<T>(sides: &[T]) -> u32 {
     u32::try_from(sides.len() - 1).expect("fewer than 2^32 connections of a host")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_takes_the_idle_connection_that_was_opened_first() {
+        let mut pool = Pool::default();
+        let places = [7, 3, 5].map(|slot| pool.add(slot));
+        assert_eq!(places, [0, 1, 2]);
+        assert_eq!([pool.take(), pool.take(), pool.take(), pool.take()], [Some(7), Some(3), Some(5), None]);
+        assert_eq!((pool.free(2), pool.free(0)), (None, None));
+        assert_eq!(pool.take(), Some(7));
+        // A flow that waits takes the next connection that is free, which is not idle then.
+        pool.waiting.push_back(11);
+        assert_eq!((pool.free(1), pool.take(), pool.take(), pool.len()), (Some(11), Some(5), None, 3));
+    }
 }

@@ -12,7 +12,7 @@ use crate::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide}
 use crate::departing::Handover;
 use crate::flow::{Flows, Received, Sent};
 use crate::gap::Gap;
-use crate::host::{Found, Host};
+use crate::host::{Found, Host, Pool};
 use crate::packet::{Framing, NO_FLOW, Packet};
 use crate::places::Places;
 
@@ -208,27 +208,26 @@ impl Hosts {
             }
             return Some(place);
         };
-        let host = self.host(flow.source);
-        let pool = host.pools.entry((flow.workload, flow.destination)).or_default();
-        let is_idle = |slot: &u32| {
-            let side = &host.senders[*slot as usize];
-            side.flow.is_none() && !side.asks
-        };
-        if let Some(slot) = pool.connections.iter().copied().find(is_idle) {
+        let pool = self.host(flow.source).pools.entry((flow.workload, flow.destination)).or_default();
+        if let Some(slot) = pool.take() {
             return Some(Place { host: flow.source, slot });
         }
-        if pool.connections.len() < per_pair as usize || when_busy == WhenBusy::OpenAnother {
-            let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);
-            if shares {
-                self.share(place);
-            }
-            return Some(place);
+        if pool.len() >= per_pair as usize && when_busy == WhenBusy::Queue {
+            pool.waiting.push_back(number);
+            return None;
         }
-        pool.waiting.push_back(number);
-        None
+        let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);
+        if shares {
+            self.share(place);
+        }
+        // No other is idle, so this takes the one that was opened just now.
+        let pool = self.host(flow.source).pools.get_mut(&(flow.workload, flow.destination));
+        let taken = pool.and_then(Pool::take);
+        debug_assert_eq!(taken, Some(place.slot));
+        Some(place)
     }
 
-    /// Open one more persistent connection of a workload and a pair.
+    /// Open one more persistent connection of a workload and a pair, which is idle.
     pub(crate) fn open_persistent(
         &mut self,
         workload: u16,
@@ -238,8 +237,9 @@ impl Hosts {
     ) -> Place {
         let place = self.open(workload, source, destination, SERVICE_PORT, class, true);
         let host = self.host(source);
-        host.senders[place.slot as usize].flow_start = u64::from(workload); // until it has a flow
-        host.pools.entry((workload, destination)).or_default().connections.push(place.slot);
+        let side = &mut host.senders[place.slot as usize];
+        side.flow_start = u64::from(workload); // until it has a flow
+        side.place_in_pool = host.pools.entry((workload, destination)).or_default().add(place.slot);
         place
     }
 
@@ -248,14 +248,14 @@ impl Hosts {
         workload: u16,
         source: HostId,
         destination: HostId,
-        destination_port: u16,
+        service: u16,
         class: u8,
         persistent: bool,
     ) -> Place {
         let host = &mut self.hosts[self.places.at(source.0)];
         let [transport, _] = self.transports.between(workload, source, destination);
         let config = &self.transports.at(transport).config;
-        let source_port = host.take_port(destination);
+        let (source_port, destination_port) = host.take_ports(destination, service);
         let address = Address { source, destination, source_port, destination_port, class };
         Place { host: source, slot: host.open(config, transport, address, persistent) }
     }
@@ -398,11 +398,12 @@ impl Hosts {
 
     /// What a persistent connection does that is free.
     fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
-        let destination = self.sender(place).address.destination;
+        let side = self.sender(place);
+        let (destination, place_in_pool) = (side.address.destination, side.place_in_pool);
         let host = self.host(place.host);
         let pool =
             host.pools.get_mut(&(workload, destination)).expect("persistent connections are in a pool");
-        pool.waiting.pop_front().map_or(Next::Idle, Next::Flow)
+        pool.free(place_in_pool).map_or(Next::Idle, Next::Flow)
     }
 
     /// Data no longer waits in its host's card. Returns the connection if that was held back.

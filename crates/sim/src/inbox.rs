@@ -52,6 +52,8 @@ pub(crate) struct Arrived {
     pub(crate) packet: PacketRef,
     /// Packets on the wire.
     pub(crate) packets: u32,
+    /// Their size on the wire, all headers included.
+    pub(crate) bytes: Bytes,
 }
 
 /// What is to be done with what waits.
@@ -67,6 +69,14 @@ pub(crate) enum Taking {
 
 /// An IP packet has no more bytes (RFC 791 §3.1): of data in one that was merged.
 const LARGEST: u32 = 65_535;
+
+impl Arrived {
+    /// A packet on its own.
+    #[inline]
+    pub(crate) fn one(header: Header, packet: PacketRef) -> Self {
+        Self { header, packet, packets: 1, bytes: header.size() }
+    }
+}
 
 impl Inboxes {
     /// None of `rule`, if there is none. Another seed puts other connections together.
@@ -118,7 +128,7 @@ impl Inbox {
 
     /// A packet has arrived.
     pub(crate) fn take_in(&mut self, now: Instant, header: Header, packet: PacketRef) -> Taking {
-        self.waiting.push(Arrived { header, packet, packets: 1 });
+        self.waiting.push(Arrived::one(header, packet));
         let limits = match &self.wait {
             Waiting::Fixed(limits) => *limits,
             Waiting::Adaptive(moderation) => moderation.limits(),
@@ -213,6 +223,7 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     // And what it tells the application is newer.
     merged.segment.sack = second.segment.sack;
     before.packets += next.packets;
+    before.bytes += next.bytes;
     true
 }
 
@@ -259,7 +270,7 @@ mod tests {
         let framing = Framing { flow: slot, start: 0, started: Instant::ZERO, timeouts: nth as u32 };
         let packet = packets.insert(Packet::data(segment, framing, Name { slot, generation: 0 }));
         let header = Header::new(HostId(1), HostId(0)).with_size(1_500).with_kind(PacketKind::Data);
-        Arrived { header, packet, packets: 1 }
+        Arrived::one(header, packet)
     }
 
     /// What results: slot, first byte, bytes, packets.
@@ -281,6 +292,15 @@ mod tests {
         let found = merged(arrived, &mut packets);
         // Those of the other came 0, 2, 1: none follows the one before.
         assert_eq!(found, [(7, 0, 3 * LEN, 3), (8, 0, LEN, 1), (8, 2 * 1_460, LEN, 1), (8, 1_460, LEN, 1)]);
+    }
+
+    #[test]
+    fn merged_packets_keep_the_bytes_that_all_of_them_had_on_the_wire() {
+        let mut packets = Packets::default();
+        let mut arrived: Vec<_> = (0..44).map(|nth| segment(&mut packets, 7, nth, Flags::ACK)).collect();
+        merge(&mut arrived, &mut packets);
+        // 44 packets of 1,500 bytes, more than the 16-bit length of one IP packet holds.
+        assert_eq!(arrived.iter().map(|arrived| arrived.bytes.0).collect::<Vec<_>>(), [66_000]);
     }
 
     #[test]

@@ -8,11 +8,19 @@ pub(crate) struct Slots<T> {
     slots: Vec<T>,
     /// Apart from them: one that is taken up does not have to be read to know which is next.
     free: Vec<u32>,
+    /// By slot: whether something is in it.
+    #[cfg(debug_assertions)]
+    taken: Vec<bool>,
 }
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            #[cfg(debug_assertions)]
+            taken: Vec::new(),
+        }
     }
 }
 
@@ -20,17 +28,22 @@ impl<T: Copy> Slots<T> {
     /// Keep one more; returns its slot.
     #[inline]
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
-        if let Some(slot) = self.free.pop() {
+        let slot = if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = thing;
-            return slot;
-        }
-        self.slots.push(thing);
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 at once")
+            slot
+        } else {
+            self.slots.push(thing);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 at once")
+        };
+        self.note(slot, true);
+        slot
     }
 
     /// Take out what is in a slot.
     #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> T {
+        self.check(slot);
+        self.note(slot, false);
         self.free.push(slot);
         self.slots[slot as usize]
     }
@@ -38,18 +51,41 @@ impl<T: Copy> Slots<T> {
     /// What is in a slot, if there is such a slot.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<&T> {
+        self.check(slot);
         self.slots.get(slot as usize)
     }
 
     /// What is in a slot that there is.
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
+        self.check(slot);
         &mut self.slots[slot as usize]
     }
 
     /// How many are kept.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// Note whether something is in a slot, where assertions are on.
+    #[inline]
+    fn note(&mut self, slot: u32, taken: bool) {
+        #[cfg(debug_assertions)]
+        {
+            self.taken.resize(self.slots.len(), false);
+            self.taken[slot as usize] = taken;
+        }
+        #[cfg(not(debug_assertions))]
+        let _ = (slot, taken);
+    }
+
+    /// A slot that is free still holds what was in it: nobody may read that.
+    #[inline]
+    fn check(&self, slot: u32) {
+        #[cfg(debug_assertions)]
+        assert!(self.taken.get(slot as usize) != Some(&false), "slot {slot} is read after it was freed");
+        #[cfg(not(debug_assertions))]
+        let _ = slot;
     }
 
     /// Have the processor load all of them.
@@ -71,5 +107,15 @@ mod tests {
         *slots.get_mut(0) = "g";
         assert_eq!([0, 1, 2, 3].map(|slot| slots.get(slot).copied()), ["g", "b", "d", "f"].map(Some));
         assert_eq!((slots.get(4), slots.len()), (None, 4));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "slot 0 is read after it was freed")]
+    fn a_freed_slot_is_not_read() {
+        let mut slots = Slots::default();
+        let slot = slots.insert("a");
+        slots.remove(slot);
+        slots.get(slot);
     }
 }

@@ -58,6 +58,19 @@ pub(crate) struct World {
     pub(crate) dropped: Vec<PacketRef>,
 }
 
+/// A packet that leaves a watched port: a copy, since [`World::launch`] may pass its body to another part.
+struct Sent {
+    header: Header,
+    /// None of a datagram.
+    packet: Option<Packet>,
+}
+
+impl Sent {
+    fn of(departure: &Departure<PacketRef>, packets: &Packets) -> Self {
+        Self { header: departure.header, packet: packets.get(departure.payload).copied() }
+    }
+}
+
 impl shallows_core::event::World for World {
     type Event = Event;
 
@@ -112,12 +125,13 @@ impl World {
             queue.schedule(link.port.busy_until(), Event::of_link(Class::Transmit, link.rank, place));
         }
         let watched = link.watch.is_on();
+        let sent = departure.filter(|_| watched).map(|departure| Sent::of(&departure, &self.packets));
         if let Some(departure) = departure {
             let way = link.way_of(&departure);
             self.launch(place, way, departure, queue);
         }
         if watched {
-            self.tell(place, departure, queue);
+            self.tell(place, sent, queue);
         }
         if !self.dropped.is_empty() {
             self.reclaim(place);
@@ -202,11 +216,12 @@ impl World {
         let link = &mut self.links[place as usize];
         let buffer = &mut self.buffers[link.buffer as usize];
         let watched = link.watch.is_on();
-        let departure = match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
+        let sent = match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
             Arrival::Sent(departure) => {
                 let way = link.way_of(&departure);
+                let sent = watched.then(|| Sent::of(&departure, &self.packets));
                 self.launch(place, way, departure, queue);
-                watched.then_some(departure)
+                sent
             }
             Arrival::Queued => {
                 if !link.waking {
@@ -219,7 +234,7 @@ impl World {
             Arrival::Dropped => None,
         };
         if watched {
-            self.tell(place, departure, queue);
+            self.tell(place, sent, queue);
         }
         if !self.dropped.is_empty() {
             self.reclaim(place);
@@ -228,15 +243,16 @@ impl World {
 
     /// Tell whoever watches the port of a link that it has changed, and what it sends from now on.
     #[inline(never)]
-    fn tell(&mut self, place: u32, departure: Option<Departure<PacketRef>>, queue: &mut EventQueue<Event>) {
+    fn tell(&mut self, place: u32, sent: Option<Sent>, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         let link = &mut self.links[place as usize];
         self.observers.port_changed(now, link, &self.buffers[link.buffer as usize]);
-        let Some(Departure { header, payload, .. }) = departure else { return };
-        self.observers.port_sends(now, link, &header, self.packets.get(payload));
+        let Some(Sent { header, packet }) = sent else { return };
+        self.observers.port_sends(now, link, &header, packet.as_ref());
         if link.watch.holds_back
             && header.kind() == PacketKind::Data
-            && let Some(place) = self.leave_card(header.source, payload)
+            && let Some(packet) = packet
+            && let Some(place) = self.leave_card(header.source, &packet)
         {
             self.pump(place, queue);
         }
@@ -244,8 +260,7 @@ impl World {
 
     /// A packet no longer waits in its host's card. Returns the connection that this held back.
     #[inline]
-    fn leave_card(&mut self, host: HostId, packet: PacketRef) -> Option<Place> {
-        let packet = self.packets.get(packet)?;
+    fn leave_card(&mut self, host: HostId, packet: &Packet) -> Option<Place> {
         // Without data what it names may be no connection but a probe.
         if packet.segment.len == 0 { None } else { self.hosts.leave_card(host, packet) }
     }
@@ -256,7 +271,7 @@ impl World {
         if self.hosts.cards_act() {
             return self.meet_card(header, packet, queue);
         }
-        self.hand_up(Arrived { header, packet, packets: 1 }, queue);
+        self.hand_up(Arrived::one(header, packet), queue);
     }
 
     /// It waits there for others, if the card has it wait.
@@ -264,7 +279,7 @@ impl World {
     fn meet_card(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let inboxes = &mut self.hosts.host(header.destination).inboxes;
         if inboxes.rule().is_none() {
-            return self.pass_card(Arrived { header, packet, packets: 1 }, queue);
+            return self.pass_card(Arrived::one(header, packet), queue);
         }
         let at = InboxAt { host: header.destination, queue: inboxes.of(&header) };
         let taking = inboxes.queue(at.queue).take_in(queue.now(), header, packet);
@@ -304,7 +319,7 @@ impl World {
     /// It has waited, and the card looks at it.
     fn pass_card(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         if let Some(card) = &mut self.hosts.host(arrived.header.destination).ictcp {
-            card.on_packet(queue.now(), arrived.header.size());
+            card.on_packet(queue.now(), arrived.bytes);
         }
         self.hand_up(arrived, queue);
     }
@@ -313,7 +328,7 @@ impl World {
     /// its own.
     #[inline(always)]
     fn hand_up(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
-        let Arrived { header, packet, packets } = arrived;
+        let Arrived { header, packet, packets, .. } = arrived;
         self.tally.packets_arrived += u64::from(packets);
         match header.kind() {
             PacketKind::Data => self.receive_data(arrived, queue),
@@ -325,7 +340,7 @@ impl World {
 
     #[inline(always)]
     fn receive_data(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
-        let Arrived { header, packet, packets } = arrived;
+        let Arrived { header, packet, packets, .. } = arrived;
         let packet = self.packets.remove(packet);
         if packet.segment.carries() {
             self.receive_carried(&header, &packet, queue);
@@ -579,7 +594,9 @@ impl World {
         for packet in dropped.drain(..) {
             if let Some(host) = card {
                 // Its connection is not woken: what it has lost is for its acknowledgements and its timer.
-                self.leave_card(host, packet);
+                if let Some(&body) = self.packets.get(packet) {
+                    self.leave_card(host, &body);
+                }
             }
             self.data_dropped[place as usize] += u64::from(self.packets.discard(packet));
         }

@@ -188,6 +188,37 @@ fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
 }
 
 #[test]
+fn more_connections_than_a_host_has_ports_reach_the_next_port_of_the_service() {
+    // A request each nanosecond, and the first answer after 4 us and more: all 64,515 wait at once, each on a connection of its own.
+    // 64,512 ports are from 1,024 on; then they are taken again, for another port of the one who answers.
+    let sets = [
+        ("workload.0.connections", "{ kind = 'persistent', per_pair = 65_000 }"),
+        ("workload.0.arrivals", "{ kind = 'periodic', period = '1ns' }"),
+        ("workload.0.queries", "64_515"),
+        ("workload.0.request", "1B"),
+        ("workload.0.size", "1B"),
+        ("topology.link_delay", "1ms"),
+    ];
+    let report = run(ASK, &sets);
+    assert_eq!(report.summary()["flows"]["completed"], 2 * 64_515);
+    let mut ports: Vec<(i64, i64)> = rows::rows(&report, "flows")
+        .iter()
+        .filter(|row| rows::long(&row["source"]) == Some(0))
+        .map(|row| {
+            (
+                rows::long(&row["source_port"]).expect("sent"),
+                rows::long(&row["destination_port"]).expect("sent"),
+            )
+        })
+        .collect();
+    ports.sort_unstable_by_key(|&(here, there)| (there, here));
+    let first = i64::from(FIRST_PORT);
+    let expected =
+        (first..=65_535).map(|here| (here, 5_001)).chain((first..first + 3).map(|here| (here, 5_002)));
+    assert!(ports.iter().copied().eq(expected));
+}
+
+#[test]
 fn an_aggregator_that_has_requests_of_several_queries_answers_each_on_its_own_connection() {
     // A query each us: host 3 has all four requests before the first of its workers' answers, 8.8 us after the first came.
     let sets = [

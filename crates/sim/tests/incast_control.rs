@@ -177,6 +177,27 @@ fn one_connection_under_ictcp_grows_to_what_its_link_carries() {
 }
 
 #[test]
+fn ictcp_counts_every_packet_of_those_that_were_merged() {
+    // The control is as above where the card merges up to eight packets: it leaves a tenth of the link free. If it counted one packet
+    // of each eight, it would find 7/8 of the traffic missing, grow its windows without end and lose packets at the port of 30.
+    let sets = [
+        ("tcp.receiver", "ictcp"),
+        ("host.nic.coalescing", "{ time = '100us', packets = 8, gro = true }"),
+        ("workload.0.senders", "'0..4'"),
+        ("workload.0.repeats", "1"),
+        ("workload.0.size", "10MB"),
+    ];
+    let report = common::run(INCAST, &sets);
+    let last =
+        report.flows().map(|flow| flow.completion_time.expect("it ends")).max().expect("there are four");
+    let share = 4.0 * 10e6 * 8.0 / last.as_secs_f64() / (1e9 * MSS / 1_500.0);
+    let dropped = report.port("switch0->host8").expect("the receiver's").dropped_total();
+    println!("share {share:.3}, {dropped} dropped");
+    assert_eq!(dropped, 0);
+    assert!((0.78..1.0).contains(&share), "{share}");
+}
+
+#[test]
 fn ictcp_controls_persistent_connections_and_those_that_open_with_a_handshake() {
     // 100 ms lie between the rounds: a window is kept over them, and doubles again.
     for sets in [[("workload.0.connections", "'persistent'")], [("tcp.handshake", "true")]] {
