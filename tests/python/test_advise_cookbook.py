@@ -12,7 +12,7 @@ from shallows.advisor import writers
 from shallows.advisor.advised import chosen_alpha
 from shallows.advisor.candidates import Candidate, Curve, candidates
 from shallows.advisor.chips import chip
-from shallows.advisor.configuration import Switch
+from shallows.advisor.configuration import Scope, Source, Switch
 from shallows.advisor.configured import configured, told
 from shallows.advisor.explain import explain
 from shallows.advisor.fabric import Fabric
@@ -142,6 +142,15 @@ def test_what_runs_today_is_a_candidate_with_its_own_numbers() -> None:
     assert notes == []
     # It is not rounded: it runs as it is.
     assert candidates(fabric, today)[0] is today
+
+
+def test_an_unread_line_about_marking_is_among_what_is_assumed_of_today() -> None:
+    line = Source("leaf.cfg", "7", "random-detect later ecn", Scope(queue=3))
+    _, notes = today_of(replace(switch_of("x"), unread=(line,)), queue_three())
+    assert any("What queue 3 does today is not fully known: leaf.cfg:7" in each for each in notes)
+    other = replace(line, scope=Scope(queue=1))
+    _, notes = today_of(replace(switch_of("x"), unread=(other,)), queue_three())
+    assert not any("not fully known" in each for each in notes)
 
 
 def test_a_switch_without_queues_is_no_setting_of_today() -> None:

@@ -33,8 +33,6 @@ def other_curve(draw: st.DrawFn, format_: str, curve: Curve) -> Curve:
         # tc_red_eval_P refuses 1 % over 2^31 / 100 bytes or more, from minimum to maximum.
         most = 20_000_000 if format_ == "tc" else HIGHEST[unit]
         numbers = sorted(draw(st.lists(st.integers(least, most), min_size=2, max_size=2)))
-        if format_ == "tc":
-            numbers[1] += 1  # red has no steps
         ends = [Threshold(Fraction(number), unit) for number in numbers]
     share = curve.probability
     if share is not None and format_ != "nvue":

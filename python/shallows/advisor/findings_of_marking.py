@@ -446,8 +446,8 @@ def unsaid(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "default-nobody-set",
                     "note" if missing == ["probability"] else "warning",
-                    f"{_of(marking, curve)}: nobody wrote the {' and the '.join(missing)}",
-                    "the platform's default holds, which is not published or means the whole buffer",
+                    f"{_of(marking, curve)}: the {' and the '.join(missing)} is the platform's own",
+                    "its default holds, which is not published or means the whole buffer",
                     "write all three, if the platform lets you",
                     WRED,
                     curve.source,

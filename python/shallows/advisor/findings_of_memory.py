@@ -188,6 +188,12 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "what is said here is of one switch; lines of the others are among those not understood",
         "give each switch a file of its own",
     ),
+    "zero-threshold": (
+        "warning",
+        "SAI takes 0 for the whole buffer, so that the profile does nothing where its limit comes before; to "
+        "mark everything one cell is the least (saiwred.h; sonic-mgmt issue 24277)",
+        "write the size of a cell to mark all, or leave the threshold away",
+    ),
     "pool-without-size": (
         "warning",
         "with buffer_model = traditional orchagent hands it to the chip as it is, and SAI refuses a pool "

@@ -8,6 +8,7 @@ from shallows.advisor.candidates import TODAY, Candidate, Curve
 from shallows.advisor.configuration import Marking, PortProfile, Queue, Switch
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.resolved import Hints, limit_of
+from shallows.advisor.unread import Unread, cited
 from shallows.errors import ShallowsError
 
 
@@ -38,6 +39,10 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
                 f"Queue {numbers[0]} marks nothing today; queue {marking[0]} does and is taken as today's."
             )
             numbers = marking[:1]
+    unread = Unread(switch.unread, "marking", "dropping")
+    for number in numbers:
+        if source := unread.about(profile, number):
+            notes.append(f"What queue {number} does today is not fully known: {cited(source)}.")
     queues = tuple(_curve(switch, by_number.get(number), fabric, notes) for number in numbers)
     found = [_alpha(by_number.get(number)) for number in numbers]
     alphas = {float(each) for each in found if each is not None}

@@ -89,6 +89,10 @@ def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Conve
         profiles=tuple(map(work.profile, switch.profiles)),
         pools=tuple(map(work.pool, switch.pools)),
     )
+    if format_ != "tc":
+        for marking in switch.markings:
+            if any(curve.drops_above for curve in marking.curves):
+                made.say(f"{marking.name}: drops above its maximum (harddrop), where {format_} marks")
     if work.foreign:
         for each in switch.settings:
             if each.name == BUFFER_SIZE:

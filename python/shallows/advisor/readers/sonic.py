@@ -48,6 +48,9 @@ from shallows.errors import ShallowsError
 FORMAT = "sonic"
 SWSS = "sonic-swss, orchagent/qosorch.cpp"
 QOS_CONFIG = "sonic-buildimage, files/build_templates/qos_config.j2"
+LARGEST_THRESHOLD = (1 << 31) - 1
+"""Bytes: qosorch.cpp reads an `int`."""
+
 MOST_PORTS = 1 << 16
 """Of a switch: a chassis has some thousand."""
 
@@ -181,7 +184,8 @@ class _Reader:
         enabled = row.choice(f"wred_{colour}_enable", "true", "false")
         if not marks and not any(name in row.fields for name in (*names, f"wred_{colour}_enable")):
             return None
-        low, high, percent = row.number(names[0]), row.number(names[1]), row.number(names[2], most=100)
+        low, high = (self._threshold(row, name) for name in names[:2])
+        percent = row.number(names[2], most=100)
         if percent is None and names[2] not in row.fields:
             self.defaults.append(Default(f"{names[2]} of {row.key}", "100 %", SWSS))
         drops = True if enabled == "true" else None if marks else False
@@ -198,6 +202,14 @@ class _Reader:
             drops_not_ect=drops,
             source=row.source(names[0]),
         )
+
+    @staticmethod
+    def _threshold(row: Entry, name: str) -> int | None:
+        """Bytes; 0 is what SAI has where nothing is said, the whole buffer (saiwred.h)."""
+        count = row.number(name, most=LARGEST_THRESHOLD)
+        if count == 0:
+            row.note("zero-threshold", f"{name} of {row.key} is 0", name)
+        return count or None
 
     def _scheduler(self, row: Entry) -> Scheduler:
         kind = row.choice("type", "DWRR", "WRR", "STRICT")

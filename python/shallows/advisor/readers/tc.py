@@ -334,7 +334,7 @@ class _Reader:
         if statement.words[0] != "tc":
             return probability_of(plog, span) if given is None and plog is not None else given
         share = applied(span, PROBABILITY if given is None else given)
-        if given == 1 and share is not None:
+        if given == 1 and share not in (None, 1):
             what = f"{name}: {OVERFLOW.format(f'{float(share):.2%}')}"
             self.notes[name] = Note("probability-overflow", what, self.found.source(statement))
         return share

@@ -17,7 +17,7 @@ _CURVE = re.compile(
     r" minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)"
     r"(?: (?:max-mark|drop)-probability (\d+))?(?: weight (\d+))?"
 )
-_UNITS = {"kbytes": 1000, "bytes": 1, "segments": 1, "microseconds": 1}
+_UNITS = {"kbytes": 1000, "bytes": 1, "segments": 1, "microseconds": 1, "milliseconds": 1000}
 
 Key = tuple[str, ...]
 """Of an entry: a top-level key, and the name in its list if it has one."""

@@ -38,6 +38,14 @@ ALPHAS = tuple(Fraction(1, 1 << power) for power in range(7, 0, -1)) + tuple(
 )
 """What the MMU knows: 1/128 to 8."""
 
+MOST_WEIGHT = 15
+"""Of the average, by the schema of pyavd 6.4, as are the limits below."""
+
+PERCENT = range(1, 101)
+"""Of probabilities; and of shares of the rate, by EOS's manual (tx-queue, bandwidth percent)."""
+
+MTU = range(68, 65_536)
+
 _WATCHDOG = {"timeout", "recovery-time", "polling-interval"}
 
 
@@ -178,8 +186,10 @@ def _ports(switch: Switch, profile: PortProfile, base: PortProfile, name: str, t
         if profile.rate:
             unit = f"{profile.rate // 10**9}g" if not profile.rate % 10**9 else str(profile.rate // 10**6)
             told.say(f"speed {unit}", section, slot="speed")
-        if profile.mtu:
+        if profile.mtu in MTU:
             told.say(f"mtu {profile.mtu}", section, slot="mtu")
+        elif profile.mtu:
+            told.cannot(f"{port}: an MTU of {profile.mtu:,}, where EOS takes {MTU.start} to {MTU.stop - 1:,}")
         if profile is base:
             continue
         if profile.pfc != base.pfc:
@@ -217,7 +227,7 @@ def _queue(
             about=f"queue {queue.number}",
         )
         if scheduler.percent is not None:
-            if scheduler.percent.denominator == 1:
+            if scheduler.percent in PERCENT:
                 told.say(
                     f"bandwidth percent {scheduler.percent}",
                     *inner,
@@ -225,7 +235,10 @@ def _queue(
                     about=f"queue {queue.number}",
                 )
             else:
-                told.cannot(f"{scheduler.percent} percent of the rate for {at(profile, queue)}")
+                told.cannot(
+                    f"{float(scheduler.percent):g} percent of the rate for {at(profile, queue)}: EOS takes "
+                    "whole ones from 1 to 100"
+                )
         elif scheduler.weight is not None and not strict:
             _share(profile, queue, inner, told)
         _rates(scheduler, inner, at(profile, queue), f"queue {queue.number}", told)
@@ -302,14 +315,24 @@ def _marking(
 def _curve(
     start: str, word: str, curve: Curve, about: str, where: str, inner: tuple[str, ...], told: Told
 ) -> None:
-    low, high = size(curve.minimum), size(curve.maximum)
+    # The schema of pyavd 6.4 has no microseconds for marks of a uc-tx-queue, as fixed systems have it.
+    coarse = start == "random-detect ecn" and inner[-1].startswith("uc-tx-queue")
+    low, high = size(curve.minimum, coarse=coarse), size(curve.maximum, coarse=coarse)
     if low is None or high is None:
-        told.cannot(f"{where}: a curve whose ends are not both given in whole bytes, cells or microseconds")
+        times = "milliseconds" if coarse else "microseconds"
+        told.cannot(
+            f"{where}: a curve whose ends are not both given in whole bytes, cells or {times}, from 1"
+        )
+        return
+    if curve.weight is not None and curve.weight > MOST_WEIGHT:
+        told.cannot(
+            f"{where}: a weight of {curve.weight}, where EOS takes 0 to {MOST_WEIGHT}; no curve is written"
+        )
         return
     text = f"{start} minimum-threshold {low} maximum-threshold {high}"
     if curve.probability is not None:
         share = whole_percent(curve.probability)
-        if share:
+        if share is not None and share in PERCENT:
             text += f" {word} {share}"
         else:
             told.cannot(
@@ -323,10 +346,10 @@ def _curve(
     told.say(text, *inner, slot=start, about=about)
 
 
-def size(threshold: Threshold | None) -> str | None:
-    """A threshold in EOS's units, the largest in which it is whole.
+def size(threshold: Threshold | None, *, coarse: bool = False) -> str | None:
+    """A threshold in EOS's units, the largest in which it is whole; times in milliseconds if they are coarse.
 
-    >>> size(Threshold.of_bytes(200_000)), size(Threshold.of_bytes(1_234)), size(None)
+    >>> size(Threshold.of_bytes(200_000)), size(Threshold.of_bytes(1_234)), size(Threshold.of_bytes(0))
     ('200 kbytes', '1234 bytes', None)
     """
     if threshold is None or threshold.amount < 1 or threshold.amount.denominator != 1:
@@ -338,7 +361,8 @@ def size(threshold: Threshold | None) -> str | None:
         case "cells":
             return f"{amount} segments"
         case "ps":
-            return f"{amount // 10**6} microseconds" if not amount % 10**6 else None
+            unit, length = ("milliseconds", 10**9) if coarse else ("microseconds", 10**6)
+            return f"{amount // length} {unit}" if not amount % length else None
     return None
 
 

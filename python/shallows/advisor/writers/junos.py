@@ -269,10 +269,14 @@ def _scheduler(
             ("transmit-rate", share, scheduler.guaranteed),
             ("shaping-rate", scheduler.shape_percent, scheduler.shape),
         ):
-            if percent is not None and percent.denominator == 1:
+            # Juniper's reference: 0 through 100 percent.
+            if percent is not None and percent.denominator == 1 and 0 <= percent <= 100:
                 _set(told, f"{start} {word}", f" percent {percent}", about)
             elif percent is not None:
-                told.cannot(f"{word} of {at(profile, queue)}: {float(percent)} percent, which is not whole")
+                told.cannot(
+                    f"{word} of {at(profile, queue)}: {float(percent)} percent, where Junos takes whole ones "
+                    "from 0 to 100"
+                )
             elif rate is not None:
                 _set(told, f"{start} {word}", f" {rate}", about)
         if scheduler.remainder:
@@ -328,7 +332,11 @@ def _curve(
 ) -> None:
     loss, share = LOSSES[curve.colour], whole_percent(curve.probability)
     ends = (curve.minimum, curve.maximum)
-    if any(end is None or end.unit != "percent" or end.amount.denominator != 1 for end in ends):
+    # Juniper's reference: fill-level and drop-probability are whole numbers from 0 through 100.
+    if any(
+        end is None or end.unit != "percent" or end.amount.denominator != 1 or not 0 <= end.amount <= 100
+        for end in ends
+    ):
         told.cannot(f"{where}: fill levels are whole percent of what the queue has been given")
         return
     if share is None:

@@ -25,6 +25,12 @@ ALPHAS = {Fraction(0): "alpha_0"} | {
 }
 """What Spectrum knows: 0, and 1/128 to 64."""
 
+MOST_BYTES = (1 << 32) - 1
+"""Of shared-bytes and reserved, by NVIDIA's reference of NVUE's commands, as are the percent below."""
+
+PERCENT = range(1, 101)
+"""Of probability and bw-percent."""
+
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
     """What to enter before `nv config apply`, from what is told before to what shall be."""
@@ -35,7 +41,7 @@ def tell(switch: Switch) -> Told:
     """All that NVUE can be told of it."""
     told = Told()
     for pool in switch.pools:
-        if pool.percent is None or pool.percent.denominator != 1:
+        if pool.percent is None or pool.percent.denominator != 1 or not 0 <= pool.percent <= 100:
             told.cannot(f"pool {pool.name}: sizes are percent of the memory")
         else:
             _set(told, f"qos traffic-pool {pool.name} memory-percent", str(pool.percent), pool.name)
@@ -147,13 +153,21 @@ def _curve(curve: Curve, start: str, about: str, where: str, told: Told) -> None
         if each is not None and ends is None:
             told.cannot(f"{where}: thresholds are whole bytes here, not {each.unit}")
             return
+    share = whole_percent(curve.probability)
+    if share is not None and share not in PERCENT:
+        told.cannot(
+            f"{where}: a probability of {share} %, where NVUE takes 1 to 100; its curve is not written"
+        )
+        return
+    if max(low or 0, high or 0) > MOST_BYTES:
+        told.cannot(f"{where}: a threshold above {MOST_BYTES:,} bytes; its curve is not written")
+        return
     if low is not None:
         _set(told, f"{start} min-threshold", str(low), about)
     if high is not None:
         _set(told, f"{start} max-threshold", str(high), about)
     _set(told, f"{start} ecn", "enable" if curve.marks_ect else "disable", about)
     _set(told, f"{start} red", "enable" if curve.drops_not_ect else "disable", about)
-    share = whole_percent(curve.probability)
     if share is not None and share != 100:
         _set(told, f"{start} probability", str(share), about)
     elif share is None and curve.probability is not None:
@@ -178,8 +192,12 @@ def _scheduler(profile: PortProfile, queue: Queue, order: str, told: Told) -> No
         ]
         share = Fraction(max(scheduler.weight * 100 // max(sum(weights), 1), 1))
         told.cannot(f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down")
-    if share is not None and share.denominator == 1:
+    if share is not None and share in PERCENT:
         _set(told, f"{start} bw-percent", str(share), about)
+    elif share is not None and (share or not strict):
+        told.cannot(
+            f"{at(profile, queue)}: {float(share):g} percent, where NVUE takes whole ones from 1 to 100"
+        )
     if scheduler.has_rates:
         told.cannot(f"{at(profile, queue)}: rates of a queue are not read or written here")
 
@@ -207,6 +225,8 @@ def _memory(profile: PortProfile, said: dict[int, Allotment], told: Told) -> Non
             if size is not None:
                 if in_bytes(size) is None:
                     told.cannot(f"{at(profile, queue)}: {word} in {size.unit}")
+                elif (in_bytes(size) or 0) > MOST_BYTES:
+                    told.cannot(f"{at(profile, queue)}: {word} above {MOST_BYTES:,} bytes")
                 else:
                     _set(told, f"{start} {word}", str(in_bytes(size)), about)
         if each.trims:

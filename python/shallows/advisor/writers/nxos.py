@@ -23,6 +23,13 @@ INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
 """`queue-limit dynamic` by its alpha."""
 
 
+MOST_WEIGHT = 15
+"""Of the average: Cisco's guides to quality of service, random-detect … weight."""
+
+MOST_MTU = 9216
+"""Bytes: Cisco's guides to interfaces of the Nexus 9000, jumbo MTU."""
+
+
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
     """What to enter in `configure terminal`, from what is told before to what shall be."""
     return difference(tell, render, before, after, reasons)
@@ -90,10 +97,14 @@ def _ports(switch: Switch, profile: PortProfile, name: str, common: PortProfile 
                 undo=f"no service-policy type queuing output {name}",
                 about=name,
             )
-        if profile.mtu:
+        if profile.mtu and profile.mtu <= MOST_MTU:
             told.say(f"mtu {profile.mtu}", section, slot="mtu")
-        if profile.rate:
+        elif profile.mtu:
+            told.cannot(f"{port}: an MTU of {profile.mtu:,}, where NX-OS takes {MOST_MTU:,} at most")
+        if profile.rate and not profile.rate % 10**6:
             told.say(f"speed {profile.rate // 10**6}", section, slot="speed")
+        elif profile.rate:
+            told.cannot(f"{port}: {profile.rate:,} bit/s, which are no whole Mb/s")
     del switch
 
 
@@ -116,7 +127,7 @@ def _queue(switch: Switch, profile: PortProfile, queue: Queue, policy: str, told
         share = Fraction(scheduler.weight * 100 // max(sum(weights), 1))
         told.cannot(f"weight {scheduler.weight} of {at(profile, queue)}: written as percent, rounded down")
     if share is not None:
-        if share.denominator == 1:
+        if share.denominator == 1 and 0 <= share <= 100:
             remaining = "" if "bandwidth" in settings else " remaining"
             told.say(f"bandwidth{remaining} percent {share}", *section, slot="bandwidth", about=about)
         else:
@@ -169,6 +180,11 @@ def _curve(
             )
             return
         text += f" drop-probability {share}"
+    if curve.weight is not None and curve.weight > MOST_WEIGHT:
+        told.cannot(
+            f"{where}: a weight of {curve.weight}, where NX-OS takes 0 to {MOST_WEIGHT}; no curve is written"
+        )
+        return
     if curve.weight is not None:
         text += f" weight {curve.weight}"
     text += " ecn" if curve.marks_ect else ""

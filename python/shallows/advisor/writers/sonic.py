@@ -29,6 +29,13 @@ from shallows.advisor.writers.lines import NO_REASONS, Reasons, Text, Told, in_b
 Row = dict[str, str]
 Tables = dict[str, dict[str, Row]]
 
+THRESHOLDS = range(1, 1 << 31)
+"""Bytes. orchagent reads them as `int` (qosorch.cpp, convertFieldValuesToAttributes), and SAI takes 0 for the
+whole buffer (saiwred.h)."""
+
+MTU, SPEED = range(68, 9217), range(1, 1_600_001)
+"""Bytes and Mb/s: orchagent/port/porthlpr.cpp."""
+
 LONGEST_NAME = 32
 """Of a WRED profile, by its YANG model."""
 
@@ -128,7 +135,11 @@ class _Tables:
         if pool.size is not None:
             row["size"] = str(pool.size)
         elif pool.percent is not None:
-            row["percentage"] = str(int(pool.percent))
+            if pool.percent.denominator != 1 or not 0 <= pool.percent <= 100:
+                self.told.cannot(
+                    f"pool {name}: {float(pool.percent):g} percent, which is no whole one to 100"
+                )
+            row["percentage"] = str(min(max(int(pool.percent), 0), 100))
             self.told.cannot(
                 f"pool {name}: percentage is for buffer_model = dynamic (sonic-buffer-pool.yang)"
             )
@@ -146,6 +157,11 @@ class _Tables:
             share = whole_percent(curve.probability)
             if any(end is not None and count is None for end, count in ends):
                 self.told.cannot(f"{marking.name}: thresholds are whole bytes here")
+                return
+            if any(count is not None and count not in THRESHOLDS for _, count in ends):
+                self.told.cannot(
+                    f"{marking.name}: thresholds are from 1 to {THRESHOLDS.stop - 1:,} bytes here"
+                )
                 return
             if curve.probability is not None and share is None:
                 self.told.cannot(f"{marking.name}: a probability that is no whole percent")
@@ -281,12 +297,7 @@ class _Tables:
         if profile.pfc:
             maps["pfc_enable"] = ",".join(map(str, profile.pfc))
         for port in profile.ports:
-            if profile.rate:
-                self.row("PORT", port)["speed"] = str(profile.rate // 10**6)
-            if profile.mtu:
-                self.row("PORT", port)["mtu"] = str(profile.mtu)
-            if profile.cable is not None:
-                self.row("CABLE_LENGTH", "AZURE")[port] = f"{int(profile.cable)}m"
+            self.of_port(profile, port)
             for number, row in queues.items():
                 if row:
                     self.row("QUEUE", f"{port}|{number}").update(row)
@@ -297,6 +308,25 @@ class _Tables:
                 self.row(table, port)["profile_list"] = ",".join(names)
             if maps:
                 self.row("PORT_QOS_MAP", port).update(maps)
+
+    def of_port(self, profile: PortProfile, port: str) -> None:
+        """What is said of a port itself, as far as CONFIG_DB can have it."""
+        if profile.rate and not profile.rate % 10**6 and profile.rate // 10**6 in SPEED:
+            self.row("PORT", port)["speed"] = str(profile.rate // 10**6)
+        elif profile.rate:
+            self.told.cannot(f"{port}: {profile.rate:,} bit/s, which are no whole Mb/s to {SPEED.stop - 1:,}")
+        if profile.mtu in MTU:
+            self.row("PORT", port)["mtu"] = str(profile.mtu)
+        elif profile.mtu:
+            self.told.cannot(
+                f"{port}: an MTU of {profile.mtu:,}, which is not from {MTU.start} to {MTU.stop - 1:,}"
+            )
+        if profile.cable is not None and profile.cable.denominator == 1:
+            self.row("CABLE_LENGTH", "AZURE")[port] = f"{profile.cable}m"
+        elif profile.cable is not None:
+            self.told.cannot(
+                f"{port}: a cable of {float(profile.cable):g} m; whole metres (sonic-cable-length)"
+            )
 
     def map(self, table: str, pairs: tuple[tuple[int, int], ...]) -> str:
         name = self.named(table, pairs, "AZURE")

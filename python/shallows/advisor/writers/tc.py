@@ -26,7 +26,8 @@ from shallows.advisor.writers.lines import (
 ALL_PORTS = "$DEV"
 """Stands for the device of a profile that names none."""
 
-MOST_BANDS = 16
+MOST_BANDS, FEWEST_BANDS = 16, 2
+"""Linux' pkt_sched.h: TCQ_ETS_MAX_BANDS and TCQ_PRIO_BANDS; TCQ_MIN_PRIO_BANDS, which ets has not."""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
@@ -64,6 +65,9 @@ def _device(switch: Switch, profile: PortProfile, port: str, told: Told) -> None
     slot = f"qdisc dev {port} root"
     priorities = [band for _, band in profile.maps.class_to_queue] if profile.name in ("ets", "prio") else []
     text = f"tc qdisc replace dev {port} root handle 1: "
+    if profile.name == "prio" and len(bands) < FEWEST_BANDS:
+        told.cannot(f"{called(profile)}: prio takes from {FEWEST_BANDS} bands")
+        return
     if profile.name == "prio":
         text += f"prio bands {len(bands)}"
     else:
@@ -121,7 +125,9 @@ def _red(
     if low is None or high is None or curve.probability is None:
         told.cannot(f"{where}: a curve of red takes whole bytes and a probability")
         return
-    low, high = _ends(low, high, where, told)
+    if low < 1 or high < 1:  # tc/q_red.c takes a threshold of 0 for one that is not given
+        told.cannot(f"{where}: a threshold of 0 is written as 1 byte: for 0 tc takes a default")
+        low, high = max(low, 1), max(high, 1)
     limit = in_bytes(allotment.limit) if allotment else None
     limit = min(4 * high, MOST_SIZE) if limit is None else limit
     if why := _refused(curve, low, high, limit):
@@ -138,17 +144,6 @@ def _red(
     told.say(
         text, slot=f"qdisc dev {port} {place}", undo=f"tc qdisc del dev {port} {place}", about=marking.name
     )
-
-
-def _ends(low: int, high: int, where: str, told: Told) -> tuple[int, int]:
-    """tc/q_red.c takes a threshold of 0 for one that is not given; a step is a ramp of one byte."""
-    if low < 1:
-        told.cannot(f"{where}: a minimum of 0 is written as 1 byte: for 0 tc takes a third of the maximum")
-        low = 1
-    if high == low:
-        told.cannot(f"{where}: a step at {low} bytes is written as a ramp of one byte, which red needs")
-        high = low + 1
-    return low, high
 
 
 def _refused(curve: Curve, low: int, high: int, limit: int) -> str:
