@@ -466,7 +466,7 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
             assert time.monotonic() < deadline, "the hosts never came up"
             time.sleep(0.1)
         time.sleep(2)
-        assert _remove_interface(new)
+        assert _at_a_host(new, "ip link del eth0")
         said = process.stdout.read() if process.stdout else ""
     assert process.returncode == 3
     assert "incomplete" in said
@@ -484,18 +484,52 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
     assert not left
 
 
-def _remove_interface(networks: set[str]) -> bool:
-    """Remove the interface of a host among these networks, by whatever process has it open."""
+def _at_a_host(networks: set[str], command: str) -> bool:
+    """Run a command in the network of a host among these, by whatever process has it open."""
+    script = f"ip link show eth0 && {command}"
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
             if str(link.readlink()) not in networks:
                 continue
         except OSError:
             continue
-        command = ["nsenter", f"--net={link}", "ip", "link", "del", "eth0"]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+        entered = ["nsenter", f"--net={link}", "sh", "-ec", script]
+        if subprocess.run(entered, capture_output=True, check=False).returncode == 0:
             return True
     return False
+
+
+@needs_testbed
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        (
+            "ip link set eth0 mtu 600; ip link set eth0 mtu 1500",
+            r"an interface's MTU was set to 600 bytes in place of 1500 \(of host [012]\)",
+        ),
+        ("ip address flush dev eth0", r".*an address was removed \(of host [012]\)"),
+    ],
+)
+def test_a_run_whose_hosts_were_changed_meanwhile_is_not_valid(
+    tmp_path: Path, command: str, complaint: str
+) -> None:
+    before = _networks()
+    (tmp_path / "scenario.toml").write_text(STAR.replace('at = "2s"', 'at = "4s"'))
+    started = [SHALLOWS, "testbed", "run", "scenario.toml", "--out", "run"]
+    with subprocess.Popen(started, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while len(new := _networks() - before) < 4:
+            assert time.monotonic() < deadline, "the hosts never came up"
+            time.sleep(0.1)
+        time.sleep(1.5)
+        assert _at_a_host(new, command)
+        process.communicate(timeout=60)
+    assert process.returncode == 3
+    health = sh.Run(tmp_path / "run").summary["health"]
+    assert not health["valid"]
+    assert any(
+        re.fullmatch(f"the network was changed meanwhile: {complaint}", text) for text in health["complaints"]
+    ), health["complaints"]
 
 
 REAL = """

@@ -21,12 +21,16 @@ pub fn read_text(path: &Path) -> Result<String, String> {
 fn read_up_to(path: &Path, most: u64) -> Result<Option<String>, String> {
     let place = |error: io::Error| format!("{} ({})", error, path.display());
     // Before it is opened: a pipe waits for whoever writes to it.
-    if !fs::metadata(path).map_err(place)?.is_file() {
+    let found = fs::metadata(path).map_err(place)?;
+    if !found.is_file() {
         let message = "is a folder, pipe, socket or device; name a file";
         return Err(format!("{} {message}", path.display()));
     }
     let mut text = String::new();
-    // Some files of the kernel say that they are empty and never end.
+    // Some files of the kernel have no size, and reading them waits for ever (/proc/kmsg).
+    if found.len() == 0 {
+        return Ok(Some(text));
+    }
     let file = File::open(path).map_err(place)?;
     file.take(most + 1).read_to_string(&mut text).map_err(place)?;
     Ok((text.len() as u64 <= most).then_some(text))
@@ -42,6 +46,10 @@ mod tests {
         for place in ["/dev/zero", "/"] {
             let error = read_text(Path::new(place)).unwrap_err();
             assert_eq!(error, format!("{place} is a folder, pipe, socket or device; name a file"));
+        }
+        // A file of the kernel's log, which waits for the next message.
+        if cfg!(target_os = "linux") {
+            assert_eq!(read_text(Path::new("/proc/kmsg")).unwrap(), "");
         }
         assert!(read_text(Path::new("/nowhere")).unwrap_err().ends_with("(/nowhere)"));
     }

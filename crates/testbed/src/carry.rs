@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
@@ -27,28 +28,43 @@ pub struct Switch<'a> {
     processor: Option<u32>,
 }
 
-/// Which host's interface is gone, if one is.
+/// What is gone: which host's interface, or the thread that carries frames.
 #[derive(Debug, Default)]
-pub struct Gone(AtomicU32);
+pub struct Gone {
+    interface: AtomicU32,
+    carrier: AtomicBool,
+}
 
 impl Gone {
     const NONE: u32 = 0;
 
-    /// Whether all are there.
+    /// Whether all interfaces are there, and frames are carried.
     ///
     /// # Errors
     ///
-    /// If one is not; it names the first host.
+    /// If one is not; it names the first host. If nothing carries frames any longer.
     pub fn check(&self) -> io::Result<()> {
-        match self.0.load(Ordering::Relaxed) {
+        self.check_carrier()?;
+        match self.interface.load(Ordering::Relaxed) {
             Self::NONE => Ok(()),
             number => Err(io::Error::other(format!("the interface of host {} is gone, or down", number - 1))),
         }
     }
 
+    /// Whether frames are carried.
+    ///
+    /// # Errors
+    ///
+    /// If the thread that does so has panicked.
+    pub fn check_carrier(&self) -> io::Result<()> {
+        let is_gone = self.carrier.load(Ordering::Relaxed);
+        if is_gone { Err(io::Error::other("the switch has stopped")) } else { Ok(()) }
+    }
+
     fn note(&self, host: HostId) {
         // Only the first is noted.
-        let _ = self.0.compare_exchange(Self::NONE, host.0 + 1, Ordering::Relaxed, Ordering::Relaxed);
+        let (new, order) = (host.0 + 1, Ordering::Relaxed);
+        let _ = self.interface.compare_exchange(Self::NONE, new, order, order);
     }
 }
 
@@ -83,26 +99,47 @@ impl<'a> Switch<'a> {
         watch: &mut (dyn FnMut(Instant, &Fabric, &Health) + Send),
         work: impl FnOnce(&Gone) -> io::Result<T>,
     ) -> io::Result<(T, Health)> {
-        let (end, gone) = (AtomicBool::new(false), Gone::default());
+        let gone = Gone::default();
         let mut health = Health::default();
         let Self { packets, interfaces, processor } = self;
         let mut carrier =
             Carrier { fabric, packets, interfaces, clock, health: &mut health, watch, gone: &gone };
-        let done = thread::scope(|scope| {
-            let carrier = scope.spawn(|| {
-                machine::hurry(Who::Network);
-                if let Some(switch) = processor {
-                    machine::stay_on(*switch);
-                }
-                carrier.carry(&end);
-            });
-            let done = work(&gone);
-            end.store(true, Ordering::Relaxed);
-            carrier.join().expect("what a switch does cannot fail");
-            done
-        })?;
+        let carry = |end: &AtomicBool| {
+            machine::hurry(Who::Network);
+            if let Some(switch) = processor {
+                machine::stay_on(*switch);
+            }
+            carrier.carry(end);
+        };
+        let done = beside(carry, &gone, work)?;
         Ok((done, health))
     }
+}
+
+/// Do `work` in this thread while `carry` runs in another, until the flag that it gets is set. Neither goes on without the other:
+/// if one panics the other hears of it, and when both have ended this panics likewise.
+fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
+    /// Sets a flag when it goes, however that comes about.
+    struct Ending<'a>(&'a AtomicBool);
+
+    impl Drop for Ending<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    let end = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let carrier = scope.spawn(|| {
+            let _alarm = Ending(&gone.carrier);
+            carry(&end);
+        });
+        let ending = Ending(&end);
+        let done = work(gone);
+        drop(ending);
+        carrier.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
+        done
+    })
 }
 
 /// What carries frames between interfaces and the network.
@@ -205,5 +242,49 @@ impl Carrier<'_> {
         } else {
             std::hint::spin_loop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// What `beside` panics with. Each of these tests hangs if one thread goes on without the other.
+    fn panic_of(
+        carry: impl FnOnce(&AtomicBool) + Send,
+        work: impl FnOnce(&Gone) -> io::Result<()>,
+    ) -> String {
+        let caught = catch_unwind(AssertUnwindSafe(|| beside(carry, &Gone::default(), work)));
+        (*caught.unwrap_err().downcast::<&str>().unwrap()).to_owned()
+    }
+
+    fn until_the_end(end: &AtomicBool) {
+        while !end.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn work_that_panics_ends_the_carrier() {
+        assert_eq!(panic_of(until_the_end, |_| panic!("of the work")), "of the work");
+    }
+
+    #[test]
+    fn a_carrier_that_panics_ends_the_work() {
+        let work = |gone: &Gone| {
+            while gone.check().is_ok() {
+                thread::yield_now();
+            }
+            gone.check()
+        };
+        assert_eq!(panic_of(|_| panic!("of the carrier"), work), "of the carrier");
+    }
+
+    #[test]
+    fn without_a_panic_the_work_is_done_and_nothing_is_gone() {
+        let gone = Gone::default();
+        assert_eq!(beside(until_the_end, &gone, |gone| gone.check().map(|()| 7)).unwrap(), 7);
     }
 }

@@ -17,8 +17,10 @@ pub struct Health {
     pub writing: Lateness,
     /// Frames that the switch did not get, because its ring was full.
     pub overruns: u64,
-    /// Frames that a host did not take.
+    /// Frames that an interface between switch and hosts dropped, or the kernel of a host.
     pub refused: u64,
+    /// What of the hosts' networks was changed since they were set up: interfaces, addresses, routes, queueing disciplines.
+    pub changed: Vec<String>,
     /// Frames that were none of ours.
     pub foreign: u64,
     /// Why it ended before its time, if it did.
@@ -115,6 +117,9 @@ impl Health {
     pub fn complaints(&self, bounds: &Bounds) -> Vec<String> {
         let mut complaints: Vec<String> =
             self.incomplete.iter().map(|why| format!("it is incomplete: {why}")).collect();
+        if !self.changed.is_empty() {
+            complaints.push(format!("the network was changed meanwhile: {}", self.changed.join("; ")));
+        }
         let (p99, bound) = (self.lateness.percentile(99.0), bounds.p99.as_micros_f64());
         if p99 as f64 > bound.ceil() {
             complaints.push(format!(
@@ -166,6 +171,7 @@ impl Health {
             "bound_worst_us": bounds.worst.as_micros_f64(),
             "overruns": self.overruns,
             "refused": self.refused,
+            "changed": self.changed,
             "foreign": self.foreign,
             "steal_percent": self.steal,
             "dilation": bounds.dilation.factor(),
@@ -209,6 +215,10 @@ mod tests {
         assert_eq!(broken(&|health| health.pickup.record(late(5_001))), 1);
         assert_eq!(broken(&|health| health.overruns = 1), 1);
         assert_eq!(broken(&|health| health.refused = 1), 1);
+        assert_eq!(
+            broken(&|health| health.changed = vec!["an address was removed (of host 1)".to_owned()]),
+            1
+        );
         assert_eq!(broken(&|health| health.steal = 5.1), 1);
         assert_eq!(broken(&|health| health.incomplete = Some("a host is gone".to_owned())), 1);
         assert_eq!(broken(&|health| health.foreign = 10), 0);

@@ -15,13 +15,18 @@ use shallows_scenario::{Experiment, SERVICE_PORT};
 
 use crate::frame;
 use crate::mapping::Plan;
+use crate::sys::changes::Changes;
 use crate::sys::ebpf::Registered;
-use crate::sys::machine;
+use crate::sys::machine::{self, Hurried};
 use crate::sys::namespace::{self, Namespace};
 
 /// All hosts of a run, and where the switch is.
 #[derive(Debug)]
 pub struct Hosts {
+    /// Threads that take up packets at hosts: before their networks in this list, as those go with these.
+    pub hurried: Vec<Hurried>,
+    /// By host, and last the switch: what has changed since all was set up.
+    changes: Vec<Changes>,
     /// The network that the switch's ends are in.
     pub switch: Namespace,
     /// By host.
@@ -52,8 +57,13 @@ impl Hosts {
         let hosts = (0..experiment.network.hosts).map(HostId);
         // There are kernels that leave out programs in BPF where they interrupt certain processes (docs/testbed.md).
         let in_thread = own.is_some();
+        let mut hurried = Vec::new();
         let networks = hosts.clone().map(|host| {
-            let network = raise(host, &switch, experiment, plan, in_thread)?;
+            let network = raise(host, &switch, plan, in_thread)?;
+            hurried.extend(share_processors(in_thread));
+            if plan.held_back {
+                run("tc", &hold_back(experiment, plan, host))?;
+            }
             if let Some(own) = &mut own {
                 namespace::interface("eth0")
                     .and_then(|interface| own.attach(interface))
@@ -71,7 +81,25 @@ impl Hosts {
             namespace::interface(&name).map_err(|error| told(&name, &error))
         });
         let interfaces = interfaces.collect::<Result<_, _>>()?;
-        Ok(Self { switch, networks, interfaces })
+        let mut hosts = Self { hurried, changes: Vec::new(), switch, networks, interfaces };
+        hosts.changes = hosts.watch(plan).map_err(|error| told("rtnetlink", &error))?;
+        Ok(hosts)
+    }
+
+    /// Watch the networks of all hosts, and last that of the switch, in which this thread is afterwards.
+    fn watch(&self, plan: &Plan) -> io::Result<Vec<Changes>> {
+        let networks = self.networks.iter().chain([&self.switch]);
+        networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
+    }
+
+    /// What has changed since all was set up, of which host or of the switch.
+    pub fn changed(&mut self) -> Vec<String> {
+        let hosts = self.networks.len();
+        let each = self.changes.iter_mut().enumerate().flat_map(|(number, changes)| {
+            let whose = if number < hosts { format!("of host {number}") } else { "of the switch".to_owned() };
+            changes.so_far().iter().map(move |what| format!("{what} ({whose})")).collect::<Vec<_>>()
+        });
+        each.collect()
     }
 
     /// Have each two hosts speak once, over a switch that carries meanwhile: a kernel reads the bound of a window that a route has
@@ -105,20 +133,58 @@ impl Hosts {
         Ok(())
     }
 
-    /// Packets that the interfaces of hosts did not take.
+    /// Packets that were lost outside of the model so far: by interfaces on either side, and by the kernels of hosts.
     ///
-    /// This thread is in the network of the last host afterwards.
-    pub fn refused(&self) -> u64 {
-        let dropped = |network: &Namespace| {
+    /// This thread is in the network of the switch afterwards.
+    pub fn lost(&self) -> u64 {
+        let at_hosts = self.networks.iter().filter_map(|network| {
             network.enter().ok()?;
-            // What `ip -s link` reads; sysfs shows the network in which it was mounted, this file that of the thread.
-            let text = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-            let line = text.lines().find_map(|line| line.trim_start().strip_prefix("eth0:"))?;
-            // Bytes, packets, errors, drops.
-            line.split_whitespace().nth(3)?.parse::<u64>().ok()
-        };
-        self.networks.iter().filter_map(dropped).sum()
+            Some(interface_drops("eth0", &[Direction::Received, Direction::Sent]) + kernel_drops())
+        });
+        let at_hosts: u64 = at_hosts.sum();
+        let hosts = (0..self.networks.len()).map(|host| far(HostId(host as u32)));
+        // What arrives at the switch is nobody's but the ring's, which counts for itself.
+        let at_switch =
+            self.switch.enter().map(|()| hosts.map(|name| interface_drops(&name, &[Direction::Sent])).sum());
+        at_hosts + at_switch.unwrap_or(0)
     }
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Received,
+    Sent,
+}
+
+/// Packets that an interface of this thread's network dropped, with those that it found damaged.
+fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
+    // What `ip -s link` reads; sysfs shows the network in which it was mounted, this file that of the thread.
+    let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let of_it = |line: &str| {
+        line.trim_start()
+            .strip_prefix(name)?
+            .strip_prefix(':')
+            .map(|rest| rest.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect::<Vec<u64>>())
+    };
+    let counts = text.lines().find_map(of_it).unwrap_or_default();
+    // Of each direction eight numbers: bytes, packets, errors, drops, and others.
+    let lost = |direction: &Direction| counts.iter().skip(*direction as usize * 8 + 2).take(2).sum::<u64>();
+    directions.iter().map(lost).sum()
+}
+
+/// Packets that the kernel of this thread's network dropped in IP: nobody's, or for want of memory (RFC 4293's names).
+fn kernel_drops() -> u64 {
+    let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
+    counters(&read("snmp"), "Ip:", &["InAddrErrors", "InDiscards", "OutDiscards"])
+        + counters(&read("netstat"), "IpExt:", &["InNoRoutes"])
+}
+
+/// The sum of some of the counters of a file that has a line of names and a line of numbers for each protocol.
+fn counters(text: &str, protocol: &str, names: &[&str]) -> u64 {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol)).map(str::split_whitespace);
+    let (Some(all), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
+    let wanted = all.zip(numbers).filter(|(name, _)| names.contains(name));
+    wanted.filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
 }
 
 /// A connection that comes to a listener.
@@ -150,13 +216,7 @@ pub fn congestion_controls() -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-fn raise(
-    host: HostId,
-    switch: &Namespace,
-    experiment: &Experiment,
-    plan: &Plan,
-    in_thread: bool,
-) -> Result<Namespace, Failure> {
+fn raise(host: HostId, switch: &Namespace, plan: &Plan, in_thread: bool) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
     // Programs that do not choose have the scenario's, if the kernel lets it be the default of a namespace (TCP_CONG_NON_RESTRICTED).
@@ -170,10 +230,10 @@ fn raise(
             Ok(()) => {}
         }
     }
+    let merged = if in_thread { " gro_max_size 1" } else { "" };
     let (mtu, far, path) = (plan.mtu.0, far(host), switch.path());
     let ([a, b, c, d], mac) =
         (frame::address(host), frame::mac(host).map(|byte| format!("{byte:02x}")).join(":"));
-    let merged = if in_thread { " gro_max_size 1" } else { "" };
     run(
         "ip",
         &format!(
@@ -186,19 +246,20 @@ fn raise(
         ),
     )?;
     namespace::no_offloads("eth0").map_err(|error| told("eth0", &error))?;
-    // Where that is not allowed, the switch's processor does it all.
-    if let Some((_, hosts)) = machine::switch_and_hosts() {
-        if in_thread {
-            let _ = namespace::take_up_in_thread("eth0");
-            machine::hurry_interface_threads("eth0", hosts);
-        } else {
-            let _ = namespace::steer("eth0", hosts);
-        }
-    }
-    if plan.held_back {
-        run("tc", &hold_back(experiment, plan, host))?;
-    }
     Ok(network)
+}
+
+/// Have packets that arrive at the host of this thread's network be taken up by other processors than the switch's, with `in_thread` by
+/// threads of their own, which are returned. Where that is not allowed, the switch's processor does it all.
+fn share_processors(in_thread: bool) -> Vec<Hurried> {
+    let Some((_, hosts)) = machine::switch_and_hosts() else { return Vec::new() };
+    if !in_thread {
+        let _ = namespace::steer("eth0", hosts);
+        return Vec::new();
+    }
+    machine::hurry_new_interface_threads("eth0", hosts, || {
+        let _ = namespace::take_up_in_thread("eth0");
+    })
 }
 
 /// A queue in the host that sends as fast as its link. A kernel's socket knows what of its data waits there, and holds more back
@@ -259,4 +320,16 @@ fn run(program: &str, commands: &str) -> Result<(), Failure> {
 
 fn told(what: &str, error: &io::Error) -> Failure {
     format!("{what}: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_a_protocol_are_found_by_their_names() {
+        let text = "Ip: Forwarding InAddrErrors InDiscards\nIp: 2 30 4\nIcmp: InAddrErrors\nIcmp: 500\n";
+        assert_eq!(counters(text, "Ip:", &["InAddrErrors", "InDiscards", "OutDiscards"]), 34);
+        assert_eq!(counters(text, "Udp:", &["InAddrErrors"]), 0);
+    }
 }

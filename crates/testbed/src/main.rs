@@ -48,6 +48,10 @@ fn main() -> std::process::ExitCode {
     }
 }
 
+/// What the first thread that panicked said, with its place: a panic of another thread follows from it.
+#[cfg(target_os = "linux")]
+static PANIC: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
 /// Do what is asked for, and tell what became of it.
 #[cfg(target_os = "linux")]
 fn answer<T>(
@@ -55,6 +59,7 @@ fn answer<T>(
     act: impl FnOnce(&T) -> Result<serde_json::Value, shallows_testbed::run::Failure>,
     tell: impl FnOnce(serde_json::Value),
 ) -> std::process::ExitCode {
+    use std::panic::{self, AssertUnwindSafe};
     use std::process::ExitCode;
 
     use serde_json::json;
@@ -68,12 +73,19 @@ fn answer<T>(
             return ExitCode::from(2);
         }
     };
-    match act(&request) {
-        Ok(done) => {
+    panic::set_hook(Box::new(|info| {
+        let _ = PANIC.set(info.to_string().replace('\n', " "));
+    }));
+    match panic::catch_unwind(AssertUnwindSafe(|| act(&request))) {
+        Ok(Ok(done)) => {
             tell(json!({"done": done}));
             ExitCode::SUCCESS
         }
-        Err(failure) => {
+        Err(_) => {
+            tell(json!({"defect": PANIC.get()}));
+            ExitCode::FAILURE
+        }
+        Ok(Err(failure)) => {
             tell(match failure {
                 Failure::Scenario(message) => json!({"scenario": message}),
                 Failure::Machine(message) => json!({"machine": message}),

@@ -84,12 +84,13 @@ const TELL: Duration = Duration::from_millis(200);
 pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Failure> {
     let Request { scenario, folder } = request;
     let (experiment, plan, mut own) = prepare(scenario)?;
-    let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
+    let mut hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
     let bounds = Bounds::of(&experiment, plan.dilation);
     let machine = |error: io::Error| Failure::Machine(error.to_string());
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
     let network = (&hosts, own.as_ref());
-    let (report, health) = measure(&experiment, network, &plan, captures, &mut tell).map_err(machine)?;
+    let (report, mut health) = measure(&experiment, network, &plan, captures, &mut tell).map_err(machine)?;
+    health.changed = hosts.changed();
     for name in report.tables() {
         write(&folder.join(format!("{name}.parquet")), |out| report.write_table(name, out))
             .map_err(|error| Failure::Machine(format!("{name}.parquet could not be written: {error}")))?;
@@ -208,7 +209,7 @@ fn measure(
         Ok(())
     })?;
     let mut fabric = Fabric::capturing(experiment, captures);
-    let (before, refused) = (Times::now(), hosts.refused());
+    let (before, lost) = (Times::now(), hosts.lost());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
     let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
@@ -238,7 +239,7 @@ fn measure(
         .map_err(|error| io::Error::other(format!("a capture could not be written: {error}")))?;
     health.incomplete = incomplete;
     health.steal = Times::now().steal_since(&before);
-    health.refused += hosts.refused().saturating_sub(refused);
+    health.refused += hosts.lost().saturating_sub(lost);
     health.writing = std::mem::take(&mut load.writing);
     let measured = Measured {
         flows: std::mem::take(&mut load.flows),

@@ -48,7 +48,7 @@ pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     }
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
-    let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
+    let mut hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
     let page = Page::open(page).map_err(machine)?;
     let bounds = Bounds::of(&experiment, plan.dilation);
     let mut switch = Switch::open(&hosts, &plan).map_err(machine)?;
@@ -67,17 +67,18 @@ pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     };
     show(Instant::ZERO, &fabric, &Health::default());
     greet(&experiment);
-    let stood = switch.carry(&mut fabric, clock, &mut show, |_| {
+    let stood = switch.carry(&mut fabric, clock, &mut show, |gone| {
         // The user's programs are where they would be without a testbed, until they ask for a host.
         let _ = home.enter();
-        shell::run(&request.command, &hosts.networks, &page)
+        shell::run(&request.command, &hosts.networks, &page, &|| gone.check_carrier())
     });
     let (code, mut health) =
         stood.map_err(|error| Failure::Machine(format!("the shell could not be run: {error}")))?;
     fabric
         .flush_captures()
         .map_err(|error| Failure::Machine(format!("a capture could not be written: {error}")))?;
-    health.refused += hosts.refused();
+    health.refused += hosts.lost();
+    health.changed = hosts.changed();
     Ok(json!({
         "code": code,
         "ports": fabric.ports().map(|port| json!({

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows import _core
-from shallows.errors import ScenarioError, ShallowsError
+from shallows.errors import DefectError, ScenarioError, ShallowsError
 from shallows.runs.claims import Claim
 from shallows.runs.folder import run_name
 from shallows.runs.results import Run
@@ -84,6 +84,8 @@ def measure(
     ShallowsError
         If this machine cannot carry it, or the folder cannot be written; if none of the attempts can be
         believed.
+    DefectError
+        If a thread of the testbed's program panicked.
     """
     environment = environment_of(source, experiment) | {
         "hash": measured_hash(experiment, dilation),
@@ -237,6 +239,11 @@ def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
             raise ScenarioError(message)
         case {"machine": str() as message}:
             raise ShallowsError(message, "`shallows testbed doctor` says what this machine can do")
+        case {"defect": text}:
+            raise DefectError(
+                f"{text or 'the testbed panicked'}\n  This is a defect of Shallows. Please report it with the "
+                "scenario; nothing of this run is kept."
+            )
         case {"refused": list() as refusals}:
             keys = "\n".join(f"{source.file}: {each['key']}: {each['reason']}" for each in refusals)
             raise ScenarioError(f"{keys}\n  real hosts cannot do that; docs/testbed.md says what they can")

@@ -1,5 +1,6 @@
 //! The process and its machine: who may do what, who runs first, how much was taken away.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
@@ -103,28 +104,60 @@ fn keep_on(thread: libc::pid_t, mask: u32) {
     }
 }
 
-/// Have threads of the kernel's that take up packets at interfaces of this name be in a hurry, on the processors of `mask`: those that
-/// nobody has told before. Returns all that are in a hurry now.
-pub fn hurry_interface_threads(name: &str, mask: u32) -> Vec<libc::pid_t> {
+/// Hurry the kernel threads that take up packets at interfaces of this name and that begin while `start` runs, on the processors of
+/// `mask`. Threads that were there before belong to other networks: their names do not tell them apart.
+pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) -> Vec<Hurried> {
+    let before = interface_threads(name);
+    start();
+    let new = interface_threads(name).into_iter().filter(|thread| !before.contains(thread));
+    new.filter_map(|thread| Hurried::new(thread, mask)).collect()
+}
+
+/// The kernel threads that take up packets at interfaces of this name, in any network of the machine.
+fn interface_threads(name: &str) -> BTreeSet<libc::pid_t> {
     let begin = format!("napi/{name}-");
     let is_one = |process: &fs::DirEntry| {
         fs::read_to_string(process.path().join("comm")).is_ok_and(|name| name.starts_with(&begin))
     };
     let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_one);
-    let numbers = all.filter_map(|process| process.file_name().to_str()?.parse().ok());
-    let hurries = |&thread: &libc::pid_t| {
-        // SAFETY: a number.
-        let told = unsafe { libc::sched_getscheduler(thread) } == libc::SCHED_FIFO;
-        if !told {
-            keep_on(thread, mask);
-        }
-        told || Who::Network.real_time().apply(thread)
-    };
-    numbers.filter(hurries).collect()
+    all.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A thread that runs as `Who::Network` on certain processors, until this is dropped. Then it runs as before.
+#[derive(Debug)]
+pub struct Hurried {
+    thread: libc::pid_t,
+    processors: libc::cpu_set_t,
+    attributes: SchedulingAttributes,
+}
+
+impl Hurried {
+    /// Hurry this thread on the processors of `mask`; nothing if that is not allowed, or it is gone.
+    fn new(thread: libc::pid_t, mask: u32) -> Option<Self> {
+        let attributes = SchedulingAttributes::of(thread)?;
+        // SAFETY: the kernel writes one set, which is valid of zeros.
+        let processors = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            let size = size_of_val(&set);
+            (libc::sched_getaffinity(thread, size, &raw mut set) == 0).then_some(set)?
+        };
+        Who::Network.real_time().apply(thread).then(|| keep_on(thread, mask))?;
+        Some(Self { thread, processors, attributes })
+    }
+}
+
+impl Drop for Hurried {
+    fn drop(&mut self) {
+        self.attributes.apply(self.thread);
+        let set = &raw const self.processors;
+        // SAFETY: the kernel reads one set, which lives until the call is over.
+        unsafe { libc::sched_setaffinity(self.thread, size_of_val(&self.processors), set) };
+    }
 }
 
 /// `struct sched_attr`, sched_setattr(2). Times are in nanoseconds.
 #[repr(C)]
+#[derive(Debug, PartialEq)]
 struct SchedulingAttributes {
     size: u32,
     policy: u32,
@@ -152,6 +185,15 @@ impl Default for SchedulingAttributes {
 }
 
 impl SchedulingAttributes {
+    /// How a thread runs; nothing if it is gone.
+    fn of(thread: libc::pid_t) -> Option<Self> {
+        let mut found = Self::default();
+        let size = size_of::<Self>();
+        // SAFETY: the kernel writes at most `size` bytes into a structure of that size.
+        let result = unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &raw mut found, size, 0) };
+        (result == 0).then_some(found)
+    }
+
     /// Have a thread run so. Returns whether it may.
     fn apply(&self, thread: libc::pid_t) -> bool {
         // SAFETY: a structure of the size that it says.
@@ -180,5 +222,61 @@ impl Times {
     pub fn steal_since(&self, before: &Self) -> f64 {
         let all = self.all.saturating_sub(before.all);
         if all == 0 { 0.0 } else { self.stolen.saturating_sub(before.stolen) as f64 * 100.0 / all as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A process whose name is that of a kernel thread, as it would be at an interface `decoy`.
+    fn named(number: u32) -> Child {
+        let script = format!("printf napi/decoy-{number} > /proc/$$/comm; read ended");
+        let child = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
+        let path = format!("/proc/{}/comm", child.id());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !fs::read_to_string(&path).is_ok_and(|name| name.starts_with("napi/")) {
+            assert!(Instant::now() < deadline, "the process never took its name");
+            thread::sleep(Duration::from_millis(1));
+        }
+        child
+    }
+
+    fn processors(thread: libc::pid_t) -> Vec<usize> {
+        // SAFETY: as in `switch_and_hosts`.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(thread, size_of_val(&set), &raw mut set);
+            (0..u32::BITS as usize).filter(|&processor| libc::CPU_ISSET(processor, &set)).collect()
+        }
+    }
+
+    #[test]
+    fn only_threads_that_begin_meanwhile_hurry_and_run_afterwards_as_before() {
+        let Some((_, mask)) = switch_and_hosts().filter(|_| is_root()) else {
+            eprintln!("not run: needs root and several processors");
+            return;
+        };
+        let mut physical = named(1);
+        let numbers = |child: &Child| libc::pid_t::try_from(child.id()).unwrap();
+        let how = |thread| (processors(thread), SchedulingAttributes::of(thread).unwrap());
+        let (before, mut ours) = (how(numbers(&physical)), None);
+        let hurried = hurry_new_interface_threads("decoy", mask, || ours = Some(named(2)));
+        let mut ours = ours.unwrap();
+        assert_eq!(hurried.iter().map(|each| each.thread).collect::<Vec<_>>(), [numbers(&ours)]);
+        assert_eq!(how(numbers(&physical)), before, "a thread of another network was changed");
+        let (now, attributes) = how(numbers(&ours));
+        assert_eq!(now.iter().fold(0, |all, one| all | 1 << one), mask);
+        assert_eq!(attributes.policy, libc::SCHED_FIFO.cast_unsigned());
+        drop(hurried);
+        assert_eq!(how(numbers(&ours)), before);
+        for child in [&mut physical, &mut ours] {
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What Linux is asked for: sockets, namespaces, clocks. All that is unsafe is here, and nothing else.
 
+pub mod changes;
 pub mod clock;
 #[cfg(feature = "ebpf")]
 pub mod ebpf;

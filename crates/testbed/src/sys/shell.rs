@@ -10,6 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use super::checked;
 use super::namespace::Namespace;
@@ -45,12 +47,20 @@ impl Page {
 /// Where the command finds what it inherits: beyond what shells and their scripts take.
 const FIRST: RawFd = 300;
 
+/// Between two looks at whether the command has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Run a command, or a shell if it is empty, and wait for it. Returns its exit code.
 ///
 /// # Errors
 ///
-/// If bash or the programs of util-linux are not there, or this process may not.
-pub fn run(command: &[String], networks: &[Namespace], page: &Page) -> io::Result<i32> {
+/// If bash or the programs of util-linux are not there, or this process may not; what `may_go_on` returns, which ends the command.
+pub fn run(
+    command: &[String],
+    networks: &[Namespace],
+    page: &Page,
+    may_go_on: &dyn Fn() -> io::Result<()>,
+) -> io::Result<i32> {
     let inherited: Vec<RawFd> =
         std::iter::once(page.0.as_raw_fd()).chain(networks.iter().map(Namespace::as_raw_fd)).collect();
     // What kills this process kills `unshare`, and what kills that ends all processes of the namespace with its first one.
@@ -79,6 +89,16 @@ pub fn run(command: &[String], networks: &[Namespace], page: &Page) -> io::Resul
             Ok(())
         });
     }
-    let status = child.status()?;
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+    let mut running = child.spawn()?;
+    loop {
+        if let Some(status) = running.try_wait()? {
+            return Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+        }
+        if let Err(error) = may_go_on() {
+            running.kill()?;
+            running.wait()?;
+            return Err(error);
+        }
+        thread::sleep(LOOK);
+    }
 }
