@@ -220,8 +220,14 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 REFUSED = [
-    ("avd", "qos_profiles:\n" + BOMB, "aliases repeat more than"),
-    ("avd", "qos: " + "[" * 900, "this is no YAML"),
+    ("avd", "qos_profiles:\n" + BOMB, "with what aliases repeat"),
+    ("avd", "qos: " + "[" * 900, "more than 64 deep"),
+    # 60 KB of nesting once ended the interpreter.
+    ("avd", "qos:\n" + "- " * 30_000, "more than 64 deep"),
+    ("avd", "qos:\n" + "? " * 30_000, "a key is no scalar"),
+    ("nvue", "- set:\n" + "- " * 30_000, "more than 64 deep"),
+    ("junos", "set class-of-service x [ " + "1 " * 5_000 + "]", "its list has more than 4,096 items"),
+    ("nvue", "nv set interface swp1-65535 qos pfc profile p\n" * 50, "make more than 262,144 statements"),
     ("avd", "qos: " + "[" * 90 + "]" * 90, "more than 64 deep"),
     ("avd", "qos: &x\n  again: *x\n", "more than 64 deep"),
     ("avd", "qos:\n  map: {dscp: []}\nqos: 7\n", 'x:3: the key "qos" is there twice'),

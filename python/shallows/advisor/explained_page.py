@@ -9,9 +9,13 @@ from shallows.advisor.resolved import Class, Resolved, microseconds
 from shallows.quantity import digits, rate
 from shallows.reports.chart import Axis, Chart, Line, Point, looks
 from shallows.reports.page import Block, Cell, Section, chart, render, table
+from shallows.runs.tables import Table
 
 MOST_CURVES = 8
 """In a chart."""
+
+MOST_ROWS = 1_000
+"""Of a table or a list: a browser shows more of them slowly, and people read fewer."""
 
 ROOM = 1.25
 """How far the axis goes beyond what is drawn."""
@@ -30,13 +34,25 @@ def page(found: Explanation, files: Sequence[str]) -> str:
         subtitle=" · ".join(part for part in named if part),
         sections=[
             Section("Verdict", [Block("text", found.verdict)]),
-            Section("Curves", [*_charts(found.resolved), *map(table, found.tables)]),
+            Section("Curves", [*_charts(found.resolved), *(table(_cut(each)) for each in found.tables)]),
             Section("Findings", _findings(found.findings)),
             Section("Left open", _open(found)),
             Section("Sources", [Block("text", each) for each in found.sources]),
             Section("Files", [Block("code", "\n".join(files))]),
         ],
     )
+
+
+def _cut(made: Table) -> Table:
+    """As many rows as a page can show."""
+    return replace(
+        made, rows=made.rows[:MOST_ROWS], note=" ".join(filter(None, (made.note, _more(made.rows))))
+    )
+
+
+def _more(rows: Sequence[object]) -> str:
+    left = len(rows) - MOST_ROWS
+    return f"And {left:,} more: `shallows explain --json` has all." if left > 0 else ""
 
 
 def _charts(resolved: Resolved) -> list[Block]:
@@ -132,10 +148,11 @@ def _findings(findings: Sequence[Finding]) -> list[Block]:
             Cell(each.fix),
             Cell(str(each.source), detail=each.citation),
         ]
-        for each in findings
+        for each in findings[:MOST_ROWS]
     ]
     columns = ["", "what", "why", "to do", "where"]
-    return [Block("table", {"columns": columns, "rows": rows}, names=len(columns))]
+    blocks = [Block("table", {"columns": columns, "rows": rows}, names=len(columns))]
+    return [*blocks, *([Block("note", more)] if (more := _more(findings)) else [])]
 
 
 def _open(found: Explanation) -> list[Block]:
@@ -148,13 +165,13 @@ def _open(found: Explanation) -> list[Block]:
             "about queues were understood.",
         )
     ]
-    if switch.defaults:
-        lines = "\n".join(f"{each.what}: {each.value}" for each in switch.defaults)
-        blocks.append(Block("details", lines, "What nobody set"))
-    if switch.unread:
-        lines = "\n".join(f"{each}  {each.text}" for each in switch.unread)
-        blocks.append(Block("details", lines, "Not understood"))
-    if switch.settings:
-        lines = "\n".join(f"{each.name} = {each.value}  {each.scope}" for each in switch.settings)
-        blocks.append(Block("details", lines, "Other settings"))
+    for title, lines in (
+        ("What nobody set", [f"{each.what}: {each.value}" for each in switch.defaults]),
+        ("Not understood", [f"{each}  {each.text}" for each in switch.unread]),
+        ("Other settings", [f"{each.name} = {each.value}  {each.scope}" for each in switch.settings]),
+    ):
+        if lines:
+            blocks.append(
+                Block("details", "\n".join(filter(None, [*lines[:MOST_ROWS], _more(lines)])), title)
+            )
     return blocks

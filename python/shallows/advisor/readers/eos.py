@@ -465,8 +465,11 @@ class _Reader:
             if each != Allotment()
         )
         profiles = []
+        by_profile: dict[str | None, dict[str, _Section]] = {}
+        for port, each in self.ports.items():
+            by_profile.setdefault(each.profile, {})[port] = each
         for name, section in self.profiles.items():
-            ported = {port: each for port, each in self.ports.items() if each.profile == name}
+            ported = by_profile.get(name, {})
             plain = {port: each for port, each in ported.items() if each.empty()}
             if not plain and (ported or not section.empty()):
                 profiles.append(self.profile(name, "", section, _Section(), memory, maps, groups))

@@ -61,6 +61,9 @@ ALIASES = {
 }
 """Names of code points that need no definition (RFC 2474, 2597 and 3246; Junos has cs6 and cs7 as nc too)."""
 
+MOST_CLASSES = 64
+"""Forwarding classes: Juniper has at most 16."""
+
 _RATE = re.compile(r"([0-9]{1,15})([kmg]?)", re.ASCII)
 
 
@@ -89,10 +92,11 @@ def read(text: str, name: str) -> Switch:
     for words in (each.words for each in statements):
         if words[:3] == ("class-of-service", "code-point-aliases", "dscp") and len(words) == 5:
             reader.aliases[words[3]] = words[4]
-    for statement in in_force([each for each in statements if each.sections in hosts[:1]]):
+    for statement in in_force([each for each in statements if each.sections in hosts[:1]], name):
         reader.take(statement)
+    elsewhere = {*hosts[1:]}
     for statement in statements:
-        if statement.sections in hosts[1:] and "class-of-service" in statement.words[:3]:
+        if statement.sections in elsewhere and "class-of-service" in statement.words[:3]:
             reader.found.skip(statement, NOWHERE)
     if hosts and hosts[0]:
         reader.hostname = reader.hostname or hosts[0][0]
@@ -209,14 +213,18 @@ class _Reader:
             case ("schedulers", name, *rest):
                 each = self.schedulers.setdefault(name, _Scheduler(statement=statement))
                 return self.scheduler(name, each, rest, statement)
-            case ("scheduler-maps", name, "forwarding-class", kind, "scheduler", scheduler):
+            case ("scheduler-maps", name, "forwarding-class", kind, "scheduler", scheduler) if (
+                len({*self.maps.get(name, ()), kind}) <= MOST_CLASSES
+            ):
                 self.maps.setdefault(name, {})[kind] = scheduler
                 self.mapped[name, kind] = statement
-            case ("forwarding-classes", "class", name, *rest):
+            case ("forwarding-classes", "class", name, *rest) if (
+                len({*self.queues, *self.priorities, name}) <= MOST_CLASSES
+            ):
                 return self.forwarding_class(name, rest, statement)
             case ("forwarding-classes", "queue", number, name) if (
                 queue := whole(number, most=15)
-            ) is not None:
+            ) is not None and len({*self.queues, name}) <= MOST_CLASSES:
                 self.queues[name] = queue
                 return self.found.setting("forwarding-classes", "queue", statement)
             case ("code-point-aliases", "dscp", _, point):
@@ -577,6 +585,7 @@ class _Reader:
         }
         classifiers = {each.classifier for each in self.ports.values()}
         scheduled = {scheduler for kinds in self.maps.values() for scheduler in kinds.values()}
+        there = {*self.found.unread}
         for (kind, *names), statements in self.said.items():
             idle: list[Statement] = []
             match kind, names:
@@ -593,7 +602,8 @@ class _Reader:
                         each for each in statements if self.names_nothing(self.ports[name], each.words[3:])
                     ]
             for statement in idle:
-                if (source := self.found.source(statement)) not in self.found.unread:
+                if (source := self.found.source(statement)) not in there:
+                    there.add(source)
                     self.found.unread.append(replace(source, scope=NOWHERE))
                     self.found.understood -= 1
 

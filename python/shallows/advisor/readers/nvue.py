@@ -5,6 +5,8 @@ profile of each feature, `default-global` unless told; a profile says nothing of
 name.
 """
 
+import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -27,7 +29,7 @@ from shallows.advisor.configuration import (
 )
 from shallows.advisor.readers.reading import LARGEST, Findings, alike, lossless, ports
 from shallows.advisor.syntax import commands, yaml_paths
-from shallows.advisor.syntax.statements import Statement, refusal, spans
+from shallows.advisor.syntax.statements import MOST_STATEMENTS, Statement, refusal, spans, too_many
 from shallows.bounded import whole
 
 FORMAT = "nvue"
@@ -50,6 +52,12 @@ _TELLING = re.compile(r"^\s*(\S*\$ )?nv (un)?set \S|^- (set|header):|^set:\s*$",
 _ALPHA = re.compile(r"alpha_(?:(1)_)?([0-9]{1,3}|infinity)", re.ASCII)
 _LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
 _FEATURES = ("congestion-control", "egress-scheduler", "pfc")
+
+MOST_CLASSES = 64
+"""Traffic classes, priorities or code points."""
+
+MOST_PLACES = 1 << 16
+"""That a command may name: a port's classes, of all ports."""
 
 Path = tuple[str, ...]
 
@@ -149,10 +157,10 @@ class _Told:
         """What profiles and pools say."""
         number = whole(value, most=LARGEST)
         match path:
-            case ("qos", "congestion-control", profile, "traffic-class", tc, what) if tc.isdecimal():
+            case ("qos", "congestion-control", profile, "traffic-class", tc, what) if _is_class(tc):
                 classes = self.classes.setdefault(profile, {})
                 return _take(classes.setdefault(int(tc), _Class(statement=statement)), what, value)
-            case ("qos", "egress-scheduler", profile, "traffic-class", tc, what) if tc.isdecimal():
+            case ("qos", "egress-scheduler", profile, "traffic-class", tc, what) if _is_class(tc):
                 return self.scheduler(profile, int(tc), what, value, found.source(statement))
             case (
                 "qos",
@@ -162,7 +170,7 @@ class _Told:
                 "traffic-class",
                 tc,
                 what,
-            ) if tc.isdecimal():
+            ) if _is_class(tc):
                 old = self.memory.get(int(tc), Allotment(source=found.source(statement)))
                 new = _allotted(old, what, value)
                 if new:
@@ -177,7 +185,7 @@ class _Told:
         """Maps, and what is paused."""
         match path:
             case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
-                point.isdecimal() and number is not None
+                _is_class(point) and number is not None
             ):
                 self.dscp[int(point)] = number
             case (
@@ -187,9 +195,9 @@ class _Told:
                 "switch-priority",
                 first,
                 "traffic-class",
-            ) if first.isdecimal() and number is not None:
+            ) if _is_class(first) and number is not None:
                 self.to_queue[int(first)] = number
-            case ("qos", "pfc", profile, "switch-priority", priority) if priority.isdecimal():
+            case ("qos", "pfc", profile, "switch-priority", priority) if _is_class(priority):
                 self.pfc.setdefault(profile, set()).add(int(priority))
             case ("qos", "pfc", profile, "cable-length") if number is not None:
                 self.cables[profile] = Fraction(number)
@@ -236,6 +244,9 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self.found = Findings(name, _scope)
         self.leaves: dict[Path, tuple[str, Statement]] = {}
+        self.below: dict[Path, dict[Path, None]] = {}
+        """Paths of the leaves, by all that may be unset with them."""
+        self.places = 0
         self.hostname: str | None = None
 
     def take(self, statement: Statement, *, unset: bool) -> None:
@@ -252,34 +263,32 @@ class _Reader:
             return
         for each in self.expanded(words, statement):
             if unset:
-                for path in [path for path in self.leaves if path[: len(each)] == each]:
-                    del self.leaves[path]
+                for path in [*self.below.get(each, ())]:
+                    self.forget(path)
             else:
                 bare = len(each) > 1 and each[-2] == "switch-priority" and each[1] in ("pfc", "traffic-pool")
                 path, value = (each, "") if bare else (each[:-1], each[-1])
                 self.leaves[path] = (value, replace(statement, words=each))
-        if len(self.leaves) > 1 << 20:
-            raise refusal(
-                self.found.file, statement.line, "it sets more than a million values", "give one switch"
-            )
+                for end in range(1, len(path) + 1):
+                    self.below.setdefault(path[:end], {})[path] = None
+
+    def forget(self, path: Path) -> None:
+        del self.leaves[path]
+        for end in range(1, len(path) + 1):
+            del self.below[path[:end]][path]
 
     def expanded(self, words: Path, statement: Statement) -> list[Path]:
-        """A command for each class and each port of the lists in it."""
-        found: list[Path] = [()]
-        for place, word in enumerate(words):
-            before = words[place - 1] if place else ""
-            names = [word]
-            if before == "interface" and place == 1:
-                names = ports(word)
-            elif before in _LISTED and words[0] == "qos" and place + 1 < len(words) + 1:
-                numbers = spans(word)
-                names = [word] if numbers is None else [str(number) for number in numbers]
-            if len(found) * len(names) > 1 << 16:
-                raise refusal(
-                    self.found.file, statement.line, "it names more than 65,536 places", "name fewer"
-                )
-            found = [(*path, name) for path in found for name in names]
-        return found
+        """A command for each class and each port of the lists in it, which are counted before."""
+        names = [_listed(words, place) for place in range(len(words))]
+        count = math.prod(map(len, names))
+        if count == 0 or count > MOST_PLACES:
+            raise refusal(
+                self.found.file, statement.line, f"it names more than {MOST_PLACES:,} places", "name fewer"
+            )
+        self.places += count
+        if self.places > MOST_STATEMENTS:
+            raise too_many(self.found.file, statement.line, "ranges down to here")
+        return [*itertools.product(*names)]
 
     def switch(self) -> Switch:
         found, told = self.found, _Told()
@@ -358,6 +367,20 @@ class _Reader:
             self.found.markings[name] = Marking(name, (curve,), source=source)
             names[number] = name
         return names
+
+
+def _listed(words: Path, place: int) -> list[str]:
+    """What a word of a command stands for: itself, or each port or class of a list; nothing of too many."""
+    before = words[place - 1] if place else ""
+    if before == "interface" and place == 1:
+        return ports(words[place], MOST_PLACES) or []
+    numbers = spans(words[place]) if before in _LISTED and words[0] == "qos" else None
+    return [words[place]] if numbers is None else [str(number) for number in numbers]
+
+
+def _is_class(text: str) -> bool:
+    """Whether a text is the number of a class, a priority or a code point."""
+    return whole(text, most=MOST_CLASSES - 1) is not None
 
 
 def _take(each: _Class, what: str, value: str) -> bool:

@@ -8,6 +8,7 @@ taken as 1000 bytes.
 import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 from shallows.advisor.configuration import (
     NOWHERE,
@@ -120,6 +121,7 @@ class _Reader:
         self.system = _Port()
         self.network_policy: str | None = None
         self.ports: dict[str, _Port] = {}
+        self.made: dict[str | None, Maps] = {}
 
     def take(self, statement: Statement) -> None:
         """One line, with the sections that it is in."""
@@ -368,6 +370,12 @@ class _Reader:
         return True
 
     def maps(self, classifier: str | None) -> Maps:
+        """Which are the same for all ports with a classifier."""
+        if classifier not in self.made:
+            self.made[classifier] = self.of_classifier(classifier)
+        return self.made[classifier]
+
+    def of_classifier(self, classifier: str | None) -> Maps:
         pairs = {
             point: group
             for name, group in self.classified.get(classifier or "", {}).items()
@@ -375,22 +383,29 @@ class _Reader:
         }
         return Maps(tuple(sorted(pairs.items())))
 
-    def profile(self, name: str, port: _Port) -> PortProfile:
-        policy = port.policy or self.system.policy
+    @cached_property
+    def lossless(self) -> tuple[tuple[int, ...], tuple[PriorityGroup, ...], int | None]:
+        """What the network-qos policy says of all ports: priorities, their memory, and the largest MTU."""
         classes = self.network.get(self.network_policy or "", {}).values()
-        paused = tuple(sorted({priority for each in classes for priority in each.priorities}))
-        groups = tuple(
-            replace(each.group, number=priority)
+        groups = {
+            priority: replace(each.group, number=priority)
             for each in classes
             if each.group
             for priority in each.priorities
-        )
+        }
+        paused = {priority for each in classes for priority in each.priorities}
+        mtu = max((each.mtu or 0 for each in classes), default=0) or None
+        return tuple(sorted(paused)), tuple(groups.values()), mtu
+
+    def profile(self, name: str, port: _Port) -> PortProfile:
+        policy = port.policy or self.system.policy
+        paused, groups, mtus = self.lossless
         maps = self.maps(port.classifier or self.system.classifier)
         queues = [
             replace(queue, marking=f"{policy}/{number}" if (policy, number) in self.curves else None)
             for number, queue in self.policies.get(policy or "", {}).items()
         ]
-        mtu = port.mtu if name else max((each.mtu or 0 for each in classes), default=0) or None
+        mtu = port.mtu if name else mtus
         return PortProfile(
             (name,) if name else (),
             port.rate,

@@ -19,9 +19,6 @@ from shallows.advisor.configuration import (
 from shallows.advisor.syntax.statements import Statement
 from shallows.bounded import whole
 
-MOST_PORTS = 1 << 16
-"""Of a switch: a chassis has some thousand."""
-
 LARGEST = 1 << 40
 """Of a threshold or a rate, in its unit: a terabyte, or a terabit per second."""
 
@@ -114,27 +111,24 @@ def size(text: str, unit: str) -> Threshold | None:
     return None
 
 
-def ports(text: str) -> list[str]:
-    """The names in a list of ports with ranges, as far as there may be so many.
+def ports(text: str, most: int) -> list[str] | None:
+    """The names in a list of ports with ranges; nothing if they are more than so many, and then none is made.
 
-    >>> ports("swp1-3,swp7"), ports("Ethernet1/1-2"), ports("lo")
+    >>> ports("swp1-3,swp7", 9), ports("Ethernet1/1-2", 9), ports("lo", 9)
     (['swp1', 'swp2', 'swp3', 'swp7'], ['Ethernet1/1', 'Ethernet1/2'], ['lo'])
+    >>> ports("swp1-10", 9)
     """
     names: list[str] = []
-    for part in text.split(","):
-        found = _PORT.fullmatch(part.strip())
+    for part in map(str.strip, text.split(",")):
+        found = _PORT.fullmatch(part)
         first, last = (whole(found[2]), whole(found[3] or found[2])) if found else (None, None)
-        if (
-            found
-            and found[3]
-            and first is not None
-            and last is not None
-            and first <= last < first + MOST_PORTS
-        ):
+        if found and found[3] and first is not None and last is not None and first <= last:
+            if last - first >= most - len(names):
+                return None
             names += [f"{found[1]}{number}" for number in range(first, last + 1)]
-        elif part.strip():
-            names.append(part.strip())
-    return names[:MOST_PORTS]
+        elif part:
+            names.append(part)
+    return names if len(names) <= most else None
 
 
 def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:

@@ -54,6 +54,14 @@ LARGEST_THRESHOLD = (1 << 31) - 1
 MOST_PORTS = 1 << 16
 """Of a switch: a chassis has some thousand."""
 
+MOST_PLACES = 1 << 19
+"""Queues and priority groups of ports that keys may name: 4,096 ports of 64 queues and as many groups."""
+
+ONE = "give the configuration of one switch"
+
+_OF_PORTS = ("PORT", "QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP")
+"""Tables whose keys name ports."""
+
 T = TypeVar("T")
 
 
@@ -136,7 +144,27 @@ class _Reader:
         self.defaults: list[Default] = []
         self.maps_of_all: dict[str, str] = {}
 
+    def refuse_too_many(self) -> None:
+        """Count ports, and what rows say of them, before any is made."""
+        names: set[str] = set()
+        places = 0
+        for table in _OF_PORTS:
+            for row in self.tables.rows(table):
+                *parts, last = row.parts
+                found = ports_of("|".join(parts) or last)
+                numbers = numbers_of(last) if parts else None
+                names.update(found)
+                places += len(found) * max(len(numbers or ()), 1)
+                if len(names) > MOST_PORTS:
+                    raise ShallowsError(f"there are more than {MOST_PORTS:,} ports", ONE)
+                if places > MOST_PLACES:
+                    raise ShallowsError(
+                        f"keys of {table} and others name more than {MOST_PLACES:,} queues and groups",
+                        ONE,
+                    )
+
     def switch(self) -> Switch:
+        self.refuse_too_many()
         markings = tuple(self._marking(row) for row in self.tables.rows("WRED_PROFILE"))
         schedulers = {row.key: self._scheduler(row) for row in self.tables.rows("SCHEDULER")}
         allotments = {row.key: self._allotment(row) for row in self.tables.rows("BUFFER_PROFILE")}
@@ -280,10 +308,6 @@ class _Reader:
             self.tables.notes.append(Note(code, what, rows[0].source(name)))
 
     def _port(self, name: str) -> _Port:
-        if name not in self.ports and len(self.ports) >= MOST_PORTS:
-            raise ShallowsError(
-                f"there are more than {MOST_PORTS} ports", "give the configuration of one switch"
-            )
         return self.ports.setdefault(name, _Port())
 
     def _port_tables(self) -> None:

@@ -44,6 +44,9 @@ SETTINGS = {
 }
 """Tables whose fields are settings, and what they are called in the model."""
 
+MOST_ROWS = 1 << 19
+"""Of all tables of a switch: 4,096 ports of a hundred rows."""
+
 MOST_NUMBERS = 64
 """Of queues in a range: the most that any port has."""
 
@@ -144,8 +147,13 @@ class Tables:
         self.notes: list[Note] = []
         self.misshapen: list[Source] = []
         self._rows: dict[str, dict[str, Entry]] = {}
+        count = 0
         for name, text in documents:
-            self._add(name, _tables(name, text))
+            tables = _tables(name, text)
+            count += sum(len(rows) for rows in tables.values() if isinstance(rows, dict))
+            if count > MOST_ROWS:
+                raise ShallowsError(f"{name}: there are more than {MOST_ROWS:,} rows", "give one switch's")
+            self._add(name, tables)
 
     def _add(self, file: str, tables: dict[str, Any]) -> None:
         for table, rows in tables.items():

@@ -5,10 +5,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shallows.advisor.syntax import terminal
-from shallows.advisor.syntax.statements import DEEPEST, Statement, numbered, refusal, too_deep
+from shallows.advisor.syntax.statements import (
+    DEEPEST,
+    MOST_STATEMENTS,
+    Statement,
+    numbered,
+    refusal,
+    too_deep,
+    too_many,
+)
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
 _COMMANDS = ("set", "delete", "deactivate", "activate")
+LONGEST_LIST = 4096
+"""Items in brackets."""
+
 _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 
 
@@ -32,7 +43,12 @@ def read(text: str, name: str) -> list[Statement]:
     lines = [(number, line) for number, line in numbered(text, name) if not line.lstrip().startswith("#")]
     commands = list(_entered(lines))
     if 2 * len(commands) > len(lines):
-        return [each for command in commands for each in _command(*command, name)]
+        found: list[Statement] = []
+        for command in commands:
+            found += _command(*command, name)
+            if len(found) > MOST_STATEMENTS:
+                raise too_many(name, command[0], "its lists")
+        return found
     return _sections(lines, name)
 
 
@@ -72,6 +88,8 @@ def _listed(statement: Statement, name: str) -> Iterator[Statement]:
         return
     if words.count("[") != 1 or words[-1] != "]" or words.count("]") != 1:
         raise refusal(name, statement.line, "its brackets do not match", "write a list as [ one two ]")
+    if len(words) > LONGEST_LIST:
+        raise refusal(name, statement.line, f"its list has more than {LONGEST_LIST:,} items", "write fewer")
     at = words.index("[")
     for item in words[at + 1 : -1]:
         yield replace(statement, words=(*words[:at], item))
@@ -158,6 +176,8 @@ class _Sections:
                 self.pending = self.pending[1:]  # a leaf is shown with its own name
             words = (*self.path(), *self.pending)
             self.found += _listed(Statement(self.started, words, self.host), self.name)
+            if len(self.found) > MOST_STATEMENTS:
+                raise too_many(self.name, number, "its lists")
             self.pending = []
         else:
             self.pending.append(word)

@@ -10,14 +10,14 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 
-from shallows.advisor.syntax.statements import Statement
+from shallows.advisor.syntax.statements import MOST_STATEMENTS, Statement, too_many
 
 APPLY, EXCEPT = "apply-groups", "apply-groups-except"
 Words = tuple[str, ...]
 _Tree = dict[str, "_Tree"]
 
 
-def in_force(statements: list[Statement]) -> list[Statement]:
+def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     """Statements, with those that are inherited first: what is said outside goes before them.
 
     What nothing applies, or matches nothing, stays as the group says it. So does what two wildcards of one
@@ -28,6 +28,11 @@ def in_force(statements: list[Statement]) -> list[Statement]:
     >>> found = in_force([Statement(1, tuple(each.split())) for each in said])
     >>> [each.text for each in found[:2]]
     ['interfaces xe-0/0/1 mtu 9216', 'interfaces xe-0/0/2 mtu 9216']
+
+    Raises
+    ------
+    ShallowsError
+        If groups give more than any configuration has; `name` is the file's.
     """
     groups: dict[str, list[Statement]] = {}
     for each in statements:
@@ -38,25 +43,50 @@ def in_force(statements: list[Statement]) -> list[Statement]:
         for each in statements
         if each.words[-2:-1] == (APPLY,) and each.words[0] not in ("groups", "delete", "deactivate")
     ]
-    excepted = {
-        (each.words[:-2], each.words[-1])
-        for each in statements
-        if each.words[-2:-1] == (EXCEPT,) and each.words[0] not in ("groups", "delete", "deactivate")
-    }
+    excepted: dict[str, list[Words]] = {}
+    for each in statements:
+        if each.words[-2:-1] == (EXCEPT,) and each.words[0] not in ("groups", "delete", "deactivate"):
+            excepted.setdefault(each.words[-1], []).append(each.words[:-2])
     tree = _tree(each.words for each in statements if each.words[0] not in ("groups", "delete", "deactivate"))
     taken: set[int] = set()
     inherited: list[Statement] = []
     # The last replaces what was said before: groups applied further out first, and of several the first last.
     order = sorted(enumerate(dict.fromkeys(applied)), key=lambda each: (len(each[1][0]), -each[0]))
-    for _, (where, name) in order:
-        outside = [place for place, group in excepted if group == name]
-        for statement, words in _given(groups.get(name, []), tree):
-            if _below(words, where) and not any(_below(words, place) for place in outside):
-                taken.add(id(statement))
-                inherited.append(replace(statement, words=words))
-    settled = {(*where, APPLY, name) for where, name in applied if name in groups and where}
-    settled |= {(*where, EXCEPT, name) for where, name in excepted if name in groups}
+    given = {group: _Given(said, tree, excepted.get(group, []), name) for group, said in groups.items()}
+    for _, (where, group) in order:
+        for statement, words in given[group].below(where) if group in given else ():
+            taken.add(id(statement))
+            inherited.append(replace(statement, words=words))
+            if len(inherited) > MOST_STATEMENTS:
+                raise too_many(name, statement.line, "its groups")
+    settled = {(*where, APPLY, group) for where, group in applied if group in groups and where}
+    settled |= {
+        (*where, EXCEPT, group) for group, places in excepted.items() if group in groups for where in places
+    }
     return inherited + [each for each in statements if id(each) not in taken and each.words not in settled]
+
+
+class _Given:
+    """What a group says wherever it is applied, found once, and by place."""
+
+    def __init__(self, said: list[Statement], tree: _Tree, outside: Iterable[Words], name: str) -> None:
+        excepted = {*outside}
+        self.all: list[tuple[Statement, Words]] = []
+        for statement, words in _given(said, tree):
+            if not any(words[:end] in excepted for end in range(len(words) + 1)):
+                self.all.append((statement, words))
+            if len(self.all) > MOST_STATEMENTS:
+                raise too_many(name, statement.line, "its groups")
+        self.by_length: dict[int, dict[Words, list[tuple[Statement, Words]]]] = {}
+
+    def below(self, place: Words) -> list[tuple[Statement, Words]]:
+        """What it says of a place."""
+        length = len(place)
+        if length not in self.by_length:
+            found = self.by_length[length] = {}  # type: dict[Words, list[tuple[Statement, Words]]]
+            for each in self.all:
+                found.setdefault(each[1][:length], []).append(each)
+        return self.by_length[length].get(place, [])
 
 
 def _given(group: list[Statement], tree: _Tree) -> Iterator[tuple[Statement, Words]]:
@@ -82,10 +112,6 @@ def _given(group: list[Statement], tree: _Tree) -> Iterator[tuple[Statement, Wor
 
 def _is_wild(word: str) -> bool:
     return len(word) > 2 and word.startswith("<") and word.endswith(">")
-
-
-def _below(words: Words, place: Words) -> bool:
-    return words[: len(place)] == place
 
 
 def _tree(paths: Iterable[Words]) -> _Tree:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from shallows.bounded import quoted
 from shallows.errors import ShallowsError
 
-MOST_LINES, LONGEST_LINE, DEEPEST = 1 << 20, 1 << 14, 64
-"""Of a configuration: 10,000 ports of a hundred lines each, of some hundred characters, ten sections deep."""
+MOST_LINES, LONGEST_LINE, DEEPEST = 1 << 18, 1 << 14, 64
+"""Of a configuration: 2,000 ports of a hundred lines each, of some hundred characters, ten sections deep."""
+
+MOST_STATEMENTS = MOST_LINES
+"""That lines stand for, where lists, ranges and groups make several of one."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ def refusal(name: str, line: int, what: str, remedy: str = "mend that line, or r
       mend that line, or remove it
     """
     return ShallowsError(f"{name}:{line}: {what}", remedy)
+
+
+def too_many(name: str, line: int, what: str) -> ShallowsError:
+    """More statements than any configuration has."""
+    return refusal(
+        name, line, f"{what} make more than {MOST_STATEMENTS:,} statements", "give one switch, and name fewer"
+    )
 
 
 def too_deep(name: str, line: int) -> ShallowsError:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 from shallows.advisor.syntax.statements import DEEPEST, refusal, too_deep
 from shallows.errors import ShallowsError
 
-MOST_VALUES = 1 << 21
-"""Of a document, each repeated by an alias counted again: a line each for twice as many as lines may be."""
+MOST_VALUES = 1 << 19
+"""Of a document, each repeated by an alias counted again: a thousand ports of five hundred values."""
 
 
 class Node:
@@ -16,6 +18,11 @@ class Node:
     def __init__(self, line: int, value: "dict[str, Node] | list[Node] | str") -> None:
         self.line = line
         self.value = value
+        below = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+        self.size: int = 1 + sum(each.size for each in below)
+        """Values in it, itself and what aliases repeat among them."""
+        self.height: int = 1 + max((each.height for each in below), default=-1)
+        """Collections that are in each other below it, and one for what is in them."""
 
     def get(self, *keys: str) -> "Node | None":
         """What stands below these keys, if it does."""
@@ -64,47 +71,108 @@ def read(text: str, name: str) -> Node:
     ShallowsError
         If it is no YAML, is too deep, has a key twice or one that is no scalar, or says too much by aliases.
     """
-    import yaml
-
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        root = yaml.compose(text, loader)
-    except RecursionError:
-        raise too_deep(name, 1) from None
+        return _Reader(name).document(yaml.parse(text, loader))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise refusal(name, line, f"this is no YAML: {error.problem}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ShallowsError(f"{name} is no YAML: {str(error).splitlines()[0]}", "mend it") from None
-    return Node(1, {}) if root is None else _Reader(name).node(root, 0)
 
 
 class _Reader:
+    """Makes nodes of events, so that it sees how deep they are before it follows: yaml's composer does not.
+
+    What an alias repeats is not copied, but counted.
+    """
+
     def __init__(self, name: str) -> None:
         self.name, self.values = name, 0
+        self.anchors: dict[str, Node | None] = {}
+        """By name; nothing while what it stands for has no end yet."""
 
-    def node(self, found: Any, depth: int) -> Node:
-        line = found.start_mark.line + 1
-        self.values += 1
-        if self.values > MOST_VALUES:
-            raise refusal(self.name, line, f"aliases repeat more than {MOST_VALUES:,} values", "write fewer")
+    def document(self, events: Iterator[Any]) -> Node:
+        """The only document of a stream."""
+        found = None
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if found is not None:
+                    raise refusal(
+                        self.name, event.start_mark.line + 1, "a second document starts", "give one"
+                    )
+                self.anchors = {}
+            elif not isinstance(event, yaml.StreamStartEvent | yaml.StreamEndEvent | yaml.DocumentEndEvent):
+                found = self.node(event, events, 0)
+        return Node(1, {}) if found is None else found
+
+    def node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        """The value that an event starts."""
+        line = event.start_mark.line + 1
         if depth > DEEPEST:
             raise too_deep(self.name, line)
-        if found.id == "scalar":
-            return Node(line, found.value)
-        if found.id == "sequence":
-            return Node(line, [self.node(entry, depth + 1) for entry in found.value])
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event, depth)
+        self.count(1, line)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        if isinstance(event, yaml.ScalarEvent):
+            found = Node(line, event.value)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            found = Node(line, [self.node(each, events, depth + 1) for each in _until_end(events)])
+        else:
+            found = Node(line, self.mapping(events, line, depth + 1))
+        if event.anchor is not None:
+            self.anchors[event.anchor] = found
+        return found
+
+    def count(self, values: int, line: int) -> None:
+        """Count values before anything is made of them."""
+        self.values += values
+        if self.values > MOST_VALUES:
+            raise refusal(
+                self.name,
+                line,
+                f"there are more than {MOST_VALUES:,} values, with what aliases repeat",
+                "give one device, and write fewer",
+            )
+
+    def alias(self, event: Any, depth: int) -> Node:
+        line = event.start_mark.line + 1
+        if event.anchor not in self.anchors:
+            raise refusal(self.name, line, f"nothing is called &{event.anchor[:40]} before", "mend it")
+        found = self.anchors[event.anchor]
+        if found is None or depth + found.height > DEEPEST:
+            raise too_deep(self.name, line)
+        self.count(found.size, line)
+        return found
+
+    def mapping(self, events: Iterator[Any], line: int, depth: int) -> dict[str, Node]:
         keys: dict[str, Node] = {}
-        for key, value in found.value:
-            if key.id != "scalar":
-                raise refusal(self.name, key.start_mark.line + 1, "a key is no scalar", "give it a name")
-            if key.value == "<<":
-                merged = self.node(value, depth + 1)
-                for each in [*merged.entries()] or [merged]:
+        for event in _until_end(events):
+            where = event.start_mark.line + 1
+            key = self.node(event, events, depth).scalar() if _is_plain(event) else None
+            if key is None:
+                raise refusal(self.name, where, "a key is no scalar", "give it a name")
+            value = self.node(next(events), events, depth)
+            if key == "<<":
+                for each in [*value.entries()] or [value]:
                     keys = {**dict(each.items()), **keys}
-            elif key.value in keys and keys[key.value].line >= line:
-                where = key.start_mark.line + 1
-                raise refusal(self.name, where, f'the key "{key.value[:40]}" is there twice', "keep one")
+            elif key in keys and keys[key].line >= line:
+                raise refusal(self.name, where, f'the key "{key[:40]}" is there twice', "keep one")
             else:
-                keys[key.value] = self.node(value, depth + 1)
-        return Node(line, keys)
+                keys[key] = value
+        return keys
+
+
+def _until_end(events: Iterator[Any]) -> Iterator[Any]:
+    """The events that start what is in a collection."""
+    for event in events:
+        if isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
+            return
+        yield event
+
+
+def _is_plain(event: Any) -> bool:
+    """Whether an event is a whole value, or stands for one."""
+    return isinstance(event, yaml.ScalarEvent | yaml.AliasEvent)
