@@ -85,7 +85,7 @@ class DefectError(RuntimeError):
 
 
 class UnknownMetric(Exception):  # noqa: N818
-    """A number that no run has; `measures` says how it was called.
+    """A part of a metric's name that no run has; `of` says how the metric was called.
 
     Parameters
     ----------
@@ -99,3 +99,8 @@ class UnknownMetric(Exception):  # noqa: N818
         super().__init__(reason, remedy)
         self.reason = reason
         self.remedy = remedy
+
+    def of(self, name: str) -> ShallowsError:
+        """The error for users."""
+        reason = f": {self.reason}" if self.reason else ""
+        return ShallowsError(f"there is no metric {name!r}{reason}", self.remedy)

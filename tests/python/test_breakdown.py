@@ -72,10 +72,10 @@ def invented(**columns: list[Any]) -> breakdown.Measured:
 
 
 def test_percentiles_are_nearest_ranks_of_counted_and_complete_flows() -> None:
-    # Of workload 0 a hundred flows of 1 to 100 us; of workload 1 one before the warm-up, one that is not
-    # complete, and two of 10 and 20 us. Datagrams are no workload of flows.
+    # Of workload 1 a hundred flows of 1 to 100 us; of workload 2 one before the warm-up, one that is not
+    # complete, and two of 10 and 20 us. Workload 0 sends datagrams.
     run = invented(
-        workload=[1, 1] + [0] * 100 + [1, 1],
+        workload=[2, 2] + [1] * 100 + [2, 2],
         counted=[0, 1] + [1] * 102,
         fct_us=[5.0, None, *map(float, range(100, 0, -1)), 10.0, 20.0],
         slowdown=[5.0, None, *[2.0] * 100, 1.0, 3.0],
@@ -98,7 +98,7 @@ def test_percentiles_are_nearest_ranks_of_counted_and_complete_flows() -> None:
 
 
 def test_a_workload_without_a_complete_flow_has_no_times() -> None:
-    run = invented(workload=[0], counted=[1], fct_us=[None], slowdown=[None], delivered_bytes=[0])
+    run = invented(workload=[1], counted=[1], fct_us=[None], slowdown=[None], delivered_bytes=[0])
     (row,) = breakdown.by(run, "workload").rows(named=True)
     assert (row["flows"], row["completed"], row["fct_mean_us"], row["fct_p99_us"]) == (1, 0, None, None)
 
@@ -113,7 +113,7 @@ def test_workloads_and_classes_add_up_to_the_summary(leaves: sh.Run) -> None:
     assert workloads["goodput_gbps"].sum() == pytest.approx(leaves.summary["goodput_gbps"])
     for column in ("timeouts", "retransmits"):
         assert workloads[column].sum() == leaves.summary[column]
-    (one,) = leaves.flows.filter(workload=0)["fct_us"]
+    (one,) = leaves.flows.filter(workload=1)["fct_us"]
     assert workloads["fct_mean_us"][0] == workloads["fct_p50_us"][0] == workloads["fct_p99_us"][0] == one
 
 
@@ -150,7 +150,7 @@ def test_groups_have_what_their_hosts_send_and_what_they_get(tmp_path: Path) -> 
         "By group of senders",
     ]
     with pytest.raises(
-        sh.ShallowsError, match=r"'group=fast'\n  .*: 0, 1, class0, class1, group=default, group=slow"
+        sh.ShallowsError, match=r"'group=fast'\n  .*: 1, 2, class0, class1, group=default, group=slow"
     ):
         measure(run, "fct_us.all.p99@group=fast")
 
@@ -219,15 +219,15 @@ def test_other_ways_are_refused_with_those_that_there_are(leaves: sh.Run) -> Non
 
 
 def test_metrics_can_be_of_workloads_and_classes(leaves: sh.Run) -> None:
-    small, large = (leaves.flows.filter(workload=number)["fct_us"].to_list() for number in (1, 0))
-    assert measure(leaves, "fct_us.all.p50@0") == measure(leaves, "fct_us.medium.max@class0") == large[0]
-    assert measure(leaves, "fct_us.small.mean@1") == pytest.approx(sum(small) / 2)
-    assert measure(leaves, "fct_us.all.p50@0..2") == max(small)  # the second of three
-    assert measure(leaves, "slowdown.all.max@1") == max(leaves.flows.filter(workload=1)["slowdown"])
-    with pytest.raises(sh.ShallowsError, match="no complete flow of 0 in 'small'"):
-        measure(leaves, "fct_us.small.p99@0")
-    with pytest.raises(sh.ShallowsError, match=r"no metric 'fct_us\.all\.median@0'"):
-        measure(leaves, "fct_us.all.median@0")
+    small, large = (leaves.flows.filter(workload=number)["fct_us"].to_list() for number in (2, 1))
+    assert measure(leaves, "fct_us.all.p50@1") == measure(leaves, "fct_us.medium.max@class0") == large[0]
+    assert measure(leaves, "fct_us.small.mean@2") == pytest.approx(sum(small) / 2)
+    assert measure(leaves, "fct_us.all.p50@1..3") == max(small)  # the second of three
+    assert measure(leaves, "slowdown.all.max@2") == max(leaves.flows.filter(workload=2)["slowdown"])
+    with pytest.raises(sh.ShallowsError, match="no complete flow of 1 in 'small'"):
+        measure(leaves, "fct_us.small.p99@1")
+    with pytest.raises(sh.ShallowsError, match=r"no metric 'fct_us\.all\.median@1'"):
+        measure(leaves, "fct_us.all.median@1")
 
 
 def test_tables_are_shown_where_asked_for_or_where_there_are_several(

@@ -18,10 +18,11 @@ from shallows.comparison import comparison_tables
 from shallows.comparison.places import axes_of
 from shallows.comparison.ranking import Race, Standing
 from shallows.comparison.samples import Sample, Series
-from shallows.comparison.verdicts import Judgement, Metric
+from shallows.comparison.verdicts import Judgement
 from shallows.figures import forest
 from shallows.reports import of_sweep
 from shallows.reports.ranked import comparable_axes
+from shallows.series.metric import Metric
 from shallows.sweeps.points import runs_in
 from shared import SMALL, Shell, seal
 

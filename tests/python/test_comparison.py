@@ -203,7 +203,7 @@ def test_runs_of_different_workloads_are_refused_with_the_innermost_difference(
 
 
 def test_runs_that_stop_differently_are_refused(tmp_path: Path) -> None:
-    scenario = {"measure": MEASURE, "workload": [], "stop": None}
+    scenario: dict[str, Any] = {"measure": MEASURE, "workload": [], "stop": None}
     theirs = {"seeds": (1,), "scenario": scenario, "flows": {"arrival_us": [1.0, 9.0]}}
     with pytest.raises(sh.ShallowsError, match=r"do not match: stop is \{\} and not set"):
         compare_two(tmp_path, {"seeds": (1,)}, theirs)
@@ -352,7 +352,8 @@ def test_losses_in_nics_are_compared_only_where_there_are_some(
 
 
 def test_a_part_that_is_asked_for_has_metrics_of_its_own(tmp_path: Path) -> None:
-    a, b = write_scheme(tmp_path, "a", (1,)), write_scheme(tmp_path, "b", (1,))
+    scenario = {"measure": MEASURE, "workload": [{"kind": "poisson", "class": 0}]}
+    a, b = (write_scheme(tmp_path, name, (1,), scenario=scenario) for name in ("a", "b"))
     found = sh.compare(a, b, names=["a", "b"], metrics=["fct_us.all.mean@0"])
     names = [row.metric for row in found.rows if row.metric.startswith("fct_us.all")]
     assert names == ["fct_us.all.mean", "fct_us.all.p99", "fct_us.all.mean@0", "fct_us.all.p99@0"]

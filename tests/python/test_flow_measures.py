@@ -292,7 +292,7 @@ def test_segments_acknowledged_within_a_nanosecond_after_the_cut_count_for_befor
         flow_traces=flow_trace("acked_bytes", (first_us, 0, 1_460.0), (9_500.0, 0, 4_380.0)),
         scenario={"tcp": {"timestamps": False}, "topology": {"mtu": 1500, "framing": 0}},
     )
-    assert flow_measures.acked_packets(run, "1ms").item() == expected
+    assert flow_measures.acked_packets(run, 1_000.0).item() == expected
 
 
 # Congestion windows.

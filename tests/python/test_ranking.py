@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from fake_samples import sample
 from shallows.comparison import ranking
 from shallows.comparison.ranking import Race, Standing
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import Judgement, Metric
+from shallows.comparison.verdicts import Judgement
+from shallows.series.metric import Metric
 
 TIMES = Metric("fct_us.all.mean")
 GOODPUT = Metric("goodput_gbps")
@@ -21,7 +23,8 @@ A, B = Metric("a.mean"), Metric("b.mean")
 
 def alike(seeds: int = 5, **values: float) -> dict[int, Sample]:
     """A place whose runs are all alike: ten flows of these values in each series."""
-    return {seed: sample(**{name: [value] * 10 for name, value in values.items()}) for seed in range(seeds)}
+    series: dict[str, Any] = {name: [value] * 10 for name, value in values.items()}
+    return {seed: sample(**series) for seed in range(seeds)}
 
 
 def standings(at: dict[str, dict[int, Sample]], metrics: Sequence[Metric] = (A, B)) -> dict[str, Standing]:

@@ -110,7 +110,7 @@ def test_hostile_names_stay_text_in_the_page_and_in_its_data(hostile: Path) -> N
 
 
 def test_hostile_names_of_hosts_and_switches_stay_text_in_the_drawing() -> None:
-    built = Network([HOSTILE], ["<b>"], [0], [Cable(0, 1, 10**10, 10**6)], 0)
+    built = Network([HOSTILE], ["<b>"], [0], [Cable(0, 1, 10**10, 10**6)], {}, 0)
     drawn = topology.draw(built)
     assert set(Elements(drawn).names) == {"svg", "line", "title", "rect", "text"}
 

@@ -385,7 +385,7 @@ def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, s
     assert "1 of 1 claims hold" in done.stdout
     out = folder.parents[1] / "runs/mine"
     assert (out / "x.pdf").read_bytes().startswith(b"%PDF")
-    assert "| sixty | §2 | 0.6 | 60 | 60 |  | holds |" in (out / "claims.md").read_text()
+    assert "| sixty | §2 | 0.6 | 60 | 60 |  | holds (one seed) |" in (out / "claims.md").read_text()
     assert len(list(out.glob("x/*/summary.json"))) == 2
     # The same command goes on from there: nothing runs again.
     again = shell("reproduce", "mine", "--experiments", folder.parent)

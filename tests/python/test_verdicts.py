@@ -10,7 +10,8 @@ from fake_samples import constant_pairs, pairs, sample
 from shallows.comparison import intervals, verdicts
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import Judgement, Metric, judge
+from shallows.comparison.verdicts import Judgement, judge
+from shallows.series.metric import Metric
 
 TIMES = Metric("fct_us.all.mean")
 TAIL = Metric("fct_us.all.p99")

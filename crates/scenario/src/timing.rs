@@ -22,11 +22,15 @@ pub(crate) fn check(spec: &Spec, traffic: &Traffic, checker: &mut Checker<'_>) {
 }
 
 impl Experiment {
+    /// By workload that sends flows: its place among all workloads of the scenario, which is how results number it.
+    pub fn workload_places(&self) -> Vec<usize> {
+        let workloads = self.spec.workload.iter().enumerate();
+        workloads.filter(|(_, workload)| workload.sends_flows()).map(|(place, _)| place).collect()
+    }
+
     /// By workload that sends flows: how errors and warnings call it.
     pub fn workload_keys(&self) -> Vec<String> {
-        let workloads = self.spec.workload.iter().enumerate();
-        let sending = workloads.filter(|(_, workload)| workload.sends_flows());
-        sending.map(|(index, _)| format!("workload[{index}]")).collect()
+        self.workload_places().into_iter().map(|place| format!("workload[{place}]")).collect()
     }
 
     /// Workloads, or flows of a list, that begin when the run has ended.

@@ -392,7 +392,7 @@ fn arrivals_are_as_exponential_times_whoever_draws_them() {
 }
 
 #[test]
-fn a_network_is_described_by_its_nodes_and_cables() {
+fn a_network_is_described_by_its_nodes_cables_and_ports() {
     let topology = serde_json::json!({"kind": "dumbbell", "left": 1, "right": 1, "rate": "10Gbps",
         "bottleneck_rate": "1Gbps", "bottleneck_delay": "5us", "host_delay": "3us"});
     let described = shallows_scenario::describe(&topology).unwrap_or_else(|error| panic!("{error}"));
@@ -409,6 +409,20 @@ fn a_network_is_described_by_its_nodes_and_cables() {
     let mut found = described["cables"].as_array().expect("a list").clone();
     found.sort_by_key(ToString::to_string);
     assert_eq!(found, cables);
+    // Each cable is a port at either end.
+    let mut ports = described["ports"].as_array().expect("a list").clone();
+    ports.sort_by_key(ToString::to_string);
+    assert_eq!(
+        serde_json::json!(ports),
+        serde_json::json!([
+            ["host0->left", "nic"],
+            ["host1->right", "nic"],
+            ["left->host0", "to-host"],
+            ["left->right", "bottleneck"],
+            ["right->host1", "to-host"],
+            ["right->left", "bottleneck"],
+        ])
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod common;
 #[path = "common/rows.rs"]
 mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::run;
 use parquet::record::Field;
@@ -137,6 +137,24 @@ fn a_query_has_its_times_in_microseconds() {
     assert!(
         rows.iter().all(|row| (double(&row["goodput_gbps"]).expect("complete") / goodput - 1.0).abs() < 1e-9)
     );
+}
+
+#[test]
+fn tables_number_workloads_as_the_scenario_does() {
+    // Datagrams are entry 0 and echoes entry 2: neither sends flows, and both count.
+    let udp = "[[workload]]\nkind = 'udp'\nsenders = 3\nreceivers = 1\nstop = '1us'\n\
+               pattern = { kind = 'constant', rate = '1Gbps' }\n";
+    let ping = "[[workload]]\nkind = 'ping'\nsenders = 3\nreceivers = 1\ninterval = '100us'\n";
+    let query =
+        "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 2\nsize = '1460B'\nqueries = 1\n";
+    let report = star(&[udp, query, ping, query, ONE].concat(), &[("stop.at", "1ms")]);
+    let numbers = |table: &str| {
+        rows(&report, table).iter().filter_map(|row| long(&row["workload"])).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(numbers("flows"), BTreeSet::from([1, 3, 4]));
+    assert_eq!(numbers("queries"), BTreeSet::from([1, 3]));
+    let queries = report.summary()["queries"].as_object().expect("two workloads ask").clone();
+    assert_eq!(queries.keys().collect::<Vec<_>>(), ["all", "workload1", "workload3"]);
 }
 
 #[test]

@@ -9,9 +9,10 @@ from shallows.advisor.configured import differences
 from shallows.advisor.goals import value_text
 from shallows.advisor.recommendation import Beside, Standing
 from shallows.advisor.rules import alpha_text, seconds
-from shallows.comparison.verdicts import Judgement, Metric
+from shallows.comparison.verdicts import Judgement
 from shallows.quantity import digits, percent, signed
 from shallows.runs.tables import NOTHING, Table
+from shallows.series.metric import Metric
 
 AS_ABOVE = "as above"
 

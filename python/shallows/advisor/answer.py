@@ -28,10 +28,11 @@ from shallows.advisor.robustness import Effect, WhatIf
 from shallows.advisor.rules import Advice
 from shallows.advisor.simulated import assumptions, sweep_text
 from shallows.comparison import samples
-from shallows.comparison.verdicts import Judgement, Metric, judge
+from shallows.comparison.verdicts import Judgement, judge
 from shallows.errors import ShallowsError
 from shallows.quantity import finite
 from shallows.runs.folder import check_writable, write_whole
+from shallows.series.metric import Metric
 from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
@@ -264,7 +265,9 @@ def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
     read = [
         [
             samples.read(
-                Run(side[seed].folder), COOL_DOWN, [f"fct_us.all.mean@{where}" for where in wheres if where]
+                Run(side[seed].folder),
+                COOL_DOWN,
+                [Metric("fct_us.all.mean").at(where).name for where in wheres if where],
             )
             for side in sides
         ]
@@ -272,7 +275,7 @@ def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
     ]
     for name, where in zip(names, wheres, strict=True):
         for goal in _of_class():
-            metric = Metric(f"{goal.metric.name}{'@' if where else ''}{where}")
+            metric = goal.metric.at(where)
             if all(metric.series in sample.series for pair in read for sample in pair):
                 judged = judge(metric, [(pair[0], pair[1]) for pair in read], 0.95)
                 rows.append(ClassRow(name, goal.said, judged))

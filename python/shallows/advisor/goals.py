@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shallows.comparison.verdicts import Metric
 from shallows.errors import ShallowsError
 from shallows.quantity import parse_quantity, percent
+from shallows.series.metric import Metric
 
 SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss"'
 

@@ -20,11 +20,12 @@ from shallows.advisor.simulated import sweep_text
 from shallows.comparison import samples
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import SAME, Judgement, Metric, estimate, is_measured, judge
+from shallows.comparison.verdicts import SAME, Judgement, estimate, is_measured, judge
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.runs.results import describe
 from shallows.runs.running import Source
+from shallows.series.metric import Metric
 from shallows.sweeps.points import Outcome, Point, plan, write_index
 from shallows.sweeps.sweeps import Engine, run_points
 

@@ -10,8 +10,9 @@ from shallows.advisor.race import CONFIDENCE, DELTA, FIRST_LOOK, Objective, Race
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import SAME, Judgement, Metric, Verdict
+from shallows.comparison.verdicts import SAME, Judgement, Verdict
 from shallows.quantity import percent, signed
+from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
 """Loss below this is as good as none where losses are weighed by their ratio."""

@@ -23,7 +23,15 @@ from shallows.reports import check_same, write_reproduction
 from shallows.reproduction import expected, judging
 from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Experiment, Paper
-from shallows.reproduction.findings import Finding, check_selections, document_of, markdown, number, points_of
+from shallows.reproduction.findings import (
+    Finding,
+    check_selections,
+    counted,
+    document_of,
+    markdown,
+    number,
+    points_of,
+)
 from shallows.reproduction.judging import HOLDS, Measured
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.measuring import unable
@@ -129,7 +137,7 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
             [
                 finding.claim.id,
                 finding.claim.source,
-                finding.verdict,
+                finding.said,
                 count,
                 judging.name(shown.place),
                 shown.paper,
@@ -143,8 +151,7 @@ def _show(paper: Paper, findings: Sequence[Finding], screen: "Console") -> None:
         if finding.verdict != HOLDS:
             cause = finding.claim.cause or "the cause is not known"
             screen.print(Text.assemble((f"{finding.claim.id}: ", "bold"), cause))
-    holding = sum(finding.verdict == HOLDS for finding in findings)
-    screen.print(f"{holding} of {len(findings)} claims hold")
+    screen.print(counted(findings))
 
 
 def _command(options: argparse.Namespace) -> str:

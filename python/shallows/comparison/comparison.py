@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.comparison import places, ranking, samples
 from shallows.comparison.ranking import MANY, Ranking
-from shallows.comparison.samples import TOTALS, Sample
-from shallows.comparison.verdicts import Metric, Verdict, judge
+from shallows.comparison.samples import Sample
+from shallows.comparison.verdicts import Verdict, judge
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import finite, percent
 from shallows.runs.results import Run, describe
+from shallows.series.metric import PER_FLOW, TOTALS, Metric
+from shallows.series.offered import Offered
 from shallows.sweeps.points import runs_in
 
 if TYPE_CHECKING:
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 Labels = dict[str, Any]
 
-
-TIMEOUTS = "timeouts_per_flow"
 
 MAIN = {
     "fct_us.all.mean",
@@ -32,7 +32,7 @@ MAIN = {
     "goodput_gbps",
     "loss_rate_in_switches",
     "loss_rate_in_cards",
-    TIMEOUTS,
+    PER_FLOW,
 }
 """Beside a tail of completion times."""
 
@@ -90,7 +90,11 @@ class Comparison:
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
         # What was asked of a workload, class or group was asked for by name.
-        return [row for row in self.rows if row.metric in MAIN or row.metric == tail or "@" in row.metric]
+        return [
+            row
+            for row in self.rows
+            if row.metric in MAIN or row.metric == tail or Metric(row.metric).is_placed
+        ]
 
     @property
     def is_large(self) -> bool:
@@ -295,7 +299,7 @@ class _Comparer:
         self.others = [name for name in found.runs if name != baseline]
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
-        self.wanted = {Metric(name).series for name in metrics or () if "@" in name}
+        self.wanted = {metric.series for metric in map(Metric, metrics or ()) if metric.is_placed}
         """Series that are of workloads, classes or groups."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
@@ -307,6 +311,10 @@ class _Comparer:
         """All verdicts, point by point."""
         rows = []
         mine = self.found.runs[self.baseline]
+        if self.wanted:
+            offered = Offered(next(run for seeds in mine.values() for run in seeds.values()).scenario)
+            for name in self.metrics or ():
+                Metric(name).check_flows(offered)
         self._check_points(mine)
         for point, runs in mine.items():
             # Of the others, which are read once, only what is ranked stays in memory.
@@ -512,14 +520,12 @@ def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
     """What all these runs have."""
     everywhere = [side.series.keys() for pair in pairs for side in pair]
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
-    kinds = [(name, kind) for name in series if not name.startswith(TIMEOUTS) for kind in ("mean", "p99")]
-    names = [
-        f"{name}.{kind}{at}{where}" for (name, at, where), kind in ((n.partition("@"), k) for n, k in kinds)
-    ]
+    kinds = [(name, kind) for name in series if Metric(name).kind != PER_FLOW for kind in ("mean", "p99")]
+    names = [Metric(name).summarised(kind).name for name, kind in kinds]
     # Losses in the cards of hosts are no result of a network; where there are some, they must be seen.
     totals = [
         name
         for name in TOTALS
         if name != "loss_rate_in_cards" or any(side.totals[name] for pair in pairs for side in pair)
     ]
-    return [Metric(name) for name in (*names, *totals, TIMEOUTS)]
+    return [Metric(name) for name in (*names, *totals, PER_FLOW)]

@@ -2,10 +2,11 @@
 
 from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.ranking import Ranking, Standing
-from shallows.comparison.verdicts import INCLUDES_ZERO, Metric
+from shallows.comparison.verdicts import INCLUDES_ZERO
 from shallows.quantity import digits, percent, signed
 from shallows.runs.results import describe
 from shallows.runs.tables import NOTHING, Table
+from shallows.series.metric import Metric
 
 
 def verdicts(comparison: Comparison, *, everything: bool = False) -> list[Table]:

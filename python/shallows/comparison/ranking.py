@@ -14,12 +14,12 @@ from shallows.comparison.verdicts import (
     RANK,
     SAME,
     Judgement,
-    Metric,
     estimate,
     judge,
 )
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import finite
+from shallows.series.metric import Metric
 
 MANY = 6
 """Places above which a table for each pair says less than their order."""

@@ -8,7 +8,8 @@ from shallows.errors import ShallowsError
 from shallows.quantity import parse_size
 from shallows.runs.results import Run
 from shallows.runs.tables import bins
-from shallows.series.flow_measures import GROUPS, part, places
+from shallows.series.flow_measures import part
+from shallows.series.metric import GROUPS, TOTALS, Metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,9 +43,6 @@ QUERIES = {
 
 OF_GROUPS = dict.fromkeys(GROUPS, "String")
 """Likewise of flows.parquet where hosts are in groups."""
-
-TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
-"""What is known of a whole run only."""
 
 SUMMARY = {"fct_us": dict, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
 """Likewise of summary.json."""
@@ -107,11 +105,11 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     end_us = 1e6 * float(run.summary["simulated_s"])
     grouped = {column: kind for column, kind in OF_GROUPS.items() if column in run.flows.columns}
     flows = _columns(run, "flows.parquet", run.flows, FLOWS | grouped)
-    wheres = dict.fromkeys(name.partition("@")[2] for name in wanted if "@" in name)
+    wheres = dict.fromkeys(of for name in wanted if (of := Metric(name).flows))
     series = _flow_series(run, flows, end_us, cool_down)
     for where in wheres:
         theirs = part(run, flows, where)
-        series |= _of_part(_flow_series(run, theirs, end_us, cool_down, every_size=True), where)
+        series |= _of_part(_flow_series(run, theirs, end_us, cool_down, every_size=True), where.text)
     if run.queries is None:
         asked, queries = flows, None
     else:
@@ -119,9 +117,9 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
         measured = _measured(queries, "start_us", "completion_us", end_us, cool_down)
         series["query_us.all"] = _series(measured, "time")
         for where in wheres:
-            if not where.startswith("class") and "=" not in where:
-                asked = measured.filter(measured["workload"].is_in(places(where)))
-                series |= _of_part({"query_us.all": _series(asked, "time")}, where)
+            if where.key == "workload":
+                asked = measured.filter(measured["workload"].is_in(where.values))
+                series |= _of_part({"query_us.all": _series(asked, "time")}, where.text)
         # When an answer leaves depends on the network; when it is asked for does not, in an open loop.
         asked = flows.filter(flows["query"].is_null())
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
@@ -133,7 +131,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
     """Under the names that metrics of this part have."""
-    return {f"{name}@{where}": found for name, found in series.items() if found.values.size}
+    return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 
 def _flow_series(

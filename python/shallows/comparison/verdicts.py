@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
-from shallows.comparison.samples import TOTALS, Sample
+from shallows.comparison.samples import Sample
 from shallows.runs.ranks import nearest_rank
+from shallows.series.metric import Metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,70 +40,6 @@ SAME = "the same in every run"
 Verdict = Literal["better", "worse", "cannot tell"]
 Pairs = Sequence[tuple[Sample, Sample]]
 """The baseline's and the other scheme's sample of each seed."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """What is compared, called as in `summary.json`: `fct_us.small.p99`."""
-
-    name: str
-
-    @property
-    def where(self) -> str:
-        """Whose it is, if not of all: of workloads (`2..5`), a class (`class1`) or a group (`group=old`)."""
-        return self.name.partition("@")[2]
-
-    @property
-    def series(self) -> str:
-        """The observations that it summarises."""
-        whole, at, where = self.name.partition("@")
-        series = whole.rpartition(".")[0] if whole.endswith((".mean", ".p99")) else whole
-        return series + at + where
-
-    @property
-    def is_percentile(self) -> bool:
-        """Whether it is the 99th percentile of its observations, not their mean."""
-        return self.name.partition("@")[0].endswith(".p99")
-
-    @property
-    def is_total(self) -> bool:
-        """Whether it is known of a whole run only."""
-        return self.name in TOTALS
-
-    @property
-    def is_loss(self) -> bool:
-        """Whether it is a share of packets."""
-        return self.name.startswith("loss_rate")
-
-    @property
-    def is_relative(self) -> bool:
-        """Whether two values are compared by their ratio: not where zero is a usual value."""
-        return not self.is_loss and self.name != "timeouts_per_flow"
-
-    @property
-    def title(self) -> str:
-        """What it is called in tables and figures."""
-        what, _, rest = self.name.partition("@")[0].partition(".")
-        name = {
-            "fct_us": "FCT",
-            "query_us": "query time",
-            "goodput_gbps": "goodput",
-            "loss_rate_in_switches": "loss in switches",
-            "loss_rate_in_cards": "loss in hosts' cards",
-        }
-        which = [] if what == "query_us" else [part.replace("_", " ") for part in rest.split(".")[:-1]]
-        said = " ".join([name.get(what, what.replace("_", " ")), *which, *rest.split(".")[-1:]]).strip()
-        if not self.where:
-            return said
-        key, equals, group = self.where.partition("=")
-        number = self.where.removeprefix("class")
-        of = key.replace("_", " ") if equals else "workload" if number == self.where else "class"
-        return f"{said}, {of} {group or number}"
-
-    @property
-    def is_better_high(self) -> bool:
-        """Whether more is better."""
-        return self.name == "goodput_gbps"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from shallows.figures.lines import (
     one_below_the_other,
     side_by_side,
 )
-from shallows.quantity import size
+from shallows.quantity import order, size
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest
@@ -392,7 +392,7 @@ def shares(runs: Runs) -> "Figure":
         raise ShallowsError("these runs have no traces of flows at one interval", "set measure.flow_traces")
     (interval,) = every
     found = {
-        name: np.concatenate([acked_packets(run, interval).to_numpy() for run in members])
+        name: np.concatenate([acked_packets(run, 1e6 * order(interval)).to_numpy() for run in members])
         for name, members in groups(runs).items()
     }
     together = np.concatenate(list(found.values()))

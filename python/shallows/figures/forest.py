@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
 from shallows.comparison.comparison import Comparison, Row
-from shallows.comparison.verdicts import Metric
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent, signed
 from shallows.runs.results import describe
+from shallows.series.metric import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

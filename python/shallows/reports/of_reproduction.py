@@ -67,6 +67,8 @@ def page(folder: Path) -> str:
     last = documents[-1]
     counts = Counter(claim["verdict"] for claim in claims.values())
     said = ", ".join(f"{counts[each]} {words}" for each, words in WORDS.items() if counts[each])
+    if single := sum(claim["seeds"] == 1 for claim in claims.values()):
+        said += f"; {single} are judged by one seed"
     build = last["build"]
     engine = f"shallows {build['version']}, commit {str(build.get('commit') or 'unknown')[:12]}"
     return render(
@@ -99,11 +101,11 @@ def _read(path: Path) -> dict[str, Any]:
     remedy = "give its `shallows reproduce` command again; finished runs are kept"
     try:
         document = parse_json(read_text(path, remedy=remedy))
-        # Earlier versions drew other bars, and did not say over how many seeds.
+        # Earlier versions drew other bars, and did not say how many seeds they and verdicts rest on.
         if (
             isinstance(document, dict)
             and document.keys() >= NEEDED
-            and all("seeds" in drawing for drawing in document["drawings"].values())
+            and all("seeds" in each for each in (*document["drawings"].values(), *document["claims"]))
         ):
             return document
         reason = "another version wrote it"
@@ -133,7 +135,7 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
             [
                 Cell(claim["id"], detail=claim["metric"]),
                 Cell(claim["source"]),
-                Cell(claim["verdict"], claim["verdict"]),
+                Cell(claim["said"], claim["verdict"]),
                 Cell(f"{holding} of {len(claim['checks'])}"),
                 Cell(_place(shown["place"])),
                 Cell(shown["paper"]),
@@ -157,7 +159,7 @@ def _everywhere(claims: list[dict[str, Any]]) -> Block:
         [
             Cell(claim["id"]),
             Cell(claim["metric"]),
-            Cell(check["verdict"], check["verdict"]),
+            Cell(check["said"], check["verdict"]),
             Cell(_place(check["place"])),
             Cell(check["paper"]),
             Cell(check["shown"]["ours"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.bounded import read_text
 from shallows.comparison import comparison
 from shallows.comparison.comparison_tables import changes, verdict_cells
-from shallows.comparison.verdicts import INCLUDES_ZERO, Metric
+from shallows.comparison.verdicts import INCLUDES_ZERO
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.reports import ranked, setup
@@ -20,6 +20,7 @@ from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
 from shallows.runs.tables import NOTHING
+from shallows.series.metric import Metric
 from shallows.sweeps.points import points_of
 
 if TYPE_CHECKING:

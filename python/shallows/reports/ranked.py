@@ -6,12 +6,12 @@ from shallows.bounded import parse_toml, read_text
 from shallows.comparison import comparison_tables
 from shallows.comparison.comparison import Comparison
 from shallows.comparison.ranking import Ranking, Standing
-from shallows.comparison.verdicts import Metric
 from shallows.figures.style import Unit, time_unit
 from shallows.quantity import percent
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.page import Block, chart, table
 from shallows.runs.results import DAMAGED, Run, axis_name
+from shallows.series.metric import Metric
 
 OF_THE_WORK = {"workload", "stop", "measure"}
 """Tables of a scenario that say what is asked of a network: runs that differ there are not compared."""

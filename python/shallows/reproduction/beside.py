@@ -12,7 +12,7 @@ from shallows.figures.swept import Swept
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Measured
 from shallows.runs.results import describe, on_axis
-from shallows.series import percentiles
+from shallows.series.metric import Metric
 
 BOUND = "ideal_"
 """How bounds begin, before the name of the metric that they bound: one line for all schemes."""
@@ -70,12 +70,11 @@ def title(metric: str, *, unit: bool = True) -> str:
     >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("ideal_fct_us.all.p99.9")
     ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'ideal FCT, all, p99.9 (µs)')
     """
-    name, _, where = metric.partition("@")
-    kind, *what = percentiles.words(name)
-    words, _, last = kind.rpartition("_")
+    parts = Metric(metric)
+    words, _, last = parts.kind.rpartition("_")
     found = UNITS.get(last)
-    shown = (words if found else kind).replace("_", " ").replace("fct", "FCT")
-    of = [*what, where] if where else what
+    shown = (words if found else parts.kind).replace("_", " ").replace("fct", "FCT")
+    of = [*parts.words, *([parts.where] if parts.where else [])]
     return ", ".join([shown, *of]) + (f" ({found})" if found and unit else "")
 
 

@@ -23,6 +23,10 @@ def is_number(value: Any) -> bool:
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
+def _is_factor(value: Any) -> bool:
+    return is_number(value) and value >= 1
+
+
 def _is_share(value: Any) -> bool:
     return is_number(value) and value >= 0
 
@@ -66,6 +70,7 @@ TEXT: Rule = (_is_text, "a text")
 FLAG: Rule = (_is_flag, "true or false")
 NUMBER: Rule = (is_number, "a finite number")
 SHARE: Rule = (_is_share, "a finite number that is not negative")
+FACTOR: Rule = (_is_factor, "a finite number of at least 1")
 COUNT: Rule = (_is_count, "a whole number that is not negative")
 PLACE: Rule = (is_place, "a number, a size such as 325KB or 20p, or a time such as 2ms")
 PLACES: Rule = (_is_list_of(is_place), "a list of numbers, sizes or times")
@@ -105,7 +110,8 @@ CLAIM: Mapping[str, Rule] = {
     **dict.fromkeys(("id", "experiment", "kind", "metric", "source", "because", "cause"), TEXT),
     **dict.fromkeys(("where", "versus", "lower", "higher"), TABLE),
     **dict.fromkeys(("change", "extreme"), TEXT),
-    **dict.fromkeys(("relative", "absolute", "factor"), SHARE),
+    **dict.fromkeys(("relative", "absolute"), SHARE),
+    "factor": FACTOR,
     "expected": PLACE,
     "points": (_is_list_of(_is_point), "a list of pairs: a place on the axis and a number"),
     **dict.fromkeys(("at", "over"), PLACES),

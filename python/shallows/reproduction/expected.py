@@ -15,7 +15,7 @@ from shallows.errors import ShallowsError
 from shallows.figure_names import FIGURES
 from shallows.reproduction import claim_types, like
 from shallows.reproduction.claim_types import Rule
-from shallows.series.measures import check
+from shallows.series.measures import check, check_computed
 
 FILE = "expected.toml"
 
@@ -105,7 +105,7 @@ class Claim:
     relative: float = 0.0
     absolute: float = 0.0
     factor: float = 1.0
-    """`value`: how many times as large or as small it may be."""
+    """`value`: how many times as large or as small it may be; at least 1."""
     because: str = ""
     """Why the tolerance is as wide as it is."""
     lower: Selection | None = None
@@ -243,6 +243,7 @@ def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: S
             raise _refuse(
                 path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
             )
+        _check_metric(path, f'claim "{claim.id}"', claim.metric, runs=experiment.runs)
         if experiment.axis is None and (
             claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
         ):
@@ -280,7 +281,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
                 f"{what}: unknown figure {quoted(drawing['figure'])}; expected one of {', '.join(FIGURES)}",
             )
     for metric in table.get("show", []):
-        _check_metric(path, f'experiment "{name}"', metric)
+        _check_metric(path, what, metric, runs=table.get("runs", True))
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
         raise _refuse(path, f"{what} has no axis, along which it could show anything")
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
@@ -312,13 +313,13 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: extreme is either lowest or highest")
     if "points" in table and ("at" in table or "extreme" in table):
         raise _refuse(path, f"{what}: points say where; at and extreme go with expected")
-    _check_metric(path, what, table["metric"])
     return Claim(**table)
 
 
-def _check_metric(path: Path, what: str, metric: str) -> None:
+def _check_metric(path: Path, what: str, metric: str, *, runs: bool) -> None:
+    """Refuse a name that is no metric; `check_metrics` asks later whether the scenarios have it."""
     try:
-        check(metric)
+        (check if runs else check_computed)(metric)
     except ShallowsError as error:
         raise ShallowsError(f"{path}: {what}: {error.message}", error.remedy) from None
 

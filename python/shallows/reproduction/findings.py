@@ -3,15 +3,21 @@
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from shallows.errors import ShallowsError
 from shallows.quantity import digits, signed, size
 from shallows.reproduction import judging
-from shallows.reproduction.expected import Claim, Experiment, Paper
-from shallows.reproduction.judging import HOLDS, Check, Measured
+from shallows.reproduction.beside import beside
+from shallows.reproduction.expected import FILE, Claim, Experiment, Paper
+from shallows.reproduction.judging import HOLDS, Check, Measured, Value
 from shallows.runs.results import place_on
 from shallows.runs.running import Source, override_texts
+from shallows.runs.tables import NOTHING
+from shallows.series.measures import check, compute
+from shallows.series.offered import Offered
 from shallows.sweeps.points import Point, plan
 
 
@@ -27,11 +33,27 @@ class Finding:
         """The worst of all places."""
         return judging.worst(self.checks)
 
+    @property
+    def seeds(self) -> int:
+        """How many seeds its verdict rests on: the fewest of all places that have it."""
+        return min(check.seeds for check in self.checks if check.verdict == self.verdict)
+
+    @property
+    def said(self) -> str:
+        """The verdict, with how many seeds it rests on if they are too few for an interval."""
+        return judging.said(self.verdict, self.seeds)
+
     def describe(self) -> dict[str, Any]:
         """For `--json`."""
         claim = self.claim
-        described = {"id": claim.id, "source": claim.source, "kind": claim.kind, "metric": claim.metric}
+        described: dict[str, Any] = {
+            "id": claim.id,
+            "source": claim.source,
+            "kind": claim.kind,
+            "metric": claim.metric,
+        }
         described |= {"experiment": claim.experiment, "cause": claim.cause, "verdict": self.verdict}
+        described |= {"seeds": self.seeds, "said": self.said}
         checks = [
             check.describe() | {"shown": {"ours": number(claim, check), "interval": _span(claim, check)}}
             for check in self.checks
@@ -49,21 +71,58 @@ def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Poin
 
 
 def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:
-    """Refuse claims about runs that there will not be, before any of them takes its time."""
-    labelled = [Measured(point.source.labels, lambda _: 1.0) for point in points]
-    for claim in paper.claims_of(experiment, quick=quick):
-        judging.judge(claim, experiment, labelled, quick=quick)
+    """Refuse claims about runs that there will not be, or about numbers that these will not have.
+
+    Raises
+    ------
+    ShallowsError
+        Before any run takes its time.
+    """
+    asked = [Measured(point.source.labels, _asked(experiment, point.source)) for point in points]
+    try:
+        for claim in paper.claims_of(experiment, quick=quick):
+            judging.judge(claim, experiment, asked, quick=quick)
+        beside(experiment, [claim for claim in paper.claims if claim.experiment == experiment.name], asked)
+    except ShallowsError as error:
+        raise ShallowsError(
+            f"{paper.folder / FILE}: {experiment.name}: {error.message}", error.remedy
+        ) from None
+
+
+def _asked(experiment: Experiment, source: Source) -> Value:
+    """Stands for the numbers of a run that is still to come: refuses those that it will not have."""
+    if not experiment.runs:
+        return cache(partial(compute, source))
+    offered: list[Offered] = []
+
+    def number(metric: str) -> float:
+        if not offered:
+            offered.append(Offered.of(source.parse()))
+        check(metric, offered[0])
+        return 1.0
+
+    return cache(number)
 
 
 def document_of(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> dict[str, Any]:
     """All of them, for `--json`."""
-    holding = sum(finding.verdict == HOLDS for finding in findings)
     described = [finding.describe() for finding in findings]
+    holding = sum(finding.verdict == HOLDS for finding in findings)
     return {"paper": paper.title, "quick": quick, "holding": holding, "claims": described}
+
+
+def counted(findings: Sequence[Finding]) -> str:
+    """How many claims hold, and how many of them by one seed alone."""
+    holding = [finding for finding in findings if finding.verdict == HOLDS]
+    single = sum(finding.seeds == 1 for finding in holding)
+    text = f"{len(holding)} of {len(findings)} claims hold"
+    return f"{text}, {single} of them judged by one seed" if single else text
 
 
 def number(claim: Claim, check: Check) -> str:
     """What was measured, as its claim writes it."""
+    if math.isnan(check.ours):
+        return NOTHING
     if not math.isfinite(check.ours):
         return "never" if claim.kind == "crossing" else "∞"
     if isinstance(claim.expected, str) and claim.expected.endswith("B"):
@@ -78,10 +137,10 @@ def markdown(findings: Sequence[Finding], paper: Paper) -> str:
     """Every claim at every place, as a table for documents, and what was run for it."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
-        for check in finding.checks:
-            cells = [finding.claim.id, finding.claim.source, judging.name(check.place), check.paper]
-            cells += [number(finding.claim, check), _span(finding.claim, check)]
-            lines.append(f"| {' | '.join(cells)} | {check.verdict} |")
+        for each in finding.checks:
+            cells = [finding.claim.id, finding.claim.source, judging.name(each.place), each.paper]
+            cells += [number(finding.claim, each), _span(finding.claim, each)]
+            lines.append(f"| {' | '.join(cells)} | {each.said} |")
     return "\n".join([*lines, "", made_from(paper, {finding.claim.experiment for finding in findings})])
 
 

@@ -53,6 +53,13 @@ class Check:
     low: float
     high: float
     verdict: str
+    seeds: int = 0
+    """How many it rests on; none where nothing runs."""
+
+    @property
+    def said(self) -> str:
+        """The verdict, with how many seeds it rests on if they are too few for an interval."""
+        return said(self.verdict, self.seeds)
 
     def describe(self) -> dict[str, Any]:
         """For `--json`."""
@@ -62,7 +69,19 @@ class Check:
             "ours": finite(self.ours),
             "interval": [finite(self.low), finite(self.high)],
             "verdict": self.verdict,
+            "seeds": self.seeds,
+            "said": self.said,
         }
+
+
+def said(verdict: str, seeds: int) -> str:
+    """A verdict in words.
+
+    >>> said("holds", 1), said("cannot tell", 2), said("holds", 3), said("holds", 0)
+    ('holds (one seed)', 'cannot tell (two seeds)', 'holds', 'holds')
+    """
+    few = {1: "one seed", 2: "two seeds"}.get(seeds)
+    return f"{verdict} ({few})" if few else verdict
 
 
 def name(place: Place | None) -> str:
@@ -171,12 +190,15 @@ def _tolerated(claim: Claim, place: Any, values: list[float]) -> Check:
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    least = -math.inf if claim.kind == "below" else number / claim.factor - slack
-    verdict = within(low, high, least, number * claim.factor + slack)
+    # Of a negative number the larger multiple is the lower limit.
+    least, most = sorted((number / claim.factor, number * claim.factor))
+    least = -math.inf if claim.kind == "below" else least - slack
+    verdict = within(low, high, least, most + slack)
     shown = f"{signed(100 * number)} %" if claim.in_percent else digits(number)
     shown = signed(number) if claim.change == "difference" else shown
     shown = f"< {shown}" if claim.kind == "below" else shown
-    return Check(place, shown, sum(values) / len(values), low, high, verdict)
+    seeds = 0 if claim.kind == "computed" else len(values)
+    return Check(place, shown, sum(values) / len(values), low, high, verdict, seeds)
 
 
 def _change(mine: float, theirs: float) -> float:
@@ -189,7 +211,7 @@ def _ordering(claim: Claim, experiment: Experiment, runs: Sequence[Measured], pl
     values = [higher[seed] - lower[seed] for seed in lower if seed in higher]
     low, high = spread(values)
     verdict = HOLDS if low > 0 else DOES_NOT_HOLD if high <= 0 else CANNOT_TELL
-    return Check(place, "> 0", sum(values) / len(values), low, high, verdict)
+    return Check(place, "> 0", sum(values) / len(values), low, high, verdict, len(values))
 
 
 def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) -> Check:
@@ -207,7 +229,8 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
     near = [abs(index - wanted) <= claim.steps for index in found]
     verdict = HOLDS if all(near) else CANNOT_TELL if any(near) else DOES_NOT_HOLD
     crossed = sorted(order(places[index]) if index < len(places) else math.inf for index in found)
-    return Check(None, name(claim.expected), crossed[len(crossed) // 2], crossed[0], crossed[-1], verdict)
+    middle = crossed[len(crossed) // 2]
+    return Check(None, name(claim.expected), middle, crossed[0], crossed[-1], verdict, len(found))
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:

@@ -10,9 +10,6 @@ from shallows.runs.ranks import nearest_rank
 if TYPE_CHECKING:
     import polars as pl
 
-SENDS_NO_FLOWS = {"udp", "ping"}
-"""Kinds of workloads that are not counted among those of `flows.parquet`."""
-
 
 class Measured(Recorded, Protocol):
     """What is read of a `Run` here."""
@@ -31,7 +28,7 @@ def by(run: Measured, what: str) -> "pl.DataFrame":
 def _of_workloads(run: Measured) -> "pl.DataFrame":
     import polars as pl
 
-    kinds = [each["kind"] for each in run.scenario["workload"] if each["kind"] not in SENDS_NO_FLOWS]
+    kinds = [each["kind"] for each in run.scenario["workload"]]
     found = _of_flows(run, "workload")
     named = pl.Series("kind", [kinds[place] for place in found["workload"]], dtype=pl.String)
     return found.insert_column(1, named)

@@ -241,8 +241,8 @@ def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
             raise ShallowsError(message, "`shallows testbed doctor` says what this machine can do")
         case {"defect": text}:
             raise DefectError(
-                f"{text or 'the testbed panicked'}\n  This is a defect of Shallows. Please report it with the "
-                "scenario; nothing of this run is kept."
+                f"{text or 'the testbed panicked'}\n  This is a defect of Shallows. Please report it with "
+                "the scenario; nothing of this run is kept."
             )
         case {"refused": list() as refusals}:
             keys = "\n".join(f"{source.file}: {each['key']}: {each['reason']}" for each in refusals)

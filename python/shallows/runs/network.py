@@ -28,6 +28,8 @@ class Network:
     tiers: list[int]
     """Of each switch how many others are between it and the nearest host."""
     cables: list[Cable]
+    ports: dict[str, str]
+    """The kind of each port, those of hosts first, then those of each switch."""
     host_delay_ps: int
     """What each packet spends in the host that sends it, and in the one that receives it."""
 
@@ -42,6 +44,8 @@ def network(topology: Mapping[str, Any]) -> Network:
     >>> pair = network({"kind": "star", "hosts": 2, "rate": "10Gbps", "link_delay": "1us"})
     >>> pair.hosts, pair.switches, pair.tiers, pair.cables[1]
     (['host0', 'host1'], ['switch0'], [0], Cable(one=1, other=2, rate_bps=10000000000, delay_ps=1000000))
+    >>> list(pair.ports.items())[1:3]
+    [('host1->switch0', 'nic'), ('switch0->host0', 'to-host')]
 
     Raises
     ------
@@ -50,4 +54,6 @@ def network(topology: Mapping[str, Any]) -> Network:
     """
     told = json.loads(_core.network(json.dumps(topology)))
     cables = [Cable(*each) for each in told["cables"]]
-    return Network(told["hosts"], told["switches"], told["tiers"], cables, told["host_delay"])
+    return Network(
+        told["hosts"], told["switches"], told["tiers"], cables, dict(told["ports"]), told["host_delay"]
+    )

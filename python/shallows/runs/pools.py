@@ -1,5 +1,6 @@
 """Which ports share a pool, and of which pools a trace knows all that happened."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,11 +39,19 @@ class Recorded(Protocol):
 
 def pool_of(run: Recorded) -> dict[str, str]:
     """The pool of each port, called as in `queues.parquet`."""
-    buffer = run.scenario["switch"]["buffer"]
+    return pools_of(run.counters["port"].unique(maintain_order=True), run.scenario["switch"]["buffer"])
+
+
+def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
+    """The pool of each port, by the ports in order and the `switch.buffer` of a resolved scenario.
+
+    >>> pools_of(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2})
+    {'s->a': 's.pool0', 's->b': 's.pool0', 's->c': 's.pool1'}
+    """
     per_pool = 1 if buffer["kind"] == "static-partition" else buffer.get("ports_per_pool")
     counted: dict[str, int] = {}
     found = {}
-    for port in run.counters["port"].unique(maintain_order=True):
+    for port in ports:
         node = port.split("->")[0]
         place = counted.get(node, 0)
         counted[node] = place + 1

@@ -1,20 +1,21 @@
-"""Numbers of a run's flows by name: goodput, fairness, concurrency, starvation. `measures` calls them.
-
-`WHERE` says whose flows: of workloads, by their places in the scenario (`0`, `2..22` (2 to 21), `0, 3`), of a
-class (`class1`), of senders (`group=old`) or of receivers (`to_group=old`) in a group of hosts.
-"""
+"""Numbers of a run's flows: goodput, fairness, concurrency, starvation. `measures` has their names."""
 
 import math
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import ShallowsError, UnknownMetric, listed
-from shallows.quantity import parse_size, parse_time
+from shallows.quantity import parse_size
 from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series import ideal, percentiles
-from shallows.series.inputs import table
-from shallows.series.port_measures import payload, refuse
+from shallows.series.inputs import choose_flows, table
+from shallows.series.metric import GROUPS, Flows, Host, Pair, Span, Traced, Window, one_of, refuse_after_end
+from shallows.series.offered import Offered, bin_names
+from shallows.series.port_measures import payload
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,40 +38,40 @@ CONVERGED = 0.9
 """Share of its goodput in the second half of the run from which a class counts as converged."""
 
 
-def goodput_gbps(run: Run, what: str, where: str) -> float:
+def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
     """Application bytes over the simulated time that came in order: to a host, or of a class or group."""
     import polars as pl
 
-    refuse(what)
-    if where.startswith("class") or "=" in where:
+    if isinstance(where, Flows):
         mine = _flows(run, where)
     else:
-        mine = run.flows.filter(pl.col("destination").cast(pl.String) == where)
-    if mine.is_empty():
+        mine = run.flows.filter(pl.col("destination") == where.number)
+    if mine.is_empty() and isinstance(where, Host):
         raise ShallowsError(
-            f"{run.path} has no flow to host {where}", "hosts are numbers, as in flows.parquet"
+            f"{run.path} has no flow to host {where.number}", "name a host that some flow is sent to"
         )
     simulated_s: float = run.summary["simulated_s"]
     return int(mine["delivered_bytes"].sum()) * 8 / simulated_s / 1e9
 
 
-def goodput_ratio(run: Run, what: str, where: str) -> float:
-    """Of two hosts, classes or groups."""
-    first, _, second = where.partition("/")
-    return goodput_gbps(run, what, first) / goodput_gbps(run, what, second)
+def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
+    """Of two hosts, classes or groups; not a number if neither has received anything."""
+    first, second = goodput_gbps(run, _, pair.first), goodput_gbps(run, _, pair.second)
+    return first / second if second else math.inf if first else math.nan
 
 
-def convergence_ms(run: Run, what: str, where: str) -> float:
+def convergence_ms(run: Run, _: None, where: Flows) -> float:
     """How long after its first flow a class or group first has its share, to a tenth."""
     import numpy as np
     import polars as pl
 
-    refuse(what)
     mine = _flows(run, where)
     rows = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
     traced = [rows.filter(pl.col("flow") == flow) for flow in mine["flow"]]
     if not traced or any(each.is_empty() for each in traced):
-        raise ShallowsError(f"{run.path} has no trace of {where}", "trace its flows with measure.flow_traces")
+        raise ShallowsError(
+            f"{run.path} has no trace of {where.text}", "trace its flows with measure.flow_traces"
+        )
     end, start = run.summary["simulated_s"] * 1e6, float(mine["arrival_us"].to_numpy().min())
     times = np.unique(np.concatenate([each["time_us"].to_numpy() for each in traced]))
     times = times[times >= start]
@@ -84,49 +85,45 @@ def convergence_ms(run: Run, what: str, where: str) -> float:
     return float(times[there[0]] - start) / 1e3 if there.size else math.inf
 
 
-def flow_gbps(run: Run, what: str, where: str) -> float:
+def flow_gbps(run: Run, _: None, where: Flows) -> float:
     """Goodput of a flow from its arrival to the end of the run, on average over the flows."""
-    refuse(what)
     return float(_goodputs(run, where).mean())
 
 
-def jain(run: Run, what: str, where: str) -> float:
+def jain(run: Run, _: None, where: Flows) -> float:
     """Jain's index of the same goodputs."""
-    refuse(what)
     return _index(_goodputs(run, where))
 
 
-def with_timeout(run: Run, what: str, where: str) -> float:
+def with_timeout(run: Run, _: None, where: Flows) -> float:
     """The share of flows that had a timeout."""
-    refuse(what)
     return float((_flows(run, where)["timeouts"] > 0).to_numpy().mean())
 
 
-def jain_over(run: Run, slice_length: str, span: str) -> float:
-    """Jain's index of what flows acknowledge in each slice, on average over slices of a span in seconds."""
+def jain_over(run: Run, slices: Window, span: Span) -> float:
+    """Jain's index of what flows acknowledge in each slice, on average over the slices of a span."""
     import numpy as np
 
-    begin, end = (float(part) * 1e6 for part in span.split(".."))
-    acked = _acked(run, np.arange(begin, end + 1, parse_time(slice_length) * 1e6))
+    acked = _acked(run, np.arange(span.begin_us, span.end_us + 1, slices.us))
     rates = np.diff(list(acked.values()), axis=1)
     return float(np.mean([_index(column) for column in rates.T]))
 
 
-def catch_up_ms(run: Run, what: str, flow: str) -> float:
+def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
     """From a flow's arrival until, over 5 ms, it has four fifths of the mean of all flows that are traced."""
     import numpy as np
     import polars as pl
 
-    refuse(what)
-    arrival = float(run.flows.filter(pl.col("flow") == int(flow))["arrival_us"].item())
+    (flow,) = choose_flows(run, [traced.flow], table(run, "flow_traces")["flow"])
+    arrival = float(run.flows.filter(pl.col("flow") == flow)["arrival_us"].item())
     acked = _acked(run, np.arange(arrival, float(run.summary["simulated_s"]) * 1e6 + 1, SLICE_MS * 1e3))
     rates = {number: np.diff(each) for number, each in acked.items()}
     share = CAUGHT_UP * np.mean(list(rates.values()), axis=0)
-    there = np.flatnonzero(rates[int(flow)] >= share)
+    there = np.flatnonzero(rates[flow] >= share)
     return float(there[0] + 1) * SLICE_MS if there.size else float("inf")
 
 
-def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: bool = False) -> float:
+def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: bool = False) -> float:
     """Flows of a host during a window, over all hosts and windows after the warm-up.
 
     A request and its answer are one, as they would share a connection. With `busy` only windows count in
@@ -135,8 +132,11 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
     import numpy as np
     import polars as pl
 
-    length = parse_time(window) * 1e6
-    last = int(float(run.summary["simulated_s"]) * 1e6 // length) - 1  # what is left may be shorter
+    length, end = window.us, float(run.summary["simulated_s"]) * 1e6
+    window.check_steps(end)
+    last = int(end // length) - 1  # what is left may be shorter
+    if last < 0:
+        raise UnknownMetric(f"{run.path} is shorter than {window.text}", "name a shorter time")
     flows = run.flows.filter((pl.col("size_bytes") > above) & (pl.col("counted") == 1))
     ends = pl.col("arrival_us") + pl.col("fct_us").fill_null(float("inf"))
     windows = flows.with_columns(
@@ -151,69 +151,51 @@ def concurrent(run: Run, percentile: str, window: str, *, above: int = 0, busy: 
     found = windows.drop_nulls("window").unique(["workload", "query", "one", "other", "alone", "window"])
     hosts = pl.concat([found.select("window", pl.col(end).alias("host")) for end in ("one", "other")])
     counts = hosts.group_by("host", "window").len()["len"].to_numpy()
-    if not busy:
+    if not busy and not run.flows.is_empty():
         everybody = max(int(run.flows[end].to_numpy().max()) for end in ("source", "destination")) + 1
-        spans = (
-            last - int(run.flows.filter(pl.col("counted") == 1)["arrival_us"].to_numpy().min() // length) + 1
-        )
-        counts = np.append(counts, np.zeros(everybody * spans - counts.size))
-    return nearest_rank([counts], percentiles.parse(percentile))
+        arrivals = run.flows.filter(pl.col("counted") == 1)["arrival_us"].to_numpy()
+        spans = last - int(arrivals.min() // length) + 1 if arrivals.size else 0
+        counts = np.append(counts, np.zeros(max(everybody * spans - counts.size, 0)))
+    if not counts.size:
+        raise ShallowsError(f"no host of {run.path} has such a flow", "let it run longer")
+    return nearest_rank([counts], share)
 
 
-def _flows(run: Run, where: str, *, counted: bool = False) -> "pl.DataFrame":
+def _flows(run: Run, where: Flows, *, counted: bool = False) -> "pl.DataFrame":
     """Those that are meant; only those that arrived after the warm-up, if asked for."""
     import polars as pl
 
     mine = part(run, run.flows, where).filter((pl.col("counted") == 1) | (not counted))
     if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no counted flow of {where!r}", "a shorter measure.warm_up")
+        raise ShallowsError(f"{run.path} has no counted flow of {where.text!r}", "a shorter measure.warm_up")
     return mine
 
 
-def part(run: Run, flows: "pl.DataFrame", where: str) -> "pl.DataFrame":
-    """Of these flows of a run those that `where` means: of workloads, of a class, or of a group of hosts.
+def part(run: Run, flows: "pl.DataFrame", where: Flows) -> "pl.DataFrame":
+    """Those of these flows of a run that are meant.
 
     Raises
     ------
     ShallowsError
         If there is none; the error lists what there is.
     """
-    key, equals, name = where.partition("=")
-    number = where.removeprefix("class")
-    column = key if equals else "workload" if number == where else "class"
-    try:
-        chosen = [name] if equals else places(number)
-        mine = flows.filter(flows[column].is_in(chosen)) if column in flows.columns else flows.clear()
-    except ValueError:
-        mine = flows.clear()
+    known = where.key in flows.columns
+    mine = flows.filter(flows[where.key].is_in(where.values)) if known else flows.clear()
     if mine.is_empty():
         said = {"workload": "", "class": "class"} | {key: f"{key}=" for key in GROUPS}
-        known = {column: how for column, how in said.items() if column in flows.columns}
-        there = [f"{how}{each}" for column, how in known.items() for each in flows[column].unique().sort()]
+        there = [
+            f"{how}{each}"
+            for column, how in said.items()
+            if column in flows.columns
+            for each in flows[column].unique().sort()
+        ]
         raise ShallowsError(
-            f"{run.path} has no flow of {where!r}", listed("workloads, classes and groups are", there)
+            f"{run.path} has no flow of {where.text!r}", listed("workloads, classes and groups are", there)
         )
     return mine
 
 
-GROUPS = ("group", "to_group")
-"""Columns with the groups of senders and receivers, where hosts are in groups."""
-
-
-def places(workloads: str) -> list[int]:
-    """The places of workloads in the scenario.
-
-    >>> places("0"), places("2..5"), places("0, 3")
-    ([0], [2, 3, 4], [0, 3])
-    """
-    chosen: list[int] = []
-    for part in workloads.split(","):
-        low, _, high = part.strip().partition("..")
-        chosen += range(int(low), int(high) if high else int(low) + 1)
-    return chosen
-
-
-def _goodputs(run: Run, where: str) -> "Numbers":
+def _goodputs(run: Run, where: Flows) -> "Numbers":
     mine = _flows(run, where)
     times = float(run.summary["simulated_s"]) * 1e6 - mine["arrival_us"].to_numpy()
     return mine["delivered_bytes"].to_numpy() * 8 / times / 1e3  # bits per µs: Gb/s over 1,000
@@ -231,24 +213,26 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
     end = float(run.summary["simulated_s"]) * 1e6
     flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
     flows = flow_traces["flow"].unique(maintain_order=True).to_list()
+    if not flows:
+        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
     return {
         f: Series.read(flow_traces.filter(pl.col("flow") == f), "value", end, 0.0).at(times) for f in flows
     }
 
 
-def acked_packets_over(run: Run, what: str, last: str) -> float:
+def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
     """Over the flows that are traced, what was acknowledged last, in full segments."""
-    return _over_flows(acked_packets(run, last), what)
+    return number(acked_packets(run, last.us))
 
 
-def acked_packets(run: Run, last: str) -> "pl.Series":
+def acked_packets(run: Run, last_us: float) -> "pl.Series":
     """Of each flow that is traced, what was acknowledged in so much time before the end, in full segments."""
     import polars as pl
 
-    flow_traces = run.flow_traces
-    if flow_traces is None:
-        raise ShallowsError(f"{run.path} has no flow_traces of flows", "add measure.flow_traces")
-    begin_us = 1e6 * (run.summary["simulated_s"] - parse_time(last)) + 1e-3
+    flow_traces = table(run, "flow_traces")
+    if flow_traces.is_empty():
+        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
+    begin_us = 1e6 * run.summary["simulated_s"] - last_us + 1e-3
     acked = flow_traces.filter(pl.col("quantity") == "acked_bytes").sort("time_us")
     until = acked.group_by("flow").agg(pl.col("value").last())
     before = acked.filter(pl.col("time_us") <= begin_us).group_by("flow").agg(pl.col("value").last())
@@ -258,67 +242,132 @@ def acked_packets(run: Run, last: str) -> "pl.Series":
     return (flows["value"] - flows["value_before"]) / segment
 
 
-def gaps(column: str, run: Run, what: str, where: str) -> float:
+def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
     """Over the counted flows of a workload, class or group, their longest gaps."""
-    return _over_flows(_flows(run, where, counted=True)[column].drop_nulls(), what)
+    found = _flows(run, where, counted=True)[column].drop_nulls()
+    if found.is_empty():
+        raise ShallowsError(f"no flow of {where.text!r} in {run.path} was sent", "let it run longer")
+    return number(found)
 
 
-def window(run: Run, what: str, flow: str) -> float:
-    """Of a traced flow: the least from a time on (`min_5120`, in µs), or that at a time (`at_5120`)."""
+@dataclass(frozen=True)
+class Moment:
+    """When a congestion window is read: at a time, or where it is least from then on."""
+
+    us: int
+    least: bool
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Self:
+        """Read `at_5120` or `min_5120`, in µs."""
+        kind, _, number = ".".join(words).partition("_")
+        if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
+            raise UnknownMetric(
+                f"{'.'.join(words)!r} is no time of a window", "write at_5120 or min_5120, in µs"
+            )
+        return cls(int(number), kind == "min")
+
+    def check(self, offered: Offered) -> None:
+        """Refuse a time after the run."""
+        refuse_after_end(self.us, offered, f"{self.us} µs")
+
+
+def window(run: Run, moment: Moment, traced: Traced) -> float:
+    """Of a traced flow: the window at a time, or the least from then on."""
     import polars as pl
 
-    mine = (pl.col("flow").cast(pl.String) == flow) & (pl.col("quantity") == "cwnd_bytes")
+    mine = (pl.col("flow") == traced.flow) & (pl.col("quantity") == "cwnd_bytes")
     rows = table(run, "flow_traces").filter(mine).sort("time_us", maintain_order=True)
-    kind, _, number = what.partition("_")
-    if kind not in {"min", "at"} or not number.isdecimal():
-        raise UnknownMetric
-    then = rows.filter(pl.col("time_us") <= int(number)).tail(1)["value"].to_list()
-    after = rows.filter(pl.col("time_us") > int(number))["value"].to_list() if kind == "min" else []
+    then = rows.filter(pl.col("time_us") <= moment.us).tail(1)["value"].to_list()
+    after = rows.filter(pl.col("time_us") > moment.us)["value"].to_list() if moment.least else []
     if not then:
         raise ShallowsError(
-            f"{run.path} knows no window of flow {flow} at {number} µs",
+            f"{run.path} knows no window of flow {traced.flow} at {moment.us} µs",
             "trace the flow, or name a later time",
         )
     return float(min(then + after))
 
 
-def gbps_of_bin(run: Run, bin_name: str) -> float:
+@dataclass(frozen=True)
+class Bin:
+    """A size bin, and a number over its flows."""
+
+    name: str
+    number: Callable[["Numbers"], float]
+
+    @classmethod
+    def mean(cls, words: Sequence[str]) -> Self:
+        """Read `small`: the mean."""
+        return cls._of(words, [], lambda values: float(values.mean()))
+
+    @classmethod
+    def percentile(cls, words: Sequence[str]) -> Self:
+        """Read `small.p99`: a percentile."""
+        share = percentiles.parse(words[-1] if len(words) > 1 else "")
+        return cls._of(words[:-1], words, lambda values: nearest_rank([values], share))
+
+    @classmethod
+    def statistic(cls, words: Sequence[str]) -> Self:
+        """Read `small.p99`, `small.mean` or `small.max`."""
+        if len(words) > 1 and percentiles.is_percentile(words[-1]):
+            return cls.percentile(words)
+        last = one_of(words[1:], {"mean", "max"}, "number over flows other than a percentile")
+        return cls._of(words[:1], words, lambda values: float(getattr(values, last)()))
+
+    @classmethod
+    def _of(cls, name: Sequence[str], words: Sequence[str], number: Callable[["Numbers"], float]) -> Self:
+        if len(name) != 1 or not BIN.fullmatch(name[0]):
+            raise UnknownMetric(
+                f"{'.'.join(words or name)!r} names no size bin",
+                "bins are all, small, medium and large, or by their edges such as 0_to_1000 and above_1000",
+            )
+        return cls(name[0], number)
+
+    def check(self, offered: Offered) -> None:
+        """Refuse a bin that the scenario does not have."""
+        _check_bin(self.name, offered.scenario)
+
+
+NUMBER = re.compile("[0-9]{1,18}")
+BIN = re.compile("all|small|medium|large|[0-9]{1,18}_to_[0-9]{1,18}|above_[0-9]{1,18}")
+
+
+def _check_bin(name: str, scenario: Mapping[str, Any]) -> None:
+    names = ["all", *bin_names(scenario)]
+    if name not in names:
+        raise UnknownMetric(f"there is no size bin {name!r}", listed("by measure.bins there are", names))
+
+
+def gbps_of_bin(run: Run, of: Bin) -> float:
     """The mean over complete flows of a bin of their size by their time."""
-    flows, sizes, kept = _complete(run, bin_name)
-    return float((sizes[kept] * 8 / flows["fct_us"].cast(float).to_numpy()[kept] / 1e3).mean())
+    flows, sizes, kept = _complete(run, of.name)
+    return of.number(sizes[kept] * 8 / flows["fct_us"].cast(float).to_numpy()[kept] / 1e3)
 
 
-def ideal_gbps_of_bin(run: Run, bin_name: str) -> float:
+def ideal_gbps_of_bin(run: Run, of: Bin) -> float:
     """The same in the bound of `ideal.py`."""
-    _, sizes, kept = _complete(run, bin_name)
-    return float((sizes[kept] * 8 / ideal.completion_us(run)[kept] / 1e3).mean())
+    _, sizes, kept = _complete(run, of.name)
+    return of.number(sizes[kept] * 8 / ideal.completion_us(run)[kept] / 1e3)
 
 
-def ideal_fct_us_of_bin(run: Run, what: str) -> float:
-    """A percentile (`small.p99`) over complete flows of a bin of what each takes if it is alone."""
-    bin_name, _, percentile = what.partition(".")
-    share = percentiles.parse(percentile)
-    flows, _, kept = _complete(run, bin_name)
-    return nearest_rank([flows["ideal_us"].cast(float).to_numpy()[kept]], share)
+def ideal_fct_us_of_bin(run: Run, of: Bin) -> float:
+    """A percentile over complete flows of a bin of what each takes if it is alone."""
+    flows, _, kept = _complete(run, of.name)
+    return of.number(flows["ideal_us"].cast(float).to_numpy()[kept])
 
 
-def times(column: str, run: Run, what: str, where: str) -> float:
-    """Over complete flows of a bin, of some workloads, a class or a group: `small.p99`, `mean`, `max`."""
+def times(column: str, run: Run, of: Bin, where: Flows) -> float:
+    """Over complete flows of a bin, of some workloads, a class or a group."""
     import polars as pl
 
-    bin_name, _, statistic = what.partition(".")
-    flows, _, kept = _complete(run, bin_name)
+    flows, _, kept = _complete(run, of.name)
     theirs = part(run, flows.with_columns(kept=pl.Series(kept)), where).filter("kept")
     values = theirs[column].cast(float).to_numpy()
     if not values.size:
         raise ShallowsError(
-            f"{run.path} has no complete flow of {where} in {bin_name!r}", "let it run longer"
+            f"{run.path} has no complete flow of {where.text} in {of.name!r}", "let it run longer"
         )
-    if percentiles.is_percentile(statistic):
-        return nearest_rank([values], percentiles.parse(statistic))
-    if statistic not in {"mean", "max"}:
-        raise UnknownMetric
-    return float(values.mean() if statistic == "mean" else values.max())
+    return of.number(values)
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
@@ -338,24 +387,36 @@ def _bin(run: Run, name: str, sizes: Any) -> Any:
     """Which of these sizes are in a bin, as in `summary.json`."""
     import numpy as np
 
-    names = ["small", "medium", "large"]
     if name == "all":
         return np.ones(len(sizes), dtype=bool)
-    if name not in names:
-        raise UnknownMetric
+    _check_bin(name, run.scenario)
     edges = [parse_size(edge) for edge in run.scenario["measure"]["bins"]]
-    return np.searchsorted(edges, sizes, side="left") == names.index(name)
+    return np.searchsorted(edges, sizes, side="left") == bin_names(run.scenario).index(name)
 
 
-def _over_flows(values: "pl.Series", what: str) -> float:
-    """Over flows: `mean`, `variance`, `std`, `max`, or the share of flows `above_N` or `below_N`."""
-    import numpy as np
+OverFlows = Callable[["pl.Series"], float]
 
-    numbers = values.to_numpy()
-    if what in {"mean", "variance", "std", "max"}:
-        return float(getattr(np, "var" if what == "variance" else what)(numbers))
-    side, _, limit = what.partition("_")
-    if side in {"above", "below"} and limit.isdigit():
-        beyond = numbers > int(limit) if side == "above" else numbers < int(limit)
-        return float(beyond.mean())
-    raise UnknownMetric
+
+def over_flows(words: Sequence[str]) -> OverFlows:
+    """A number over flows: `mean`, `variance`, `std`, `max`, or the share of flows `above_N` or `below_N`.
+
+    Raises
+    ------
+    UnknownMetric
+        If it is none of these.
+    """
+    word = ".".join(words)
+    found = re.fullmatch(f"(above|below)_({NUMBER.pattern})", word)
+    if found is None:
+        if word not in {"mean", "variance", "std", "max"}:
+            raise UnknownMetric(
+                f"{word!r} is no number over flows", "write mean, variance, std, max, above_N or below_N"
+            )
+        return lambda values: float(getattr(values.to_numpy(), "var" if word == "variance" else word)())
+    side, limit = found[1], int(found[2])
+
+    def share(values: "pl.Series") -> float:
+        numbers = values.to_numpy()
+        return float((numbers > limit if side == "above" else numbers < limit).mean())
+
+    return share

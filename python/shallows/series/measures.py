@@ -5,48 +5,126 @@ host, a class, a flow or several. docs/claims.md lists them.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from shallows.errors import ShallowsError, UnknownMetric
+from shallows import _core
+from shallows.errors import ShallowsError, UnknownMetric, listed
 from shallows.quantity import parse_rate, parse_size
 from shallows.runs.results import Run
 from shallows.runs.running import Source
 from shallows.series import flow_measures, percentiles, port_measures
+from shallows.series.flow_measures import Bin, Moment, over_flows
+from shallows.series.metric import (
+    Flows,
+    Metric,
+    Pair,
+    Port,
+    Recorded,
+    Span,
+    Traced,
+    Window,
+    host_or_flows,
+)
+from shallows.series.offered import Offered
+from shallows.series.port_measures import over_time, payload
 
 LARGE = flow_measures.LARGE
 
-PLACED: dict[str, Callable[[Run, str, str], float]] = {
-    "backlog_bytes": port_measures.backlog,
-    "sent_gbps": port_measures.sent_gbps,
-    "repeated_share": port_measures.repeated_share,
-    "goodput_gbps": flow_measures.goodput_gbps,
-    "goodput_ratio": flow_measures.goodput_ratio,
-    "convergence_ms": flow_measures.convergence_ms,
-    "catch_up_ms": flow_measures.catch_up_ms,
-    "flow_gbps": flow_measures.flow_gbps,
-    "jain": flow_measures.jain,
-    "jain_over": flow_measures.jain_over,
-    "with_timeout": flow_measures.with_timeout,
-    "concurrent": flow_measures.concurrent,
-    "concurrent_large": partial(flow_measures.concurrent, above=LARGE),
-    "concurrent_large_busy": partial(flow_measures.concurrent, above=LARGE, busy=True),
-    "acked_packets": flow_measures.acked_packets_over,
-    "longest_ack_gap_us": partial(flow_measures.gaps, "longest_ack_gap_us"),
-    "longest_arrival_gap_us": partial(flow_measures.gaps, "longest_arrival_gap_us"),
-    "cwnd_bytes": flow_measures.window,
-    "fct_us": partial(flow_measures.times, "fct_us"),
-    "slowdown": partial(flow_measures.times, "slowdown"),
-}
-"""Of a run: a number by `WHAT` and `WHERE`."""
 
-BINNED: dict[str, Callable[[Run, str], float]] = {
-    "flow_gbps": flow_measures.gbps_of_bin,
-    "ideal_flow_gbps": flow_measures.ideal_gbps_of_bin,
-    "ideal_fct_us": flow_measures.ideal_fct_us_of_bin,
+def _traces_flows(offered: Offered) -> None:
+    if not offered.may_trace_flow():
+        raise UnknownMetric("no flow is traced", "set measure.flow_traces = [{ sample = 4 }]")
+
+
+def _has_one_payload(offered: Offered) -> None:
+    payload(offered.scenario)
+
+
+def _nothing(words: Sequence[str]) -> None:
+    """Refuse words of a number that there is only one of."""
+    if words:
+        raise UnknownMetric(f"{'.'.join(words)!r} says nothing of it", "leave it out")
+
+
+def _percentile(words: Sequence[str]) -> float:
+    return percentiles.parse(".".join(words))
+
+
+def _window(words: Sequence[str]) -> Window:
+    return Window.parse(".".join(words))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the rest of a name is read, and what makes a number of it and a run."""
+
+    what: Callable[[Sequence[str]], Any]
+    where: Callable[[str], Any]
+    number: Callable[[Run, Any, Any], float]
+    needs: Sequence[Callable[[Offered], None]] = ()
+    """What the scenario must have, beside what the parts of the name ask for."""
+    together: Callable[[Any, Any], None] = lambda *_: None
+    """Refuses parts that do not go with each other."""
+
+    def read(self, metric: Metric) -> tuple[Any, Any]:
+        """What and where it is."""
+        what, where = self.what(metric.words), self.where(metric.where)
+        self.together(what, where)
+        return what, where
+
+
+_TRACED, _SEGMENTS = [_traces_flows], [_traces_flows, _has_one_payload]
+
+PLACED: dict[str, Kind] = {
+    "backlog_bytes": Kind(over_time, Recorded.parse, port_measures.backlog),
+    "sent_gbps": Kind(_nothing, Port, port_measures.sent_gbps),
+    "repeated_share": Kind(_nothing, Port, port_measures.repeated_share, [_has_one_payload]),
+    "goodput_gbps": Kind(_nothing, host_or_flows, flow_measures.goodput_gbps),
+    "goodput_ratio": Kind(_nothing, Pair.parse, flow_measures.goodput_ratio),
+    "convergence_ms": Kind(_nothing, Flows.parse, flow_measures.convergence_ms, _TRACED),
+    "catch_up_ms": Kind(_nothing, Traced.parse, flow_measures.catch_up_ms),
+    "flow_gbps": Kind(_nothing, Flows.parse, flow_measures.flow_gbps),
+    "jain": Kind(_nothing, Flows.parse, flow_measures.jain),
+    "jain_over": Kind(
+        _window, Span.parse, flow_measures.jain_over, _TRACED, lambda slices, span: span.check_slices(slices)
+    ),
+    "with_timeout": Kind(_nothing, Flows.parse, flow_measures.with_timeout),
+    "concurrent": Kind(_percentile, Window.parse, flow_measures.concurrent),
+    "concurrent_large": Kind(_percentile, Window.parse, partial(flow_measures.concurrent, above=LARGE)),
+    "concurrent_large_busy": Kind(
+        _percentile, Window.parse, partial(flow_measures.concurrent, above=LARGE, busy=True)
+    ),
+    "acked_packets": Kind(over_flows, Window.parse, flow_measures.acked_packets_over, _SEGMENTS),
+    "longest_ack_gap_us": Kind(over_flows, Flows.parse, partial(flow_measures.gaps, "longest_ack_gap_us")),
+    "longest_arrival_gap_us": Kind(
+        over_flows, Flows.parse, partial(flow_measures.gaps, "longest_arrival_gap_us")
+    ),
+    "cwnd_bytes": Kind(Moment.parse, Traced.parse, flow_measures.window),
+    "fct_us": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "fct_us")),
+    "slowdown": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "slowdown")),
 }
-"""Of a run: a number by the bin of flows, and what else `WHAT` says."""
+"""Numbers that say whose they are, or where or when they were measured."""
+
+
+def _everywhere(_: str) -> None:
+    """Of a number of the whole run."""
+
+
+def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], float]:
+    return lambda run, of, _: number(run, of)
+
+
+BINNED: dict[str, Kind] = {
+    "flow_gbps": Kind(Bin.mean, _everywhere, _of_whole(flow_measures.gbps_of_bin)),
+    "ideal_flow_gbps": Kind(
+        Bin.mean, _everywhere, _of_whole(flow_measures.ideal_gbps_of_bin), [_has_one_payload]
+    ),
+    "ideal_fct_us": Kind(Bin.percentile, _everywhere, _of_whole(flow_measures.ideal_fct_us_of_bin)),
+}
+"""Numbers of a size bin over the whole run that `summary.json` lacks."""
 
 
 def measure(run: Run, name: str) -> float:
@@ -64,25 +142,30 @@ def measure(run: Run, name: str) -> float:
     >>> measure(run, "flows.completed"), round(measure(run, "goodput_gbps@0"), 1)
     (800.0, 92.4)
     """
-    head, at, where = name.partition("@")
-    kind, _, what = head.partition(".")
+    metric = Metric(name)
     try:
-        if at:
-            return _placed(kind)(run, what, where)
-        if kind in BINNED:
-            return BINNED[kind](run, what)
+        if kind := _kind(metric):
+            return kind.number(run, *kind.read(metric))
     except UnknownMetric as unknown:
-        raise _no_metric(name, unknown) from None
-    return _number(_follow(run.summary, head), name, str(run.path))
+        raise unknown.of(name) from None
+    return _number(_follow(run.summary, name), name, str(run.path))
 
 
-def check(name: str) -> None:
-    """Refuse what cannot be a number of any run: an unknown kind, a percentile that is none.
+def check(name: str, offered: Offered | None = None) -> None:
+    """Refuse what cannot be a number of any run, or of no run of a scenario.
+
+    Parameters
+    ----------
+    name
+        Of the metric.
+    offered
+        What its scenario offers; without it, only the name itself is checked.
 
     Raises
     ------
     ShallowsError
-        Before anything has run; what only a run can tell, `measure` says.
+        Before anything has run. What only a run can tell, such as a bin in which no flow was complete,
+        `measure` says.
 
     Examples
     --------
@@ -92,31 +175,129 @@ def check(name: str) -> None:
     shallows.errors.ShallowsError: there is no metric 'concurrent.p101@1ms': 'p101' is no percentile
       above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest
     """
-    head, at, _ = name.partition("@")
-    kind, *words = percentiles.words(head)
+    metric = Metric(name)
     try:
-        if at:
-            _placed(kind)
-        for word in filter(percentiles.is_percentile, words):
-            percentiles.parse(word)
+        if kind := _kind(metric):
+            parts = kind.read(metric)
+            if offered is not None:
+                _check_parts(kind, parts, offered)
+        else:
+            _check_path(name, offered)
     except UnknownMetric as unknown:
-        raise _no_metric(name, unknown) from None
+        raise unknown.of(name) from None
 
 
-def _no_metric(name: str, unknown: UnknownMetric) -> ShallowsError:
-    reason = f": {unknown.reason}" if unknown.reason else ""
-    return ShallowsError(f"there is no metric {name!r}{reason}", unknown.remedy)
+def _kind(metric: Metric) -> Kind | None:
+    """How it is read; nothing if it is a path into `summary.json`."""
+    if metric.is_placed and metric.kind not in PLACED:
+        raise UnknownMetric(f"{metric.kind!r} is of no port, host, flow or time")
+    return (PLACED if metric.is_placed else BINNED).get(metric.kind)
 
 
-def _placed(kind: str) -> Callable[[Run, str, str], float]:
-    if kind not in PLACED:
+def _check_parts(kind: Kind, parts: Sequence[Any], offered: Offered) -> None:
+    for part in parts:
+        if part_check := getattr(part, "check", None):
+            part_check(offered)
+    for need in kind.needs:
+        need(offered)
+
+
+Level = Callable[[Offered | None], Collection[str] | None]
+"""The words that may stand at a place of a path; nothing if any may."""
+
+
+def _words(*words: str) -> Level:
+    return lambda _: words
+
+
+def _bins(offered: Offered | None) -> Collection[str] | None:
+    return offered.bins if offered else None
+
+
+def _queries(offered: Offered | None) -> Collection[str] | None:
+    if offered is None:
+        return None
+    several = [f"workload{place}" for place in offered.asking] if len(offered.asking) > 1 else []
+    return ["all", *several] if offered.asking else []
+
+
+def _pings(offered: Offered | None) -> Collection[str] | None:
+    if offered is None:
+        return None
+    classes = [f"class{number}" for number in sorted(offered.ping_classes)]
+    return ["all", *classes] if classes else []
+
+
+def _port_kinds(offered: Offered | None) -> Collection[str] | None:
+    return {*offered.network.ports.values()} if offered else None
+
+
+def _marker_kinds(offered: Offered | None) -> Collection[str] | None:
+    return offered.markers if offered else None
+
+
+_TIMES = ("count", "mean", "p50", "p95", "p99", "max")
+_OF_QUERIES = ("p999", "started", "with_timeout", "timeouts", "quality", "goodput_gbps")
+_LOST = ("dropped", "dropped_in_cards", "dropped_in_switches")
+_LOST_DATA = ("dropped_data", "dropped_data_in_cards", "dropped_data_in_switches")
+_OF_PORTS = ("ports", "received", "sent", "sent_bytes", "marked", "dropped", "dropped_data", "loss_rate")
+_ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
+
+SUMMARY: Mapping[str, Sequence[Level]] = {
+    **dict.fromkeys(("seed", "simulated_s", "goodput_gbps", "datagram_gbps", "timeouts", "retransmits"), ()),
+    **dict.fromkeys(("loss_rate", "loss_rate_data", "loss_rate_in_cards", "loss_rate_in_switches"), ()),
+    "loss_rate_mean_over_ports": (),
+    "flows": [_words("started", "completed", "endless")],
+    "fct_us": [_bins, _words(*_TIMES)],
+    "slowdown": [_bins, _words(*_TIMES)],
+    "queries": [_queries, _words(*_TIMES, *_OF_QUERIES)],
+    "ping_rtt_us": [_pings, _words(*_TIMES, "lost")],
+    "packets": [_words("sent", "data", "marked", "stale", "dropped_at_dequeue", *_LOST, *_LOST_DATA)],
+    "ports": [_port_kinds, _words(*_OF_PORTS)],
+    "markers": [_marker_kinds, _words("marked", "incast", "dropped")],
+    "engine": [_words(*_ENGINE)],
+}
+"""Numbers of `summary.json`, by the first word of their paths: the words that may follow."""
+
+COMPUTED = ("curves", "scenario", "buffer")
+"""First words of paths into what a scenario says before it runs."""
+
+
+def _check_path(name: str, offered: Offered | None) -> None:
+    """Refuse a path that no `summary.json` has."""
+    first, *words = name.split(".")
+    if first == "marking_curves":
+        if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):
+            raise UnknownMetric("the marking curves have no such number", "`shallows run` prints them")
+        return
+    if first not in SUMMARY:
         raise UnknownMetric
-    return PLACED[kind]
+    levels = SUMMARY[first]
+    if len(words) != len(levels):
+        remedy = "docs/results.md has the keys of summary.json; fct_us.small.p99.9@0 takes any percentile"
+        raise UnknownMetric(f"{len(levels)} words follow {first}, and here are {len(words)}", remedy)
+    for word, level in zip(words, levels, strict=True):
+        allowed = level(offered)
+        if allowed is not None and word not in allowed:
+            remedy = listed("there are", sorted(allowed)) if allowed else "add a workload of that kind"
+            raise UnknownMetric(f"there is no {word!r} in {first}", remedy)
+
+
+def check_computed(name: str) -> None:
+    """Refuse a name that is no path into what a scenario says before it runs.
+
+    Raises
+    ------
+    ShallowsError
+        If it is none; whether a scenario has that number, `compute` says.
+    """
+    if name.split(".")[0] not in COMPUTED:
+        raise UnknownMetric("nothing runs", listed("without a run there are paths into", COMPUTED)).of(name)
 
 
 def compute(source: Source, name: str) -> float:
     """A number of a scenario that needs no run: of its `curves`, its `scenario` as resolved, its `buffer`."""
-    experiment = source.parse()
+    experiment: _core.Experiment = source.parse()
     scenario = json.loads(experiment.resolved())
     curves = json.loads(experiment.marking_curves())
     document = {"scenario": scenario, "curves": curves, "buffer": _buffer(scenario, curves)}
@@ -143,7 +324,11 @@ def _follow(document: Any, path: str) -> Any:
     return document
 
 
+def _is_number(found: Any) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool)
+
+
 def _number(found: Any, name: str, place: str) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if not _is_number(found):
         raise ShallowsError(f"{place} has no number {name!r}", "docs/claims.md lists them")
     return float(found)

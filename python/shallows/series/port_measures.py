@@ -1,57 +1,80 @@
-"""Numbers of a run's ports by name; `measures` calls them."""
+"""Numbers of a run's ports; `measures` has their names."""
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError, UnknownMetric
-from shallows.quantity import parse_time
+from shallows.runs.recorded import of_port
 from shallows.runs.results import Run
 from shallows.series import percentiles
+from shallows.series.metric import Port, Recorded
+
+if TYPE_CHECKING:
+    from shallows.runs.steps import Series
 
 
-def backlog(run: Run, what: str, where: str) -> float:
-    """By time, of a port or pool, from a time on if one is given (`PORT@10ms`).
+def over_time(words: Sequence[str]) -> "Callable[[Series], float]":
+    """A number over time: `mean`, `std`, `max`, a percentile, the share `above_N`, or `peak_us`.
 
-    `mean`, `std`, `max`; percentiles (`p99`); the share of time above (`above_720000`); `peak_us`,
-    when it was highest for the last time.
+    Raises
+    ------
+    UnknownMetric
+        If it is none of these.
     """
-    from shallows.series.backlogs import backlogs
-
-    port, _, begin = where.partition("@")
-    (series,) = backlogs(run, [port]).values()
-    if begin:
-        series = series.between(parse_time(begin) * 1e6)
-    if percentiles.is_percentile(what):
-        return series.quantile(percentiles.parse(what))
-    kind, number = what.rstrip("0123456789"), what[len(what.rstrip("0123456789")) :]
-    if kind == "above_" and number:
-        return series.share_above(int(number))
-    match what:
-        case "mean":
-            return series.mean()
-        case "std":
-            return series.std()
-        case "max":
-            return series.max()
-        case "peak_us":
-            return float(series.times[1:][series.values[:-1] == series.max()][-1])
-    raise UnknownMetric
+    word = ".".join(words)
+    if percentiles.is_percentile(word):
+        share = percentiles.parse(word)
+        return lambda series: series.quantile(share)
+    if found := re.fullmatch("above_([0-9]{1,18})", word):
+        return lambda series: series.share_above(int(found[1]))
+    if word == "peak_us":
+        return _peak_us
+    if word not in {"mean", "std", "max"}:
+        raise UnknownMetric(
+            f"{word!r} is no number over time", "write mean, std, max, a percentile, above_N or peak_us"
+        )
+    return lambda series: float(getattr(series, word)())
 
 
-def sent_gbps(run: Run, what: str, port: str) -> float:
+def _peak_us(series: "Series") -> float:
+    """When it was highest for the last time."""
+    return float(series.times[1:][series.values[:-1] == series.max()][-1])
+
+
+def backlog(run: Run, number: "Callable[[Series], float]", where: Recorded) -> float:
+    """A number over time of the backlog of a port or pool, from a time on if one is given."""
+    series = of_port(run, where.name)
+    end_us = float(run.summary["simulated_s"]) * 1e6
+    if where.begin_us >= end_us:
+        raise ShallowsError(f"{run.path} ends before {where.begin_us / 1e3:g} ms", "name an earlier time")
+    return number(series.between(where.begin_us) if where.begin_us else series)
+
+
+def sent_gbps(run: Run, _: None, port: Port) -> float:
     """Bytes on the wire that a port has sent, over the simulated time."""
-    refuse(what)
-    return _sent_bytes(run, port) * 8 / float(run.summary["simulated_s"]) / 1e9
+    return _sent_bytes(run, port.name) * 8 / float(run.summary["simulated_s"]) / 1e9
 
 
-def repeated_share(run: Run, what: str, port: str) -> float:
-    """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run pass it."""
-    refuse(what)
+def repeated_share(run: Run, _: None, port: Port) -> float:
+    """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run must pass it.
+
+    Raises
+    ------
+    ShallowsError
+        If what the port has sent is less than what all flows have delivered: then some do not pass it.
+    """
     simulated_s = float(run.summary["simulated_s"])
     mtu: int = run.scenario["topology"]["mtu"]
     datagrams = (run.summary["datagram_gbps"] or 0) * 1e9 / 8 * simulated_s
     delivered = int(run.flows["delivered_bytes"].sum()) * mtu / payload(run.scenario)
-    return 1.0 - float(delivered) / (_sent_bytes(run, port) - datagrams)
+    sent = _sent_bytes(run, port.name) - datagrams
+    if sent <= 0 or delivered > sent:
+        raise ShallowsError(
+            f"{port.name} of {run.path} has sent fewer TCP bytes than all flows have delivered",
+            "not all flows pass it: name a port that all of them pass",
+        )
+    return 1.0 - float(delivered) / sent
 
 
 def payload(scenario: Mapping[str, Any]) -> int:
@@ -73,9 +96,3 @@ def _sent_bytes(run: Run, port: str) -> int:
     if mine.is_empty():
         raise ShallowsError(f"{run.path} has no port {port!r}", "ports are called as in counters.parquet")
     return int(mine["sent_bytes"].sum())
-
-
-def refuse(what: str) -> None:
-    """Of a number that there is only one of."""
-    if what:
-        raise UnknownMetric

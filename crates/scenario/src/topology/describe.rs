@@ -14,8 +14,8 @@ use crate::tagged;
 
 /// The nodes and cables of the `topology` of a resolved scenario, all as JSON: `hosts` and `switches` by name; of each switch
 /// how many others are between it and the nearest host, `tiers`; and `cables`, each with the numbers of its two ends (a
-/// host comes first; switches are numbered after hosts), its rate in bit/s and its delay in ps. Packets spend
-/// `host_delay` (ps) beside that in the host at one end.
+/// host comes first; switches are numbered after hosts), its rate in bit/s and its delay in ps; and `ports`, each with its
+/// name and its kind, those of hosts first. Packets spend `host_delay` (ps) beside that in the host at one end.
 ///
 /// # Errors
 ///
@@ -31,13 +31,16 @@ pub fn describe(topology: &Value) -> Result<Value, ScenarioError> {
     let Some(plan) = plan else { return Err(ScenarioError { problems: checker.problems }) };
     let switches = plan.switch_names.len() as u32;
     let hosts: Vec<String> = (0..plan.hosts).map(|host| plan.name(NodeId(host))).collect();
+    let links = links(&plan, |_| Duration::ZERO);
+    let ports: Vec<Value> = links.iter().map(|link| json!([link.name, link.kind.name()])).collect();
     let cables: Vec<Value> =
         plan.cables.iter().map(|c| json!([c.ends[0].0, c.ends[1].0, c.rate.0, c.delay.0])).collect();
     Ok(json!({
         "hosts": hosts,
-        "tiers": Graph::new(plan.hosts, switches, &links(&plan, |_| Duration::ZERO)).tiers(),
+        "tiers": Graph::new(plan.hosts, switches, &links).tiers(),
         "switches": plan.switch_names,
         "cables": cables,
+        "ports": ports,
         "host_delay": topology.common().host_delay.0,
     }))
 }

@@ -89,12 +89,13 @@ impl Report {
     /// Write `queries.parquet`: one row for each query, by workload and in the order in which they were asked.
     pub(super) fn write_queries(&self, out: impl Write + Send) -> io::Result<()> {
         let queries: Vec<QueryOutcome> = self.query_outcomes().collect();
+        let places = self.workload_places();
         let integers =
             |field: fn(&QueryOutcome) -> i64| Column::Integers(queries.iter().map(field).collect());
         let time = |query: &QueryOutcome| query.completion_time.map(|time| time.as_micros_f64());
         let start = |query: &QueryOutcome| query.start.as_secs_f64() * 1e6;
         let columns = [
-            ("workload", integers(|query| query.workload.into())),
+            ("workload", Column::Integers(queries.iter().map(|q| places[usize::from(q.workload)]).collect())),
             ("query", integers(|query| query.number.into())),
             ("client", integers(|query| query.client.0.into())),
             ("start_us", Column::Floats(queries.iter().map(start).collect())),
@@ -130,11 +131,12 @@ impl Report {
         let outcomes = self.query_outcomes().filter(|query| self.is_after_warm_up(query.start));
         let outcomes: Vec<QueryOutcome> = outcomes.collect();
         let mut table = json!({"all": describe(&outcomes)});
+        let places = self.workload_places();
         if asking.len() > 1 {
             for workload in asking {
                 let own: Vec<QueryOutcome> =
                     outcomes.iter().copied().filter(|query| query.workload == workload).collect();
-                table[format!("workload{workload}")] = describe(&own);
+                table[format!("workload{}", places[usize::from(workload)])] = describe(&own);
             }
         }
         table

@@ -51,9 +51,15 @@ impl Report {
         }
     }
 
+    /// By workload that sends flows: the number that tables give it, which is its place in the scenario.
+    pub(super) fn workload_places(&self) -> Vec<i64> {
+        self.experiment.workload_places().into_iter().map(|place| place as i64).collect()
+    }
+
     /// Write `flows.parquet`: one row for each flow, in order of arrival.
     fn write_flows(&self, out: impl Write + Send) -> io::Result<()> {
         let flows = &self.flows;
+        let places = self.workload_places();
         let integers = |field: fn(&FlowRecord) -> i64| Column::Integers(flows.iter().map(field).collect());
         let times = |end| {
             let time = |flow: &FlowRecord| flow.completion_time(end).map(|time| time.as_micros_f64());
@@ -76,7 +82,10 @@ impl Report {
         };
         let mut columns = vec![
             ("flow", Column::Integers((0..flows.len() as i64).collect())),
-            ("workload", integers(|flow| i64::from(flow.workload))),
+            (
+                "workload",
+                Column::Integers(flows.iter().map(|flow| places[usize::from(flow.workload)]).collect()),
+            ),
             ("class", integers(|flow| i64::from(flow.class))),
             (
                 "query",

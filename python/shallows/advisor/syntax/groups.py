@@ -83,7 +83,8 @@ class _Given:
         """What it says of a place."""
         length = len(place)
         if length not in self.by_length:
-            found = self.by_length[length] = {}  # type: dict[Words, list[tuple[Statement, Words]]]
+            found: dict[Words, list[tuple[Statement, Words]]] = {}
+            self.by_length[length] = found
             for each in self.all:
                 found.setdefault(each[1][:length], []).append(each)
         return self.by_length[length].get(place, [])

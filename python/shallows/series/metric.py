@@ -1,0 +1,479 @@
+"""Names of metrics and their parts: the only place where names are taken apart.
+
+A name is `KIND.WORD.WORD@WHERE`, such as `fct_us.small.p99@group=old`. docs/claims.md lists the kinds.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from shallows.errors import UnknownMetric, listed
+from shallows.quantity import parse_quantity
+from shallows.series import percentiles
+from shallows.series.offered import Offered
+
+TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
+"""Metrics of whole runs that schemes are compared by."""
+
+PER_FLOW = "timeouts_per_flow"
+
+GROUPS: tuple[Literal["group"], Literal["to_group"]] = ("group", "to_group")
+"""Columns of `flows.parquet` with the groups of senders and receivers, where hosts are in groups."""
+
+MOST_WORKLOADS, MOST_CLASSES = 1 << 16, 64
+
+MOST_STEPS = 1_000_000
+"""Slices of time that a metric may divide a run into."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The name of a metric, and what its parts say.
+
+    Examples
+    --------
+    >>> metric = Metric("fct_us.small.p99.9@2..5")
+    >>> metric.kind, metric.words, metric.where
+    ('fct_us', ['small', 'p99.9'], '2..5')
+    """
+
+    name: str
+
+    @property
+    def head(self) -> str:
+        """The name without whose or where it is."""
+        return self.name.partition("@")[0]
+
+    @property
+    def where(self) -> str:
+        """Whose it is, or where or when it was measured; empty for a whole run."""
+        return self.name.partition("@")[2]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the name says whose it is, or where or when it was measured."""
+        return "@" in self.name
+
+    @property
+    def kind(self) -> str:
+        """The first word, which ends with the unit."""
+        return percentiles.words(self.head)[0]
+
+    @property
+    def words(self) -> list[str]:
+        """The words after the kind."""
+        return percentiles.words(self.head)[1:]
+
+    @property
+    def flows(self) -> "Flows | None":
+        """The flows that it is of, if its name says so.
+
+        Raises
+        ------
+        ShallowsError
+            If what follows the `@` names no flows.
+        """
+        try:
+            return Flows.parse(self.where) if self.is_placed else None
+        except UnknownMetric as unknown:
+            raise unknown.of(self.name) from None
+
+    def check_flows(self, offered: Offered) -> None:
+        """Refuse a metric of flows that no run of the scenario has.
+
+        Raises
+        ------
+        ShallowsError
+            If there are none, or what follows the `@` names no flows.
+        """
+        try:
+            if flows := self.flows:
+                flows.check(offered)
+        except UnknownMetric as unknown:
+            raise unknown.of(self.name) from None
+
+    def at(self, where: str) -> "Metric":
+        """The same metric of these flows only; of all if none are named."""
+        return Metric(f"{self.head}@{where}" if where else self.head)
+
+    def summarised(self, statistic: str) -> "Metric":
+        """A number over the observations that this names.
+
+        >>> Metric("fct_us.small@0").summarised("p99").name
+        'fct_us.small.p99@0'
+        """
+        return Metric(f"{self.head}.{statistic}").at(self.where)
+
+    @property
+    def series(self) -> str:
+        """The observations that it summarises, in comparisons: `fct_us.small@0`."""
+        *rest, last = [self.kind, *self.words]
+        series = ".".join(rest) if last in {"mean", "p99"} and rest else self.head
+        return Metric(series).at(self.where).name
+
+    @property
+    def is_percentile(self) -> bool:
+        """Whether it is the 99th percentile of its observations, not their mean."""
+        return self.words[-1:] == ["p99"]
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is known of a whole run only."""
+        return self.name in TOTALS
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether it is a share of packets."""
+        return self.kind.startswith("loss_rate")
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether two values are compared by their ratio: not where zero is a usual value."""
+        return not self.is_loss and self.kind != PER_FLOW
+
+    @property
+    def is_better_high(self) -> bool:
+        """Whether more is better."""
+        return self.name == "goodput_gbps"
+
+    @property
+    def title(self) -> str:
+        """What comparisons call it in tables and figures.
+
+        >>> Metric("fct_us.0_to_1000.p99@2").title, Metric("slowdown.all.mean@to_group=old").title
+        ('FCT 0 to 1000 p99, workload 2', 'slowdown all mean, to group old')
+        """
+        kind = {
+            "fct_us": "FCT",
+            "query_us": "query time",
+            "goodput_gbps": "goodput",
+            "loss_rate_in_switches": "loss in switches",
+            "loss_rate_in_cards": "loss in hosts' cards",
+        }.get(self.kind, self.kind.replace("_", " "))
+        words = self.words[-1:] if self.kind == "query_us" else self.words
+        said = " ".join([kind, *(word.replace("_", " ") for word in words)])
+        return f"{said}, {flows.title}" if (flows := self.flows) else said
+
+
+def one_of(words: Collection[str], allowed: Collection[str], what: str) -> str:
+    """The one word that there is, if it is allowed.
+
+    Raises
+    ------
+    UnknownMetric
+        If there is none, another, or several.
+    """
+    word = ".".join(words)
+    if word not in allowed:
+        raise UnknownMetric(f"{word!r} is no {what}", listed("allowed are", sorted(allowed)))
+    return word
+
+
+def duration_us(text: str) -> float:
+    """A time above zero, in µs.
+
+    >>> duration_us("10ms"), duration_us("0.5s")
+    (10000.0, 500000.0)
+
+    Raises
+    ------
+    UnknownMetric
+        If it is none.
+    """
+    try:
+        quantity = parse_quantity(text)
+    except ValueError:
+        quantity = None
+    if quantity is None or quantity.of != "seconds" or quantity.number <= 0:
+        raise UnknownMetric(f"{text!r} is no time", "write a time above zero with its unit, such as 50ms")
+    return float(1_000_000 * quantity.number)
+
+
+def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
+    """Refuse a time that the run does not reach.
+
+    Raises
+    ------
+    UnknownMetric
+        If the scenario's run ends before it.
+    """
+    if offered.end_us is not None and begin_us > offered.end_us:
+        raise UnknownMetric(
+            f"the run ends before {text}", f"name a time up to stop.at = {offered.end_us / 1e3:g} ms"
+        )
+
+
+@dataclass(frozen=True)
+class Flows:
+    """The flows that a metric is of: those of workloads, a class, or the senders or receivers of a group."""
+
+    text: str
+    key: Literal["workload", "class", "group", "to_group"]
+    """Column of `flows.parquet`."""
+    places: tuple[range, ...] = ()
+    """Numbers of workloads, as in the scenario, or of classes."""
+    group: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what follows the `@`.
+
+        >>> Flows.parse("0").places, Flows.parse("2..5").places, Flows.parse("0, 3").values
+        ((range(0, 1),), (range(2, 5),), [0, 3])
+        >>> Flows.parse("class1").key, Flows.parse("to_group=old").group
+        ('class', 'old')
+
+        Raises
+        ------
+        UnknownMetric
+            If it names no flows.
+        """
+        key, equals, group = text.partition("=")
+        if equals:
+            for known in GROUPS:
+                if key == known and group:
+                    return cls(text, known, group=group)
+            raise _no_flows(text)
+        numbers = text.removeprefix("class")
+        of_class = numbers != text
+        most = MOST_CLASSES if of_class else MOST_WORKLOADS
+        places = []
+        for part in numbers.split(","):
+            found = re.fullmatch(r" *([0-9]{1,5})(?:\.\.([0-9]{1,5}))? *", part)
+            if found is None:
+                raise _no_flows(text)
+            place = range(int(found[1]), int(found[2]) if found[2] else int(found[1]) + 1)
+            if not place or place[-1] >= most:
+                raise _no_flows(text)
+            places.append(place)
+        return cls(text, "class" if of_class else "workload", tuple(places))
+
+    @property
+    def values(self) -> list[int] | list[str]:
+        """What their column holds."""
+        return [self.group] if self.group else [each for place in self.places for each in place]
+
+    @property
+    def title(self) -> str:
+        """In words: `workload 2..5`, `class 1`, `to group old`."""
+        return f"{self.key.replace('_', ' ')} {self.group or self.text.removeprefix('class')}"
+
+    def check(self, offered: Offered) -> None:
+        """Refuse flows that no run of the scenario has.
+
+        Raises
+        ------
+        UnknownMetric
+            If there are none.
+        """
+        if self.group and self.group not in offered.groups:
+            remedy = (
+                listed("groups are", offered.groups) if offered.groups else "the scenario has no host.group"
+            )
+            raise UnknownMetric(f"no hosts are in a group {self.group!r}", remedy)
+        for place in self.places:
+            if self.key == "class":
+                if offered.classes is not None and not offered.classes & set(place):
+                    raise UnknownMetric(
+                        f"no workload sends in {self.text!r}", listed("classes are", sorted(offered.classes))
+                    )
+            elif place[-1] >= len(offered.workloads) or not any(map(offered.sends_flows, place)):
+                sending = [each for each in range(len(offered.workloads)) if offered.sends_flows(each)]
+                raise UnknownMetric(
+                    f"there is no workload {place[-1]} that sends flows",
+                    listed(
+                        "workloads are numbered as in the scenario, and those that send flows are", sending
+                    ),
+                )
+
+
+def _no_flows(text: str) -> UnknownMetric:
+    return UnknownMetric(
+        f"{text!r} names no flows",
+        "write workloads as 0, 2..5 or 0, 3, a class as class1, a group as group=NAME or to_group=NAME",
+    )
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host by its number; metrics are of what it has received."""
+
+    number: int
+
+    def check(self, offered: Offered) -> None:
+        """Refuse a host that the network does not have."""
+        hosts = len(offered.network.hosts)
+        if self.number >= hosts:
+            raise UnknownMetric(f"there is no host {self.number}", f"hosts are 0 to {hosts - 1}")
+
+
+def host_or_flows(text: str) -> Host | Flows:
+    """A host by its number, a class, or a group."""
+    if re.fullmatch("[0-9]{1,9}", text):
+        return Host(int(text))
+    flows = Flows.parse(text)
+    if flows.key == "workload":
+        raise UnknownMetric(
+            f"{text!r} is no host", "write one host as its number, a class as class1, a group as group=NAME"
+        )
+    return flows
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two that are compared."""
+
+    first: Host | Flows
+    second: Host | Flows
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `ONE/OTHER`."""
+        first, slash, second = text.partition("/")
+        if not slash:
+            raise UnknownMetric(f"{text!r} is no pair", "write two hosts, classes or groups as ONE/OTHER")
+        return cls(host_or_flows(first), host_or_flows(second))
+
+    def check(self, offered: Offered) -> None:
+        """Refuse what the scenario does not have."""
+        self.first.check(offered)
+        self.second.check(offered)
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port by its name, as in `counters.parquet`."""
+
+    name: str
+
+    def check(self, offered: Offered) -> None:
+        """Refuse a port that the network does not have."""
+        if self.name not in offered.network.ports:
+            raise UnknownMetric(
+                f"there is no port {self.name!r}", listed("ports are", _like(self.name, offered))
+            )
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A port or pool whose backlog is recorded, from a time on."""
+
+    name: str
+    begin_us: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `PORT` or `PORT@10ms`."""
+        name, at, begin = text.partition("@")
+        return cls(name, duration_us(begin) if at else 0.0)
+
+    def check(self, offered: Offered) -> None:
+        """Refuse what the network does not have, or the scenario does not record."""
+        pool = self.name in offered.pools.values()
+        if not pool:
+            Port(self.name).check(offered)
+        traced = any(
+            offered.traces_port(port)
+            for port, of in offered.pools.items()
+            if (of if pool else port) == self.name
+        )
+        if not offered.samples_queues and not traced:
+            raise UnknownMetric(
+                f"the backlog of {self.name} is not recorded",
+                f'set measure.sample_queues = "10us", or measure.traces = [{{ ports = ["{self.name}"] }}]',
+            )
+        refuse_after_end(self.begin_us, offered, f"{self.begin_us / 1e3:g} ms")
+
+
+def _like(name: str, offered: Offered) -> list[str]:
+    """Ports, those of the same node first."""
+    node = name.split("->")[0]
+    return sorted(offered.network.ports, key=lambda port: port.split("->")[0] != node)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A flow by its number, which is traced."""
+
+    flow: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read its number."""
+        if not re.fullmatch("[0-9]{1,9}", text):
+            raise UnknownMetric(f"{text!r} is no flow", "flows are numbered as in flows.parquet")
+        return cls(int(text))
+
+    def check(self, offered: Offered) -> None:
+        """Refuse a flow that is not traced."""
+        if not offered.may_trace_flow(self.flow):
+            raise UnknownMetric(
+                f"flow {self.flow} is not traced", f"set measure.flow_traces = [{{ flows = [{self.flow}] }}]"
+            )
+
+
+@dataclass(frozen=True)
+class Window:
+    """A length of time."""
+
+    us: float
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a time."""
+        return cls(duration_us(text), text)
+
+    def check(self, offered: Offered) -> None:
+        """Refuse one that is longer than the run, or divides it into too many."""
+        refuse_after_end(self.us, offered, self.text)
+        if offered.end_us is not None:
+            self.check_steps(offered.end_us)
+
+    def check_steps(self, span_us: float) -> None:
+        """Refuse to divide a time into too many.
+
+        Raises
+        ------
+        UnknownMetric
+            If there are more than a million.
+        """
+        if span_us / self.us > MOST_STEPS:
+            raise UnknownMetric(
+                f"{span_us / 1e3:g} ms have {span_us / self.us:.3g} parts of {self.text}",
+                f"name a longer time: at most {MOST_STEPS:,} parts are told apart",
+            )
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of the run, in seconds."""
+
+    begin_us: float
+    end_us: float
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `12..14`.
+
+        >>> Span.parse("0..0.5")
+        Span(begin_us=0.0, end_us=500000.0)
+        """
+        number = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
+        found = re.fullmatch(rf"({number})\.\.({number})", text)
+        span = cls(float(found[1]) * 1e6, float(found[2]) * 1e6) if found else cls(0.0, 0.0)
+        if span.begin_us >= span.end_us:
+            raise UnknownMetric(f"{text!r} is no span", "write two times in seconds, such as 12..14")
+        return span
+
+    def check_slices(self, slices: Window) -> None:
+        """Refuse slices that are longer than the span, or too many."""
+        length = self.end_us - self.begin_us
+        if slices.us > length:
+            raise UnknownMetric(f"{slices.text} is longer than the span", "name shorter slices")
+        slices.check_steps(length)
+
+    def check(self, offered: Offered) -> None:
+        """Refuse a part that the run does not reach."""
+        refuse_after_end(self.end_us, offered, f"{self.end_us / 1e6:g} s")

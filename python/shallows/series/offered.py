@@ -1,0 +1,151 @@
+"""What a scenario offers to metrics before it runs: workloads, size bins, ports, and what it records."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from shallows import _core
+from shallows.quantity import order, parse_size
+from shallows.runs.network import Network, network
+from shallows.runs.pools import pools_of
+
+SENDS_NO_FLOWS = {"udp", "ping"}
+"""Kinds of workloads whose packets belong to no flow."""
+
+ASKS = {"partition-aggregate", "block-transfer"}
+"""Kinds of workloads that ask queries; an `incast` does if it has a `think_time`."""
+
+
+class Offered:
+    """What metrics of a run can be of, by its resolved scenario alone.
+
+    Parameters
+    ----------
+    scenario
+        As in `resolved.json`.
+    curves
+        Its effective marking curves, as in `summary.json`.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> from shallows.runs.running import Source
+    >>> offered = Offered.of(Source.read(sh.example("incast")).parse())
+    >>> offered.workloads, offered.bins, offered.end_us
+    (['incast', 'long-lived'], ['all', 'small', 'medium', 'large'], None)
+    """
+
+    def __init__(self, scenario: Mapping[str, Any], curves: Sequence[Any] = ()) -> None:
+        self.scenario, self.curves = scenario, curves
+
+    @classmethod
+    def of(cls, experiment: _core.Experiment) -> "Offered":
+        """What a parsed scenario offers."""
+        return cls(json.loads(experiment.resolved()), json.loads(experiment.marking_curves()))
+
+    @cached_property
+    def workloads(self) -> list[str]:
+        """The kind of each workload, in the scenario's order."""
+        return [each["kind"] for each in self.scenario["workload"]]
+
+    def sends_flows(self, place: int) -> bool:
+        """Whether there is a workload at this place, and it sends flows."""
+        return place < len(self.workloads) and self.workloads[place] not in SENDS_NO_FLOWS
+
+    @cached_property
+    def asking(self) -> list[int]:
+        """Places of workloads that ask queries."""
+        return [
+            place
+            for place, each in enumerate(self.scenario["workload"])
+            if each["kind"] in ASKS or (each["kind"] == "incast" and each.get("think_time") is not None)
+        ]
+
+    @cached_property
+    def classes(self) -> set[int] | None:
+        """Classes of service that flows have; nothing where a rule or a list of flows decides."""
+        sending = [each for each in self.scenario["workload"] if each["kind"] not in SENDS_NO_FLOWS]
+        if any(not isinstance(each["class"], int) or each["kind"] == "trace" for each in sending):
+            return None
+        return {each["class"] for each in sending}
+
+    @cached_property
+    def ping_classes(self) -> set[int]:
+        """Classes of service of echoes."""
+        return {each["class"] for each in self.scenario["workload"] if each["kind"] == "ping"}
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """Names of the groups that hosts are in; none if the scenario has no `[[host.group]]`."""
+        named = [group["name"] for group in self.scenario.get("host", {}).get("group", [])]
+        return ["default", *named] if named else []
+
+    @cached_property
+    def bins(self) -> list[str]:
+        """Names of the size bins, after that of all flows together."""
+        return ["all", *bin_names(self.scenario)]
+
+    @cached_property
+    def markers(self) -> set[str]:
+        """Kinds of the markers of all ports."""
+        return set(_marker_kinds(self.scenario))
+
+    @cached_property
+    def network(self) -> Network:
+        """Its hosts, switches and ports."""
+        return network(self.scenario["topology"])
+
+    @cached_property
+    def pools(self) -> dict[str, str]:
+        """The pool of each port."""
+        return pools_of(self.network.ports, self.scenario["switch"]["buffer"])
+
+    @cached_property
+    def end_us(self) -> float | None:
+        """When the run ends at the latest, in µs, if the scenario says so."""
+        at = self.scenario.get("stop", {}).get("at")
+        return None if at is None else 1e6 * order(at)
+
+    @property
+    def samples_queues(self) -> bool:
+        """Whether the backlogs of all ports and pools are sampled."""
+        return self.scenario["measure"].get("sample_queues") is not None
+
+    def traces_port(self, port: str) -> bool:
+        """Whether a port's backlog is traced."""
+        kind = self.network.ports[port]
+        wanted = [each for trace in self.scenario["measure"]["traces"] for each in trace["ports"]]
+        return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
+
+    def may_trace_flow(self, flow: int | None = None) -> bool:
+        """Whether a flow of this number, or any, may be traced; which are drawn only the run tells."""
+        traces = self.scenario["measure"]["flow_traces"]
+        return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
+
+
+def bin_names(scenario: Mapping[str, Any]) -> list[str]:
+    """Names of the size bins of a resolved scenario, as `summary.json` has them.
+
+    >>> bin_names({"measure": {"bins": ["100KB", "10MB"]}}), bin_names({"measure": {"bins": ["1KB"]}})
+    (['small', 'medium', 'large'], ['0_to_1000', 'above_1000'])
+    """
+    edges = [parse_size(edge) for edge in scenario["measure"]["bins"]]
+    if len(edges) == 2:
+        return ["small", "medium", "large"]
+    lows = [0, *edges]
+    return [*(f"{low}_to_{high}" for low, high in zip(lows, edges, strict=False)), f"above_{lows[-1]}"]
+
+
+def _marker_kinds(value: Any) -> Iterable[str]:
+    """Kinds in every list of `markers`, however deep."""
+    if isinstance(value, Mapping):
+        for key, kept in value.items():
+            if key == "markers":
+                yield from (marker["kind"] for marker in kept)
+            else:
+                yield from _marker_kinds(kept)
+    elif isinstance(value, list):
+        for kept in value:
+            yield from _marker_kinds(kept)
