@@ -60,6 +60,29 @@ fn a_preset_lowers_the_window_over_a_round_trip_where_echoes_are_answered() {
 }
 
 #[test]
+fn timers_of_linux_6_follow_a_given_minimum_rto_unless_they_are_given_themselves() {
+    let set = |sets: &[(&str, &str)]| {
+        let all: Vec<(&str, &str)> = [("tcp.preset", "linux-6")].iter().chain(sets).copied().collect();
+        let experiment = parse(DUMBBELL, &all).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+        let tcp = &experiment.tcp;
+        let times = [tcp.rto.minimum, tcp.rto.granularity, tcp.rack.max_ack_delay];
+        (times.map(|time| time.as_micros_f64() / 1e3), experiment.notes.join("\n"))
+    };
+    // tcp_rtt_estimator and tcp_schedule_loss_probe read tcp_rto_min: 200 ms by default.
+    assert_eq!(set(&[]).0, [200.0; 3]);
+    let (times, notes) = set(&[("tcp.rto", "{ min = '5ms' }")]);
+    assert_eq!(times, [5.0; 3]);
+    for said in ["rto.granularity = \"5ms\"", "rack.max_ack_delay = \"5ms\""] {
+        assert!(notes.contains(said), "{notes}");
+    }
+    let given =
+        [("tcp.rto", "{ min = '5ms', granularity = '1ms' }"), ("tcp.rack", "{ max_ack_delay = '7ms' }")];
+    assert_eq!(set(&given).0, [5.0, 1.0, 7.0]);
+    // Without RACK there is no probe, and so no key of it.
+    assert_eq!(set(&[("tcp.rto", "{ min = '5ms' }"), ("tcp.recovery", "sack")]).0[..2], [5.0; 2]);
+}
+
+#[test]
 fn what_a_preset_sets_in_vain_goes_with_what_it_belongs_to() {
     let set = |sets: &[(&str, &str)]| {
         let all: Vec<(&str, &str)> = [("tcp.preset", "linux-6")].iter().chain(sets).copied().collect();

@@ -291,7 +291,7 @@ pub(crate) struct Ein {
     /// How many dequeues the growth is averaged over, N. Default 50.
     #[serde(default = "fifty")]
     pub(crate) samples: u32,
-    /// Growth from which on it notifies, as a share of the line rate. Default 0.25.
+    /// Growth above which it notifies, as a share of the line rate. Default 0.25.
     #[serde(default = "quarter")]
     pub(crate) threshold: f64,
     /// How the average is meant. Default `"mean-of-ratios"`, as Algorithm 1 says.

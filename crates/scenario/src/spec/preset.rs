@@ -15,6 +15,9 @@ static PRESETS: LazyLock<Table> =
 /// What a preset says of kinds of congestion control.
 const WHEN: &str = "when";
 
+/// Keys of a preset that have the value of another key wherever that is given.
+const FOLLOWS: &str = "follows";
+
 /// Reads `[tcp]`: what is given, over what its preset sets.
 pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D::Error> {
     let given = Table::deserialize(deserializer)?;
@@ -47,6 +50,9 @@ impl From<TcpTable> for Tcp {
 fn relevant(preset: &Table, given: &Table) -> Table {
     let mut set = preset.clone();
     let when = set.remove(WHEN);
+    if let Some(Value::Table(follows)) = set.remove(FOLLOWS) {
+        follow(&mut set, &follows, given);
+    }
     let congestion = given.get("congestion").or(preset.get("congestion"));
     let Some(kind) = congestion.and_then(kind) else { return set };
     if given.contains_key("congestion") {
@@ -87,6 +93,28 @@ fn relevant(preset: &Table, given: &Table) -> Table {
         delayed.remove("cwr_at_once");
     }
     set
+}
+
+/// Give each key of `set` that follows another key the value that this has in `given`, if it is there.
+fn follow(set: &mut Table, follows: &Table, given: &Table) {
+    for (key, leader) in follows {
+        match (leader, set.get_mut(key)) {
+            (Value::Table(inner), Some(Value::Table(below))) => follow(below, inner, given),
+            (Value::String(path), Some(value)) => {
+                if let Some(leading) = value_at(given, path) {
+                    *value = leading.clone();
+                }
+            }
+            _ => unreachable!("presets.toml lists keys of the preset, each with the path of another"),
+        }
+    }
+}
+
+/// The value at a path such as `rto.min`.
+fn value_at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    let mut steps = path.split('.');
+    let first = table.get(steps.next()?)?;
+    steps.try_fold(first, |at, step| at.get(step))
 }
 
 fn kind(congestion: &Value) -> Option<String> {
