@@ -176,13 +176,17 @@ def scaled(number: float, prefixes: Sequence[str]) -> str:
 
 
 def digits(number: float | None, significant: int = 3) -> str:
-    """A number to three significant digits, without exponent; a dash if there is none.
+    """A number to three significant digits, without exponent; a dash if there is none or it is not a number.
 
     >>> digits(None), digits(0), digits(0.06251), digits(103.42), digits(10_627.4)
     ('–', '0', '0.0625', '103', '10,627')
+    >>> digits(math.nan), digits(math.inf), digits(-math.inf)
+    ('–', '∞', '-∞')
     """
-    if number is None:
+    if number is None or math.isnan(number):
         return "–"
+    if math.isinf(number):
+        return "∞" if number > 0 else "-∞"
     if number == 0:
         return "0"
     magnitude = len(str(int(abs(number)))) if abs(number) >= 1 else 1 - _leading_zeros(abs(number))

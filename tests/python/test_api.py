@@ -204,3 +204,27 @@ def test_what_notebooks_show_is_escaped(hostile: Path, scenario: Path) -> None:
     named = sh.Scenario.load(scenario, {"name": "x"})
     source = Source(HOSTILE, named.text, (("name", '"x"'), ("measure.fct", '"receiver"')))
     assert shown(sh.Scenario(source, Path())).texts[0] == "Scenario x"
+
+
+def test_a_stored_run_is_simulated_again_only_if_it_shall_not_be_taken_from_the_cache(
+    scenario: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+
+    def written() -> tuple[int, int]:
+        found = (out / "manifest.json").stat()
+        return found.st_ino, found.st_mtime_ns
+
+    first = sh.run(scenario, out=out)
+    stored = written()
+    sh.run(scenario, out=out)
+    sh.Scenario.load(scenario).run(out=out)
+    assert written() == stored
+    for again in (
+        lambda: sh.run(scenario, out=out, cached=False),
+        lambda: sh.Scenario.load(scenario).run(out=out, cached=False),
+    ):
+        found = again()
+        assert written() != stored
+        stored = written()
+        assert found.flows.equals(first.flows)

@@ -310,6 +310,8 @@ def run(
     seed: int | None = None,
     out: str | Path | None = None,
     threads: int | str = "auto",
+    *,
+    cached: bool = True,
 ) -> Run:
     """Run a scenario and return its results.
 
@@ -326,6 +328,9 @@ def run(
         seed. If it already holds this very run, its results are returned.
     threads
         On how many threads, at most; `"auto"` is one per core. Results are the same on any number.
+    cached
+        Whether a stored run is returned instead of a new one. `False` simulates again, as measures of speed
+        need it.
 
     Returns
     -------
@@ -346,19 +351,26 @@ def run(
     >>> unmarked.summary["packets"]["marked"]
     0
     """
-    return run_source(Source.read(scenario, override_texts(overrides), seed), out, threads=threads)
+    return run_source(
+        Source.read(scenario, override_texts(overrides), seed), out, threads=threads, cached=cached
+    )
 
 
 def run_source(
-    source: Source, out: str | Path | None, base: Path | None = None, threads: int | str = "auto"
+    source: Source,
+    out: str | Path | None,
+    base: Path | None = None,
+    threads: int | str = "auto",
+    *,
+    cached: bool = True,
 ) -> Run:
-    """Run it, unless its folder holds this very run; `base` is that of `Source.load`."""
+    """Run it, unless it is `cached`: its folder holds this very run. `base` is that of `Source.load`."""
     most = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {_called(out)}, and no path", "name the folder for the results")
     experiment = source.parse(base)
     folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
-    if is_reusable(folder, experiment.hash):
+    if cached and is_reusable(folder, experiment.hash):
         return Run(folder)
     if folder.exists() and not is_run_of(folder, experiment.hash):
         raise ShallowsError(

@@ -218,8 +218,10 @@ class Scenario:
         """What is allowed and probably not meant."""
         return self._experiment.warnings()
 
-    def run(self, seed: int | None = None, out: str | Path | None = None) -> Run:
-        """Run it and return its results; a run that is there already is not made again.
+    def run(self, seed: int | None = None, out: str | Path | None = None, *, cached: bool = True) -> Run:
+        """Run it and return its results, or return those of the same run if they are stored.
+
+        A loop that measures how long a run takes needs `cached=False`: otherwise the second call only reads.
 
         Parameters
         ----------
@@ -228,6 +230,8 @@ class Scenario:
         out
             Folder for the results. By default, one under `runs/` that is named after scenario, content hash
             and seed.
+        cached
+            Whether a stored run is returned instead of a new one.
 
         Raises
         ------
@@ -235,7 +239,7 @@ class Scenario:
             If the results cannot be written, or the folder holds something else.
         """
         source = self._source if seed is None else replace(self._source, seed=seed)
-        return run_source(source, out, self._base)
+        return run_source(source, out, self._base, cached=cached)
 
 
 def _again(source: Source, base: Path, known: str) -> Scenario:
