@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,14 @@ def test_a_mistake_in_the_table_is_shown_where_it_is(
         assert (refused.returncode, refused.stdout) == (1, "")
         assert expected in refused.stderr
         assert "Traceback" not in refused.stderr
+
+
+def test_a_limit_of_address_space_bounds_the_free_memory() -> None:
+    code = "from shallows.runs.memory import available_mb; print(available_mb())"
+
+    def free(limit: str) -> float:
+        command = ["sh", "-c", f"ulimit -v {limit}; exec {sys.executable} -c '{code}'"]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    # ulimit -v counts in KiB; what the interpreter has mapped is used already.
+    assert 0 < free("800000") < 800_000 * 1024 / 1e6

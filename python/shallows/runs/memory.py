@@ -59,7 +59,7 @@ def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
 
 
 def available_mb() -> float:
-    """Memory that is free for us: the machine's, or less if a control group limits us."""
+    """Memory that is free for us: the machine's, or less if a control group or `ulimit -v` limits us."""
     meminfo = _numbers(Path("/proc/meminfo"))
     free = meminfo["MemAvailable"] * 1024 if "MemAvailable" in meminfo else float("inf")
     for folder in _control_groups():
@@ -69,6 +69,10 @@ def available_mb() -> float:
             statistics = _numbers(folder / "memory.stat")
             idle = statistics.get("total_inactive_file", statistics.get("inactive_file", 0))
             free = min(free, limit - usage + idle)
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        mapped = _numbers(Path("/proc/self/status")).get("VmSize", 0) * 1024
+        free = min(free, max(most - mapped, 0))
     return free / 1e6
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import parse_toml
 from shallows.errors import ShallowsError, listed
+from shallows.quantity import parse_quantity
 from shallows.runs.results import Run, describe, on_axis
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
     kept = list(runs)
     for axis, value in conditions:
         places = {id(run): _on(run, axis) for run in kept}
-        matching = [run for run in kept if value in places[id(run)]]
+        matching = [run for run in kept if any(_equal(value, place) for place in places[id(run)])]
         if not matching:
             known = dict.fromkeys(place for found in places.values() for place in found)
             raise ShallowsError(
@@ -88,6 +89,20 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
             )
         kept = matching
     return kept
+
+
+def _equal(text: str, place: str) -> bool:
+    """Whether two texts are the same, or the same number or quantity.
+
+    >>> _equal("0.80", "0.8"), _equal("2ms", "2000us"), _equal("2ms", "2"), _equal("a", "b")
+    (True, True, False, False)
+    """
+    if text == place:
+        return True
+    try:
+        return parse_quantity(text) == parse_quantity(place)
+    except ValueError:
+        return False
 
 
 def _on(run: Run, axis: str) -> list[str]:
