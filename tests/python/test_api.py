@@ -220,10 +220,11 @@ def test_a_stored_run_is_simulated_again_only_if_it_shall_not_be_taken_from_the_
     sh.run(scenario, out=out)
     sh.Scenario.load(scenario).run(out=out)
     assert written() == stored
-    for again in (
+    attempts: list[Callable[[], sh.Run]] = [
         lambda: sh.run(scenario, out=out, cached=False),
         lambda: sh.Scenario.load(scenario).run(out=out, cached=False),
-    ):
+    ]
+    for again in attempts:
         found = again()
         assert written() != stored
         stored = written()

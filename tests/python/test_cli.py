@@ -247,3 +247,27 @@ def test_help_starts_fast() -> None:
     # In turns: what else the machine does meanwhile slows both.
     ratios = [cost(SHALLOWS, "--help") / cost(sys.executable, "-c", "pass") for _ in range(21)]
     assert statistics.median(ratios) < 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_import_of_a_native_module_gives_its_exit_code(number: signal.Signals) -> None:
+    # PyO3 turns any exception within an import, SystemExit and KeyboardInterrupt too, into a PanicException.
+    code = f"""
+import os, sys, time
+import shallows.cli as cli
+
+class PanicException(BaseException):
+    pass
+
+def imported(name):
+    try:
+        os.kill(os.getpid(), {int(number)})
+        time.sleep(10)
+    except BaseException:
+        raise PanicException(name) from None
+
+cli.import_module = imported
+sys.exit(cli.main(["chips"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (128 + number, "")

@@ -13,11 +13,16 @@ from shallows.cli.codes import FAILED, INTERRUPTED
 from shallows.cli.parser import parse
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 
+_received: list[int] = []
+"""Signals that are to end this command, since it began."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     options = parse(sys.argv[1:] if arguments is None else arguments)
+    _received.clear()
     signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGINT, _interrupt)
     try:
         return _run(options)
     except (ScenarioError, ShallowsError) as error:
@@ -34,6 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has left (`shallows schema | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except SystemExit:
+        raise
+    except BaseException:
+        # A native module that is being imported turns what a handler raises into a panic of its own.
+        if _received:
+            return 128 + _received[-1]
+        raise
 
 
 def _shown(error: Exception) -> str:
@@ -42,7 +54,13 @@ def _shown(error: Exception) -> str:
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:
+    _received.append(number)
     raise SystemExit(128 + number)
+
+
+def _interrupt(number: int, _frame: object) -> NoReturn:
+    _received.append(number)
+    raise KeyboardInterrupt
 
 
 def _run(options: argparse.Namespace) -> int:
