@@ -138,9 +138,12 @@ fn timers_of_linux_that_go_by_another_are_told() {
         dilated_plan(&tcp, "", "100Mbps", factor).unwrap().differences.join("\n")
     };
     // A kernel has one least timeout, and all of these go by it.
-    let shorter = told("rto = {min = \"20ms\"}", 1);
+    let others = "rto = {min = \"20ms\", granularity = \"200ms\"}\nrack = {max_ack_delay = \"200ms\"}";
+    let shorter = told(others, 1);
     assert!(shorter.contains("tcp.rto.granularity"), "{shorter}");
     assert!(shorter.contains("max_ack_delay = \"20ms\" and timer_slack = \"8ms\""), "{shorter}");
+    let derived = told("rto = {min = \"20ms\"}", 1);
+    assert!(!derived.contains("tcp.rto") && !derived.contains("tcp.rack"), "{derived}");
     let as_linux =
         "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
     let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
