@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shallows as sh
@@ -282,3 +283,23 @@ def test_a_point_that_is_removed_under_way_fails(sweep: Path, tmp_path: Path) ->
     outcomes = run_points(points, choose_engine(), remove)
     assert [outcome.run is None for outcome in outcomes] == [True] + [False] * 7
     assert outcomes[0].error == f"{points[0].folder} was removed, or changed, while the sweep ran"
+
+
+def test_tables_are_read_from_a_folder_whose_name_looks_like_a_pattern(
+    scenario: Path, tmp_path: Path
+) -> None:
+    run = sh.run(scenario, out=tmp_path / "k[65KB]")
+    assert run.flows.height == sh.run(scenario, out=tmp_path / "plain").flows.height > 0
+
+
+def test_a_panic_of_the_reader_of_tables_is_damage(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = sh.run(scenario, out=tmp_path / "run")
+
+    def panic(*_: object, **__: object) -> None:
+        raise pl.exceptions.PanicException("index out of bounds")
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(sh.ShallowsError, match=r"flows\.parquet cannot be read: index out of bounds"):
+        _ = run.flows

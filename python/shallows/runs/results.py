@@ -286,11 +286,11 @@ class Run:
         try:
             if path.exists() and not path.is_file():
                 raise OSError("it is not a file")
-            return Frame(pl.read_parquet(path))
-        except (OSError, pl.exceptions.PolarsError) as error:
+            return Frame(pl.read_parquet(path, glob=False))
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._unreadable(name, error) from None
 
-    def _unreadable(self, name: str, error: Exception) -> ShallowsError:
+    def _unreadable(self, name: str, error: BaseException) -> ShallowsError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         return ShallowsError(f"{self.path / name} cannot be read: {reason}", DAMAGED)
 
