@@ -4,6 +4,7 @@ Everything that is read from outside comes through here, so that no file hangs u
 number takes minutes. What exceeds a bound is a user's mistake like any other, with its place and a remedy.
 """
 
+import errno
 import json
 import os
 import re
@@ -76,6 +77,32 @@ def _refuse_special(path: Path, remedy: str) -> None:
     }
     kind, remedy = kinds.get(stat.S_IFMT(mode), ("a device", remedy))
     raise ShallowsError(f"{path} cannot be read: it is {kind}, not a file", remedy)
+
+
+def folder_of(path: str | Path) -> Path:
+    """A folder to read or write, which need not exist yet.
+
+    Raises
+    ------
+    ShallowsError
+        If its name has a control character, or is longer than the system allows.
+    """
+    text, folder = str(path), Path(path)
+    if printable(text) != text or "\t" in text:
+        raise ShallowsError(
+            f"{printable(text)!r} names no folder: it has a control character",
+            "use letters, digits and - _ . /",
+        )
+    try:
+        folder.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            shown = text if len(text) <= 60 else f"{text[:60]}…"
+            raise ShallowsError(
+                f"{shown} names no folder: the name has {len(text):,} characters",
+                "use a name as short as the system allows, most often 255 characters",
+            ) from None
+    return folder
 
 
 def is_file(path: Path) -> bool:

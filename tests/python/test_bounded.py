@@ -408,3 +408,39 @@ def test_a_matrix_of_more_hosts_than_the_engine_has_is_refused(tmp_path: Path) -
     (tmp_path / "many.cm").write_text("Nodes 200000\nConnections 1\n0->1 start 0 size 1000\n")
     with pytest.raises(ShallowsError, match=r"many.cm:1.*Nodes"):
         import_htsim(tmp_path / "many.cm", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a\nb", "control character"), ("a\0b", "control character"), ("x" * 5_000, "5,000 characters")],
+)
+def test_names_of_folders_that_no_system_has_are_refused_before_anything_runs(
+    name: str, expected: str, scenario: Path
+) -> None:
+    attempts: list[Callable[[], object]] = [
+        lambda: sh.run(scenario, out=name),
+        lambda: sh.Scenario.load(scenario).run(out=name),
+        lambda: sh.sweep(scenario, out=name),
+        lambda: sh.Run(name),
+    ]
+    for attempt in attempts:
+        with pytest.raises(sh.ShallowsError, match=expected):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    "command", [("report",), ("compare",), ("run", "SCENARIO", "--out"), ("plan", "SCENARIO", "--out")]
+)
+def test_commands_refuse_folders_with_names_that_no_system_has(
+    command: tuple[str, ...], scenario: Path, shell: Shell
+) -> None:
+    given = [str(scenario) if word == "SCENARIO" else word for word in command]
+    done = shell(*given, "z" * 5_000)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "names no folder: the name has 5,000 characters" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_object_that_is_no_path_is_no_run() -> None:
+    with pytest.raises(sh.ShallowsError, match="None is no path of a run"):
+        sh.Run(None)  # type: ignore[arg-type]

@@ -271,3 +271,9 @@ sys.exit(cli.main(["chips"]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (128 + number, "")
+
+
+def test_a_name_in_brackets_is_printed_as_it_is(scenario: Path, shell: Shell) -> None:
+    done = shell("run", scenario, "--set", "name=a [bold] b", "--out", scenario.with_name("named"))
+    assert done.returncode == 0, done.stderr
+    assert "a [bold] b  seed" in done.stdout + done.stderr

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from shallows.bounded import printable
 from shallows.cli.codes import FAILED, INTERRUPTED
 from shallows.cli.parser import parse
 from shallows.errors import DefectError, ScenarioError, ShallowsError
@@ -50,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _shown(error: Exception) -> str:
     """Its lines; what they repeat of a file cannot move a terminal's cursor."""
+    from shallows.bounded import printable
+
     return "\n".join(map(printable, str(error).split("\n")))
 
 
@@ -64,6 +65,11 @@ def _interrupt(number: int, _frame: object) -> NoReturn:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Each command is a module, whose `run` this calls."""
+    """Check the names of folders, then run the command, which is a module with a function `run`."""
+    from shallows.bounded import folder_of
+
+    for folder in (getattr(options, "out", None), *getattr(options, "folders", ())):
+        if isinstance(folder, str):
+            folder_of(folder)
     code: int = import_module(options.command).run(options)
     return code

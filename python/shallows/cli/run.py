@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from shallows import reports
 from shallows.cli.codes import EMPTY, OK
 from shallows.cli.console import RunStatus, console, print_problems, print_table, print_warnings
@@ -64,7 +66,9 @@ def _simulate(
         print(f"{problem.message}: it is run again", file=sys.stderr)
     if writer := writer_of(folder):
         print(f"{folder} may be in the making: waiting for a sign of {writer}", file=sys.stderr)
-    screen.print(f"[bold]{experiment.name}[/bold]  seed {experiment.seed}  {experiment.hash[:12]}")
+    screen.print(
+        Text.assemble((experiment.name, "bold"), f"  seed {experiment.seed}  {experiment.hash[:12]}")
+    )
     print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
     for note in experiment.notes():
         screen.print(note, soft_wrap=True, highlight=False)

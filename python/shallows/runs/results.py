@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.bounded import parse_json, quoted, read_text
+from shallows.bounded import folder_of, parse_json, quoted, read_text
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent
 from shallows.runs import shown
@@ -72,7 +72,9 @@ class Run:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        if not isinstance(path, str | Path):
+            raise ShallowsError(f"{path!r} is no path of a run", "name the folder of a run")
+        self.path = folder_of(path)
         check(self.path)
 
     def __repr__(self) -> str:

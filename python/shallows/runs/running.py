@@ -13,7 +13,7 @@ from typing import Any
 
 from shallows import _core
 from shallows.about import build
-from shallows.bounded import MOST_DIGITS, read_text
+from shallows.bounded import MOST_DIGITS, folder_of, read_text
 from shallows.errors import ClaimLostError, DefectError, ShallowsError
 from shallows.runs.claims import Claim
 from shallows.runs.folder import RunFolder, failure, run_name
@@ -369,7 +369,7 @@ def run_source(
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {_called(out)}, and no path", "name the folder for the results")
     experiment = source.parse(base)
-    folder = Path(out) if out is not None else default_folder(experiment, Path("runs"))
+    folder = folder_of(out) if out is not None else default_folder(experiment, Path("runs"))
     if cached and is_reusable(folder, experiment.hash):
         return Run(folder)
     if folder.exists() and not is_run_of(folder, experiment.hash):

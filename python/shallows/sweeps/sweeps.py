@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shallows.bounded import folder_of
 from shallows.errors import NoSpaceError, ShallowsError
 from shallows.runs import shown, tables
 from shallows.runs.folder import check_writable
@@ -209,7 +210,7 @@ def sweep(
     chosen = choose_engine(engine, jobs, address)
     parent, points = plan(
         Source.read(scenario, override_texts(overrides)),
-        Path(out) if out is not None else None,
+        folder_of(out) if out is not None else None,
         verify=verify,
     )
     check_writable(parent)
