@@ -229,3 +229,35 @@ def test_a_stored_run_is_simulated_again_only_if_it_shall_not_be_taken_from_the_
         assert written() != stored
         stored = written()
         assert found.flows.equals(first.flows)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """A dictionary inside a dictionary, and so on."""
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def test_dictionaries_that_are_too_deep_or_contain_themselves_are_refused() -> None:
+    endless: dict[str, Any] = {}
+    endless["a"] = endless
+    looped: list[Any] = []
+    looped.append(looped)
+    for document in (nested(5_000), endless, {"a": looped}):
+        with pytest.raises(sh.ShallowsError, match="more than 32 levels deep, or contains itself"):
+            sh.Scenario.from_dict(document)
+
+
+def test_wrong_kinds_of_arguments_are_answered_with_what_is_allowed(scenario: Path, tmp_path: Path) -> None:
+    run: Any = sh.run(scenario, out=tmp_path / "run")
+    compare: Callable[..., object] = sh.compare
+    for attempt, expected in (
+        (lambda: compare(), "there is nothing to compare"),
+        (lambda: compare({"a": [run]}), "dict is no scheme"),
+        (lambda: compare(None), "NoneType is no scheme"),
+        (lambda: run.by(["workload"]), "results are not told by"),
+    ):
+        with pytest.raises(sh.ShallowsError, match=expected) as refused:
+            attempt()
+        assert refused.value.remedy

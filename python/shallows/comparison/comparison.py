@@ -166,6 +166,17 @@ def compare(
         raise ShallowsError(f"confidence {confidence} is not in [0.5, 1)", "0.95 is usual")
     if not 0 <= cool_down < 1:
         raise ShallowsError(f"cool-down {cool_down} is not in [0, 1)", "0.05 leaves out the last twentieth")
+    for scheme in schemes:
+        if not isinstance(scheme, str | Path | Sequence):
+            raise ShallowsError(
+                f"{type(scheme).__name__} is no scheme",
+                "name the folder of each scheme or give a list of its runs; name them with `names`",
+            )
+    if not schemes:
+        raise ShallowsError(
+            "there is nothing to compare",
+            "name the folders of two schemes, or that of a sweep with [[sweep.scheme]] tables",
+        )
     if by is None:
         found = _Matched.of(schemes, names)
     else:

@@ -60,7 +60,11 @@ class Source:
         return _core.parse(self.text, self.file, str(base), list(self.overrides), self.seed)
 
 
-def toml_value(value: object) -> str:
+MOST_LEVELS = 32
+"""Lists and tables inside one another that a scenario may have; the deepest of ours have six."""
+
+
+def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
     """A Python value as the text of a TOML value; numbers of NumPy, arrays and paths too.
 
     >>> toml_value({"kind": "dctcp", "g": 0.0625, "on": [True, 3]})
@@ -71,6 +75,11 @@ def toml_value(value: object) -> str:
     ShallowsError
         If no scenario has such a value.
     """
+    if not levels:
+        raise ShallowsError(
+            f"a value is nested more than {MOST_LEVELS} levels deep, or contains itself",
+            "write lists and dictionaries as a scenario's file has them",
+        )
     match value:
         case bool():
             return "true" if value else "false"
@@ -83,13 +92,14 @@ def toml_value(value: object) -> str:
         case str() | PurePath():
             return _quote(str(value))
         case list() | tuple():
-            return f"[{', '.join(toml_value(item) for item in value)}]"
+            return f"[{', '.join(toml_value(item, levels - 1) for item in value)}]"
         case Mapping():
-            return "{" + ", ".join(f"{_key(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
+            items = (f"{_key(key)} = {toml_value(item, levels - 1)}" for key, item in value.items())
+            return "{" + ", ".join(items) + "}"
         case date() | time_of_day():
             return str(value)  # no scenario has them, and the engine says so
     if callable(plain := getattr(value, "tolist", None)):
-        return toml_value(plain())
+        return toml_value(plain(), levels - 1)
     raise ShallowsError(
         f"{_called(value)} is no value of a scenario",
         "these are text, numbers, true or false, lists and dictionaries; leave out a key to get its default",
