@@ -60,6 +60,20 @@ def test_hpcc_files_become_the_scenario_that_they_describe(hpcc: Path, tmp_path:
         assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
 
 
+def test_the_last_of_repeated_links_carries_packets_as_in_hpccs_reader(hpcc: Path, tmp_path: Path) -> None:
+    # nbr2if of third.cc is a map by pairs of nodes: the last link replaces the others, in either order.
+    before = hpcc / "topology.txt"
+    change(before, "6 2 5", "6 2 6")
+    (links := before.read_text().rstrip("\n").split("\n")).append("5 4 100Gbps 3us 0")
+    before.write_text("\n".join(links) + "\n")
+    imported = import_hpcc(hpcc)
+    assert any("a later line links again (line 7)" in note for note in imported.notes), imported.notes
+    out = tmp_path / "repeated.toml"
+    write(imported, out)
+    between = [cable for cable in network_of(out).cables if cable.one >= 4]
+    assert [(cable.rate_bps, cable.delay_ps) for cable in between] == [(10**11, 3 * 10**6)]
+
+
 @pytest.mark.parametrize(
     ("family", "config", "ignored"),
     [
@@ -308,7 +322,7 @@ def test_messages_of_a_connection_follow_one_another(tmp_path: Path, shell: Shel
         ("topology.txt", "4 5\n", "4 5 0\n", "topology.txt:2: 3 switches; the first line says 2"),
         ("topology.txt", "0 4 100Gbps", "0 6 100Gbps", 'topology.txt:3: node "6" is no such number'),
         ("topology.txt", "0 4 100Gbps", "0 1 100Gbps", "topology.txt:3: two hosts are linked"),
-        ("topology.txt", "1 4 100Gb/s", "0 4 100Gb/s", "topology.txt:4: host 0 has a second link"),
+        ("topology.txt", "1 4 100Gb/s", "0 5 100Gb/s", "topology.txt:4: host 0 has a second link"),
         ("topology.txt", "100Gbps", "fast", 'topology.txt:3: "fast" is no rate'),
         ("topology.txt", "1us 0", "1us 0.01", "topology.txt:3: an error rate of 0.01"),
         ("topology.txt", "0.001ms", "a", 'topology.txt:4: the delay "a" is no time'),

@@ -58,6 +58,7 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     links, notes = _counted(first, lines[1 + used :], header.links, "links")
     for line in links:
         line.expect(5, "SOURCE DESTINATION 100Gbps 1us 0 (the last is the error rate)")
+    links = _last_of_pairs(first, links, header.nodes, notes)
     inner = set(nodes[: header.nvswitches])
     links = [line for line in links if inner.isdisjoint(_ends(line, header.nodes))]
     switches = set(nodes) - inner
@@ -118,6 +119,22 @@ def _switches(first: Line, lines: list[Line], header: _Header) -> tuple[list[int
         if len(found) == header.switches:
             return list(found), used
     raise first.error(f"{header.switches} switches, but {len(found)} follow", "list each after this line")
+
+
+def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
+    """The last link of each pair of nodes, with a note on the links that it replaces.
+
+    HPCC's reader makes a device for each line, but routes packets by `nbr2if`, a map by pairs of nodes, in
+    which a later link replaces an earlier one in both directions (third.cc: `main`, `SetRoutingEntries`).
+    """
+    last = {frozenset(_ends(line, nodes)): line.number for line in links}
+    kept = set(last.values())
+    if replaced := [line.number for line in links if line.number not in kept]:
+        notes.append(
+            f"{first.file.name}: left out, as HPCC's reader carries nothing over them: links between nodes "
+            f"that a later line links again ({listed(replaced)})"
+        )
+    return [line for line in links if line.number in kept]
 
 
 def _cable(line: Line, nodes: int, switches: set[int], linked: dict[int, int]) -> Cable:
