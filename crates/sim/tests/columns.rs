@@ -145,8 +145,8 @@ fn tables_number_workloads_as_the_scenario_does() {
     let udp = "[[workload]]\nkind = 'udp'\nsenders = 3\nreceivers = 1\nstop = '1us'\n\
                pattern = { kind = 'constant', rate = '1Gbps' }\n";
     let ping = "[[workload]]\nkind = 'ping'\nsenders = 3\nreceivers = 1\ninterval = '100us'\n";
-    let query =
-        "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 2\nsize = '1460B'\nqueries = 1\n";
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 2\nsize = '1460B'\nqueries = 1\n\
+                 arrivals = { kind = 'periodic', period = '20us' }\n";
     let report = star(&[udp, query, ping, query, ONE].concat(), &[("stop.at", "1ms")]);
     let numbers = |table: &str| {
         rows(&report, table).iter().filter_map(|row| long(&row["workload"])).collect::<BTreeSet<_>>()
