@@ -404,17 +404,19 @@ def test_a_sweep_without_a_point_and_a_run_in_the_making_say_so(sweep: Path, tmp
 
 def test_a_reproduction_shows_claims_causes_and_what_the_paper_published(tmp_path: Path) -> None:
     check = {"place": 0.4, "paper": "117", "ours": 120.0, "interval": [110.0, 130.0], "verdict": "holds"}
+    check |= {"seeds": 3, "said": "holds"}
     shown = {"shown": {"ours": "120", "interval": "110 – 130"}}
     claim = {"id": "fig2-small", "source": "Fig. 2", "kind": "value", "metric": "m", "experiment": "fig2"}
     bad = claim | {"id": "fig2-large", "verdict": "does not hold", "cause": f"because {HOSTILE}"}
+    single = {"seeds": 1, "said": "does not hold (one seed)"}
     line = {"name": "K200", "index": 0, "ours": [[0.4, 120.0, 110.0, 130.0]], "paper": [[0.4, 117.0]]}
     document = {
         "paper": "A paper",
         "quick": True,
         "holding": 1,
         "claims": [
-            claim | {"verdict": "holds", "cause": "", "checks": [check | shown]},
-            bad | {"checks": [check | shown | {"verdict": "does not hold"}]},
+            claim | {"verdict": "holds", "seeds": 3, "said": "holds", "cause": "", "checks": [check | shown]},
+            bad | single | {"checks": [check | shown | single | {"verdict": "does not hold"}]},
         ],
         "drawings": {
             "fig2": {
@@ -430,7 +432,8 @@ def test_a_reproduction_shows_claims_causes_and_what_the_paper_published(tmp_pat
     }
     (tmp_path / "claims.json").write_text(json.dumps(document))
     text = reports.write(tmp_path).read_text(encoding="utf-8")
-    assert "2 claims: 1 hold, 1 do not hold" in text
+    assert "2 claims: 1 hold, 1 do not hold; 1 are judged by one seed" in text
+    assert "does not hold (one seed)" in text
     assert "because &lt;/script&gt;&lt;img" in text
     assert "A reduced run" in text
     (drawn,) = data(text)["charts"]

@@ -228,7 +228,7 @@ def data(page: Path) -> dict[str, Any]:
 def test_a_claim_is_shown_at_the_place_that_decides_beside_seeds_and_paper(tmp_path: Path) -> None:
     def check(place: float, verdict: str, ours: str) -> dict[str, Any]:
         found = {"place": place, "paper": "100", "ours": 1.0, "interval": [0.0, 2.0], "verdict": verdict}
-        return found | {"shown": {"ours": ours, "interval": ""}}
+        return found | {"seeds": 3, "said": verdict, "shown": {"ours": ours, "interval": ""}}
 
     claim = {"id": "fig2", "source": "Fig. 2", "kind": "value", "metric": "m", "experiment": "x", "cause": ""}
     checks = [check(0.4, "holds", "17 of it"), check(0.6, "does not hold", "19 of it")]
@@ -237,7 +237,9 @@ def test_a_claim_is_shown_at_the_place_that_decides_beside_seeds_and_paper(tmp_p
     document = {
         "paper": "A",
         "quick": False,
-        "claims": [claim | {"verdict": "does not hold", "checks": checks}],
+        "claims": [
+            claim | {"verdict": "does not hold", "seeds": 3, "said": "does not hold", "checks": checks}
+        ],
         "drawings": {"x": {"axis": "load", "is_wide": False, "seeds": [3], "panels": [panel]}},
         "figures": {"x": ["2"]},
         "command": "shallows reproduce a",

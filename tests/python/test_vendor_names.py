@@ -113,6 +113,10 @@ def test_a_port_of_linux_has_at_most_fifteen_characters() -> None:
             assert (name in write(to, None, sonic(name)).change) is kept
 
 
+# As `tc -d qdisc show` prints it; without `-d` neither the average nor the probability is known.
+RED = "qdisc red 1: dev eth1 root limit 9000b min 1000b max 2000b ecn ewma 4 probability 0.1 Scell_log 9"
+
+
 @pytest.mark.parametrize(
     ("line", "written"),
     [
@@ -126,7 +130,7 @@ def test_a_port_of_linux_has_at_most_fifteen_characters() -> None:
     ],
 )
 def test_what_linux_is_told_is_one_word_or_listed(line: str, written: str | None) -> None:
-    switch = read("tc", f"{line}\nqdisc red 1: dev eth1 root limit 9000 min 1000 max 2000 ewma 4 ecn\n")
+    switch = read("tc", f"{line}\n{RED}\n")
     text = write("tc", None, switch)
     assert "eth1" in text.change
     assert all(word not in text.change for word in ("reboot", "sysrq"))

@@ -34,7 +34,7 @@ class Offered:
     >>> from shallows.runs.running import Source
     >>> offered = Offered.of(Source.read(sh.example("incast")).parse())
     >>> offered.workloads, offered.bins, offered.end_us
-    (['incast', 'long-lived'], ['all', 'small', 'medium', 'large'], None)
+    (['incast', 'long-lived'], ['all', 'small', 'medium', 'large'], 210000.0)
     """
 
     def __init__(self, scenario: Mapping[str, Any], curves: Sequence[Any] = ()) -> None:
