@@ -28,7 +28,7 @@ pub struct Switch<'a> {
     processor: Option<u32>,
 }
 
-/// What is gone: which host's interface, or the thread that carries frames.
+/// Parts of the testbed that are gone: a host's interface, or the thread that carries frames.
 #[derive(Debug, Default)]
 pub struct Gone {
     interface: AtomicU32,

@@ -48,7 +48,7 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-/// What the first thread that panicked said, with its place: a panic of another thread follows from it.
+/// Message and place of the first panic; a panic of another thread follows from it.
 #[cfg(target_os = "linux")]
 static PANIC: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 

@@ -14,7 +14,7 @@ use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
 
 use super::numbers::Numbers;
 
-/// What the TCP/IP stacks of hosts in one group write into every packet to those of another.
+/// Header fields that the TCP/IP stacks of hosts in one group write into every packet to those of another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stack {
     /// Bytes of a packet's size that are not of its IP packet.

@@ -47,7 +47,7 @@ impl Changes {
         Ok(Self { fd, mtu, found: BTreeSet::new() })
     }
 
-    /// What was set up and changed since, each once; nothing if all of it still holds, and held all the time.
+    /// Changes to the network since it was set up, each once; empty if it never changed.
     pub fn so_far(&mut self) -> &BTreeSet<String> {
         let mut buffer = [0u8; 1 << 16];
         loop {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::sys::{machine, namespace::Namespace};
 
-    /// What is reported of a network with an interface `eth0` in which `command` was run.
+    /// Changes that are reported of a network with an interface `eth0` in which `command` ran.
     fn after(command: &str) -> Vec<String> {
         let run = |text: &str| assert!(Command::new("sh").args(["-ec", text]).status().unwrap().success());
         let look = || {
