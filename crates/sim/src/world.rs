@@ -58,19 +58,6 @@ pub(crate) struct World {
     pub(crate) dropped: Vec<PacketRef>,
 }
 
-/// A packet that leaves a watched port: a copy, since [`World::launch`] may pass its body to another part.
-struct Sent {
-    header: Header,
-    /// None of a datagram.
-    packet: Option<Packet>,
-}
-
-impl Sent {
-    fn of(departure: &Departure<PacketRef>, packets: &Packets) -> Self {
-        Self { header: departure.header, packet: packets.get(departure.payload).copied() }
-    }
-}
-
 impl shallows_core::event::World for World {
     type Event = Event;
 
@@ -125,13 +112,15 @@ impl World {
             queue.schedule(link.port.busy_until(), Event::of_link(Class::Transmit, link.rank, place));
         }
         let watched = link.watch.is_on();
-        let sent = departure.filter(|_| watched).map(|departure| Sent::of(&departure, &self.packets));
-        if let Some(departure) = departure {
-            let way = link.way_of(&departure);
-            self.launch(place, way, departure, queue);
-        }
+        let way = departure.map(|departure| link.way_of(&departure));
         if watched {
-            self.tell(place, sent, queue);
+            self.observe(place, departure.as_ref(), queue.now());
+        }
+        if let (Some(departure), Some(way)) = (departure, way) {
+            self.launch(place, way, departure, queue);
+            if watched {
+                self.release(place, &departure, queue);
+            }
         }
         if !self.dropped.is_empty() {
             self.reclaim(place);
@@ -216,12 +205,16 @@ impl World {
         let link = &mut self.links[place as usize];
         let buffer = &mut self.buffers[link.buffer as usize];
         let watched = link.watch.is_on();
-        let sent = match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
+        match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
             Arrival::Sent(departure) => {
                 let way = link.way_of(&departure);
-                let sent = watched.then(|| Sent::of(&departure, &self.packets));
+                if watched {
+                    self.observe(place, Some(&departure), queue.now());
+                }
                 self.launch(place, way, departure, queue);
-                sent
+                if watched {
+                    self.release(place, &departure, queue);
+                }
             }
             Arrival::Queued => {
                 if !link.waking {
@@ -229,30 +222,38 @@ impl World {
                     let event = Event::of_link(Class::Transmit, link.rank, place);
                     queue.schedule(link.port.busy_until(), event);
                 }
-                None
+                if watched {
+                    self.observe(place, None, queue.now());
+                }
             }
-            Arrival::Dropped => None,
-        };
-        if watched {
-            self.tell(place, sent, queue);
+            Arrival::Dropped if watched => self.observe(place, None, queue.now()),
+            Arrival::Dropped => {}
         }
         if !self.dropped.is_empty() {
             self.reclaim(place);
         }
     }
 
-    /// Tell whoever watches the port of a link that it has changed, and what it sends from now on.
+    /// Show observers the changed port of a link, and the packet that starts to leave it: before [`Self::launch`] may pass its body to
+    /// another part.
     #[inline(never)]
-    fn tell(&mut self, place: u32, sent: Option<Sent>, queue: &mut EventQueue<Event>) {
-        let now = queue.now();
+    fn observe(&mut self, place: u32, departure: Option<&Departure<PacketRef>>, now: Instant) {
         let link = &mut self.links[place as usize];
         self.observers.port_changed(now, link, &self.buffers[link.buffer as usize]);
-        let Some(Sent { header, packet }) = sent else { return };
-        self.observers.port_sends(now, link, &header, packet.as_ref());
-        if link.watch.holds_back
+        if let Some(Departure { header, payload, .. }) = departure {
+            self.observers.port_sends(now, link, header, self.packets.get(*payload));
+        }
+    }
+
+    /// Let the connection send whose data leaves its host's card, if that held it back. The link of a host never leads to another
+    /// part, so the body is still here.
+    #[inline(never)]
+    fn release(&mut self, place: u32, departure: &Departure<PacketRef>, queue: &mut EventQueue<Event>) {
+        let Departure { header, payload, .. } = departure;
+        if self.links[place as usize].watch.holds_back
             && header.kind() == PacketKind::Data
-            && let Some(packet) = packet
-            && let Some(place) = self.leave_card(header.source, &packet)
+            && let Some(packet) = self.packets.get(*payload)
+            && let Some(place) = Self::leave_card(&mut self.hosts, header.source, packet)
         {
             self.pump(place, queue);
         }
@@ -260,9 +261,9 @@ impl World {
 
     /// A packet no longer waits in its host's card. Returns the connection that this held back.
     #[inline]
-    fn leave_card(&mut self, host: HostId, packet: &Packet) -> Option<Place> {
+    fn leave_card(hosts: &mut Hosts, host: HostId, packet: &Packet) -> Option<Place> {
         // Without data what it names may be no connection but a probe.
-        if packet.segment.len == 0 { None } else { self.hosts.leave_card(host, packet) }
+        if packet.segment.len == 0 { None } else { hosts.leave_card(host, packet) }
     }
 
     /// A packet reaches its host's card.
@@ -592,11 +593,11 @@ impl World {
         let card = link.watch.holds_back.then_some(HostId(link.number));
         let mut dropped = std::mem::take(&mut self.dropped);
         for packet in dropped.drain(..) {
-            if let Some(host) = card {
-                // Its connection is not woken: what it has lost is for its acknowledgements and its timer.
-                if let Some(&body) = self.packets.get(packet) {
-                    self.leave_card(host, &body);
-                }
+            if let Some(host) = card
+                && let Some(body) = self.packets.get(packet)
+            {
+                // Its connection is not woken: its acknowledgements and its timer find what it has lost.
+                Self::leave_card(&mut self.hosts, host, body);
             }
             self.data_dropped[place as usize] += u64::from(self.packets.discard(packet));
         }
