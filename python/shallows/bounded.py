@@ -88,7 +88,7 @@ def folder_of(path: str | Path) -> Path:
         If its name has a control character, or is longer than the system allows.
     """
     text, folder = str(path), Path(path)
-    if printable(text) != text or "\t" in text:
+    if re.search(r"[\x00-\x1f\x7f-\x9f]", text):
         raise ShallowsError(
             f"{printable(text)!r} names no folder: it has a control character",
             "use letters, digits and - _ . /",

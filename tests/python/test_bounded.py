@@ -441,6 +441,12 @@ def test_commands_refuse_folders_with_names_that_no_system_has(
     assert "Traceback" not in done.stderr
 
 
+def test_a_folder_may_have_a_name_with_unusual_spaces_and_letters(tmp_path: Path) -> None:
+    # A no-break space and a letter for private use are not printable to Python, but no control characters.
+    for name in ("a\xa0b", "é", "\ue000"):
+        assert bounded.folder_of(tmp_path / name) == tmp_path / name
+
+
 def test_an_object_that_is_no_path_is_no_run() -> None:
     with pytest.raises(sh.ShallowsError, match="None is no path of a run"):
         sh.Run(None)  # type: ignore[arg-type]

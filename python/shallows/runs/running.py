@@ -61,7 +61,7 @@ class Source:
 
 
 MOST_LEVELS = 32
-"""Lists and tables inside one another that a scenario may have; the deepest of ours have six."""
+"""Lists and tables inside one another that a scenario may have."""
 
 
 def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
