@@ -13,7 +13,7 @@ pub struct Repr {
     pub destination: [u8; 6],
     /// Address of the sender.
     pub source: [u8; 6],
-    /// What the frame carries, such as [`IPV4`].
+    /// EtherType of the payload, such as [`IPV4`].
     pub ether_type: u16,
 }
 

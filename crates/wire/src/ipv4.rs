@@ -42,14 +42,14 @@ impl From<Protocol> for u8 {
     }
 }
 
-/// An IPv4 header. Identification and fragmentation are no part of it: no packet here is ever fragmented.
+/// An IPv4 header without identification and fragment fields: packets here are never fragmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Address of the sender.
     pub source: [u8; 4],
     /// Address of the receiver.
     pub destination: [u8; 4],
-    /// What the packet carries.
+    /// Protocol of the payload.
     pub protocol: Protocol,
     /// Service class, below 64 (RFC 2474 §3).
     pub dscp: u8,

@@ -1,4 +1,4 @@
-//! The TCP header (RFC 9293 §3.1). The urgent pointer is no part of it: hosts here never send urgent data.
+//! The TCP header (RFC 9293 §3.1) without its urgent pointer: hosts here never send urgent data.
 
 use shallows_core::packet::Flags;
 

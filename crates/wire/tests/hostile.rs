@@ -1,4 +1,4 @@
-//! Bytes that nobody has emitted: whatever they are, nothing panics, and what is parsed lies within them.
+//! Random and damaged bytes: no parser panics, and parsed payloads lie within the given bytes.
 
 use proptest::prelude::*;
 use shallows_core::packet::Ecn;
@@ -57,7 +57,7 @@ proptest! {
         Options::parse(&bytes);
     }
 
-    /// What a switch writes into a header that it has read is read again, and the checksum holds if it did.
+    /// A header that a switch has changed parses to the new values, and its checksum stays valid if it was.
     #[test]
     fn a_damaged_header_is_changed_as_a_sound_one(bytes in bytes()) {
         let Some((before, _)) = ipv4::Repr::parse(&bytes) else { return Ok(()) };
