@@ -15,6 +15,7 @@ use crate::event::Class;
 use crate::generators::Arrivals;
 use crate::part::Part;
 use crate::report::{Measured, Report};
+use crate::site::Site;
 use crate::tally::Tally;
 use crate::traffic::Traffic;
 use crate::windows::Windows;
@@ -221,7 +222,7 @@ impl Simulation {
 
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        self.worlds().for_each(|world| tally += world.tally);
+        self.worlds().for_each(|world| tally += world.network.tally);
         tally
     }
 
@@ -317,7 +318,7 @@ fn divide(
     captures: &Captures,
 ) -> (Vec<Part>, Option<Windows>) {
     let horizon = horizon(experiment);
-    let sites = build::sites(experiment, division.as_ref());
+    let sites = Site::all(experiment, division.as_ref());
     let mut parts = Vec::with_capacity(sites.len());
     for site in sites {
         let mut queue = EventQueue::new(horizon);

@@ -13,7 +13,7 @@ use crate::shaper::TokenBucket;
 /// the compiler leaves it out.
 pub(super) trait Waiting {
     /// What the driver gives with a packet.
-    type Payload;
+    type Payload: Copy;
 
     /// As [`Discipline::push_out`].
     fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<Self::Payload>> {

@@ -4,7 +4,6 @@
 //! [`Config`] and of [`AnyScheduler`], a row in `docs/models.md`.
 
 mod dwrr;
-pub mod gps;
 mod interface;
 mod self_clocked;
 mod strict_above;

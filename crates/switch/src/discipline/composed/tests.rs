@@ -16,7 +16,7 @@ fn composed(limits: Limits) -> Composed<u32> {
 fn arrive(composed: &mut Composed<u32>, class: u8, size: u16, payload: u32) -> Result<usize, DropReason> {
     let header = Header::default().with_class(class).with_size(size);
     let queue = composed.place(Instant::ZERO, &header)?;
-    composed.enqueue(queue, Item { header, payload, enqueued_at: Instant::ZERO });
+    composed.enqueue(queue, Item { header, payload, ..Item::default() });
     Ok(queue)
 }
 

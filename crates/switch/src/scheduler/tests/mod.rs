@@ -1,6 +1,7 @@
 //! Schedulers by plain calls and inside a port's queues, against hand-worked traces and against GPS.
 
 mod bounds;
+mod gps;
 mod traces;
 
 use std::collections::VecDeque;
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::gps::Arrival;
+use self::gps::Arrival;
 use super::*;
 use crate::discipline::{Composed, ComposedConfig, Discipline, Item, Limits};
 
@@ -117,7 +118,7 @@ fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState]
         while let Some((payload, arrival)) = pending.next_if(|(_, arrival)| arrival.at <= now) {
             let header = Header::default().with_size(arrival.size.0 as u16).with_class(arrival.queue as u8);
             let queue = port.place(arrival.at, &header).expect("there are no limits");
-            port.enqueue(queue, Item { header, payload, enqueued_at: arrival.at });
+            port.enqueue(queue, Item { header, payload, enqueued_at: arrival.at, ..Item::default() });
         }
         let size = port.peek(now).expect("the link does not idle while a packet waits");
         assert_eq!(port.peek(now), Some(size), "asking again changes nothing");
