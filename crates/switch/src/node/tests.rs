@@ -24,7 +24,7 @@ impl Paths for ByHost {
     }
 }
 
-impl<T> AsMut<Port<T>> for Port<T> {
+impl<T> AsMut<Self> for Port<T> {
     fn as_mut(&mut self) -> &mut Self {
         self
     }

@@ -22,6 +22,8 @@ pub(super) struct Edge {
     /// Number of the first queue in the buffer of the switch; the others follow.
     pub(super) account: usize,
     pub(super) egress_drop: EgressDrop,
+    /// Whether nothing of what waits may be sent, until a queue is resumed.
+    pub(super) halted: bool,
     /// What the markers must hear of.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
@@ -44,12 +46,11 @@ impl Edge {
         waiting: &mut W,
         now: Instant,
         ingress: Ingress,
-        header: Header,
-        payload: W::Payload,
+        packet: (Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
     ) -> Arrival<W::Payload> {
-        self.receive(waiting, now, ingress, header, payload, buffer, dropped)
+        self.receive(waiting, now, ingress, packet, buffer, dropped)
     }
 
     /// A packet arrives.
@@ -59,8 +60,7 @@ impl Edge {
         waiting: &mut W,
         now: Instant,
         ingress: Ingress,
-        mut header: Header,
-        payload: W::Payload,
+        (mut header, payload): (Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
     ) -> Arrival<W::Payload> {
@@ -106,6 +106,9 @@ impl Edge {
         self.hold(queue, header.size(), memory, buffer);
         waiting.enqueue(queue, Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) });
         if !idle {
+            if self.halted && waiting.may_send(queue) {
+                self.go_on(now);
+            }
             return Arrival::Queued;
         }
         match self.transmit_out_of_line(waiting, now, buffer, dropped) {
@@ -136,12 +139,16 @@ impl Edge {
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
     ) -> Option<Departure<W::Payload>> {
-        loop {
+        while !self.halted {
             if let Some(ready) = waiting.held_until(now) {
                 self.busy_until = ready;
                 return None;
             }
-            let Left { item, queue, ends_turn } = waiting.dequeue(now)?;
+            let Some(Left { item, queue, ends_turn }) = waiting.dequeue(now) else {
+                // If something waits, it is in queues that are paused.
+                self.halted = self.total.backlog.0 > 0;
+                break;
+            };
             let size = item.header.size();
             self.free(queue, size, item.held.memory(), buffer);
             let departs = self.depart(waiting, now, queue, item, buffer);
@@ -157,8 +164,18 @@ impl Edge {
             }
             dropped.extend([item.payload]);
             if slot_used {
-                return None;
+                break;
             }
+        }
+        None
+    }
+
+    /// Something that waits may be sent again.
+    #[cold]
+    pub(super) fn go_on(&mut self, now: Instant) {
+        self.halted = false;
+        if self.total.backlog.0 > 0 {
+            self.busy_until = self.busy_until.max(now);
         }
     }
 
@@ -195,7 +212,7 @@ impl Edge {
     /// Whether nothing waits and the link is free.
     #[inline(always)]
     fn is_idle(&self, now: Instant) -> bool {
-        self.total.backlog.0 == 0 && self.busy_until <= now
+        self.total.backlog.0 == 0 && self.busy_until <= now && !self.halted
     }
 
     /// A packet takes its room in `queue`.

@@ -8,6 +8,7 @@ use crate::aqm::{Config, Gauge, Level, Placed, Point, Scope, Split};
 use crate::buffer::{Config as BufferConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
 
 mod elaborate;
+mod pauses;
 
 const GBPS_100: Rate = Rate::from_gbps(100);
 

@@ -74,7 +74,7 @@ fn a_packet_leaves_its_queue_as_if_it_had_never_been_there() {
     assert_eq!(composed.peek(Instant::ZERO), Some(Bytes(700)));
     assert_eq!(drain(&mut composed), [1]);
     assert_eq!(composed.queues(), empty);
-    assert_eq!((composed.total, composed.peek(Instant::ZERO)), (QueueState::default(), None));
+    assert_eq!((composed.packets, composed.backlog, composed.peek(Instant::ZERO)), (0, Bytes(0), None));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::shaper;
 /// Two queues by class, the first with priority, beside the one queue of a neighbour: accounts 1, 2, and 0.
 ///
 /// The neighbour and queue 0 share pool 0, queue 1 has pool 1.
-fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer) {
+pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer) {
     let mut buffer = SharedBuffer::new(&BufferConfig {
         policy,
         pools: vec![Bytes(1 << 20); 2],
@@ -30,7 +30,7 @@ fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer)
 }
 
 /// One queue behind a bucket of 1,000 B that fills at 10 Gbit/s: 1,000 B in 800 ns.
-fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
+pub(super) fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
     let config = crate::port::Config {
         markers: markers.into_iter().map(Placed::everywhere).collect(),
         shaper: Some(shaper::Config { rate: Rate::from_gbps(10), burst: Bytes(1_000) }),
@@ -40,7 +40,7 @@ fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
     Port::new(GBPS_100, 0, &config, |purpose, place| Stream::new(1, purpose, place as u64))
 }
 
-const REFILL: Duration = Duration::from_nanos(800);
+pub(super) const REFILL: Duration = Duration::from_nanos(800);
 
 /// Packets of these classes arrive at once; the classes of those that the port drops.
 fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> Vec<u32> {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod gps;
+mod pauses;
 mod traces;
 
 use std::collections::VecDeque;
@@ -34,6 +35,7 @@ struct Link {
     scheduler: AnyScheduler,
     queues: Vec<QueueState>,
     waiting: Vec<VecDeque<(usize, Bytes)>>,
+    paused: Paused,
     now: Instant,
     arrived: usize,
 }
@@ -46,6 +48,7 @@ impl Link {
             scheduler: config.build(RATE),
             waiting: vec![VecDeque::new(); queues.len()],
             queues,
+            paused: Paused::default(),
             now: Instant::ZERO,
             arrived: 0,
         }
@@ -68,7 +71,7 @@ impl Link {
 
     /// Send one packet, to its last bit.
     fn serve(&mut self) -> Option<Sent> {
-        let queue = self.scheduler.select(self.now, &self.queues)?;
+        let queue = self.scheduler.select(self.now, &self.queues, self.paused)?;
         let (packet, size) = self.waiting[queue].pop_front().expect("the queue is not empty");
         let state = &mut self.queues[queue];
         state.packets -= 1;
