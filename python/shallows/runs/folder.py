@@ -26,6 +26,9 @@ from shallows.runs.process import Process, me
 LOOK_S = 0.5
 """Between two looks at a claim of another process."""
 
+SOON_S = 0.02
+"""Between two looks at a claim of what takes a moment to write."""
+
 LONG_S = 3600.0
 """No text file takes so long to write."""
 
@@ -257,6 +260,23 @@ def claim_or_wait(final: Path) -> Claim:
                     "wait for it, or name another folder with --out",
                 )
             time.sleep(LOOK_S)
+    except OSError as error:
+        raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
+    return claim
+
+
+def claim_soon(final: Path) -> Claim:
+    """Claim what takes only a moment to write, once whoever writes it now is done.
+
+    Raises
+    ------
+    ShallowsError
+        If its folder cannot be written.
+    """
+    watch = Watch()
+    try:
+        while (claim := claims.take(final, watch)) is None:
+            time.sleep(SOON_S)
     except OSError as error:
         raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
     return claim

@@ -9,8 +9,10 @@ The `[sweep]` table of a scenario file::
     set = { "tcp.congestion" = "reno" }
 """
 
+import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from shallows import _core
 from shallows.bounded import parse_json, parse_toml, read_text
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import writer_of
-from shallows.runs.folder import write_whole
+from shallows.runs.folder import check_writable, claim_soon, write_whole
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.runs.measuring import measured_folder, measured_hash
 from shallows.runs.results import Run, describe
@@ -288,7 +290,63 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
     It says nothing that depends on what has run where, so that shards may write it over each other.
     """
     described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
-    write_whole(parent / INDEX, json.dumps({"points": described}, indent=2, ensure_ascii=False) + "\n")
+    document = {"points": described, "settings": settings_of(points)}
+    write_whole(parent / INDEX, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def settings_of(points: Sequence[Point]) -> str:
+    """A hash of what the points of a sweep set; no build of the engine changes it.
+
+    A sweep has one text, and of each point the keys that it changes.
+    """
+    said = [[point.source.text, point.source.overrides] for point in points[:1]]
+    said += [[point.source.overrides] for point in points[1:]]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
+    """Write `sweep.json` of a sweep that is about to run, unless the folder is another sweep's.
+
+    A sweep may have gained or lost points, or another build of the engine may run it. `replaces` takes
+    the folder from another sweep, whose runs stay. One process at a time looks and writes.
+
+    Raises
+    ------
+    ShallowsError
+        If the folder holds another sweep, or cannot be written.
+    """
+    check_writable(parent)
+    claim = claim_soon(parent / INDEX)
+    try:
+        if not replaces:
+            _refuse_other(parent, points)
+        write_index(parent, points)
+    finally:
+        claim.release()
+
+
+def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
+    """Raise if the folder holds a sweep of other settings that has no point in common with these."""
+    there = points_of(parent)
+    ours = {point.folder for point in points}
+    if not there or any(path in ours for path, _ in there):
+        return
+    known = _read_index(parent).get("settings")
+    alike = [labels for _, labels in there] == [point.source.labels for point in points]
+    if known == settings_of(points) or (known is None and alike):
+        return
+    other = _said(there[0][0], len(there), there[0][1])
+    this = _said(points[0].folder, len(points), points[0].source.labels)
+    raise ShallowsError(
+        f"{parent} holds another sweep, {other}; this one, {this}, has other settings and no point of it",
+        f"name another folder with --out (out= in Python), or remove {parent / INDEX}: its runs stay",
+    )
+
+
+def _said(folder: Path, count: int, labels: Mapping[str, Any]) -> str:
+    """A sweep in words, by its first point."""
+    name = re.sub(r"-[0-9a-f]{12}-s[0-9]+.*", "", folder.name)
+    return f'"{name}" of {count} points from {describe(dict(labels))} on'
 
 
 def inside_sweep(folder: Path) -> list[Path]:
@@ -301,10 +359,18 @@ def inside_sweep(folder: Path) -> list[Path]:
 def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
     try:
-        points = parse_json(read_text(folder / INDEX, remedy=""))["points"]
+        points = _read_index(folder)["points"]
         return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
     except (ShallowsError, ValueError, LookupError, TypeError):
         return []
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    try:
+        document = parse_json(read_text(folder / INDEX, remedy=""))
+    except (ShallowsError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
