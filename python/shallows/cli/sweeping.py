@@ -122,6 +122,6 @@ def describe_sweep(
     parts += [f"{len(running)} running", f"{count(hops / max(elapsed, 1e-9))} packet-hops/s"]
     worked = len(ran) + failed + sum(progress["fraction"] for progress in running.values())
     left = points - len(outcomes) + len(ran) + failed - worked
-    if worked > 0.05:
-        parts.append(f"{duration(elapsed * left / worked)} left")
+    if (still := estimate.time_left(elapsed, worked, left)) is not None:
+        parts.append(f"{duration(still)} left")
     return ", ".join(parts)

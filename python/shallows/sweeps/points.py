@@ -25,6 +25,7 @@ from shallows.runs.claims import writer_of
 from shallows.runs.folder import check_writable, claim_soon, write_whole
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.runs.measuring import measured_folder, measured_hash
+from shallows.runs.memory import Need, need_of
 from shallows.runs.results import Run, describe
 from shallows.runs.running import Source, default_folder, is_reusable, toml_value
 from shallows.sweeps.conditions import Condition
@@ -45,6 +46,8 @@ class Point:
     """Why its folder is there, and will not be used."""
     stamp: object = None
     """Of what its folder held when the sweep was planned."""
+    need: Need | None = None
+    """The memory that it needs at least; nothing where it runs with real TCP."""
 
     @property
     def has_results(self) -> bool:
@@ -128,7 +131,8 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         content_hash, folder = _place_of(point, experiment, parent)
         is_finished = is_reusable(folder, content_hash, verify=verify)
         damage = None if is_finished else unfit(folder, verify=verify)
-        points.append(Point(point, content_hash, folder, is_finished, damage, stamp(folder)))
+        need = need_of(experiment, describe(labels)) if point.dilation is None else None
+        points.append(Point(point, content_hash, folder, is_finished, damage, stamp(folder), need))
     if not points:
         raise ShallowsError(
             f"{source.file}: sweep.where and sweep.exclude leave no point", "check which way they compare"

@@ -12,6 +12,7 @@ from shallows.runs import shown, tables
 from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
 from shallows.runs.running import Source, override_texts
+from shallows.sweeps.estimate import from_finished, refuse_what_cannot_fit
 from shallows.sweeps.local import State, run_here
 from shallows.sweeps.points import Outcome, Point, enter, plan
 from shallows.sweeps.progress import Recorder
@@ -213,6 +214,8 @@ def sweep(
         folder_of(out) if out is not None else None,
         verify=verify,
     )
+    if engine == "local":
+        refuse_what_cannot_fit(points, from_finished(points), jobs)
     # The folder that a scenario has by its name is that of all its sweeps.
     enter(parent, points, replaces=out is None)
     return Sweep(parent, run_points(points, chosen, lambda *_: None))
