@@ -637,3 +637,12 @@ def test_what_is_imported_exported_and_imported_is_the_same(
         files = (export.hpcc(place / "mine.toml", "topology"), export.hpcc(place / "mine.toml", "flow"))
         found.append((network(json.loads(experiment.resolved())["topology"]), imported.flows, files))
     assert found[0] == found[1]
+
+
+def test_a_word_that_is_passed_over_reaches_no_terminal_and_no_scenario_as_it_is(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FILES / "htsim" / "incast.cm", tmp_path))
+    change(path, "id 2", "\x1b[31mred\x07 id 2")
+    change(path, "id 3", f"{'x' * 5_000} id 3")
+    write(imported := import_htsim(path, None, UNMODELLED), tmp_path / "mine.toml")
+    assert f"left out, as asked: \ufffd[31mred\ufffd (line 6), {'x' * 40}… (line 7)" in imported.notes
+    assert Source.read(tmp_path / "mine.toml").parse().name == "mine"

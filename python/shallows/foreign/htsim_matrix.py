@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shallows.bounded import quoted
 from shallows.errors import ShallowsError
 from shallows.foreign.columns import Columns
-from shallows.foreign.ignoring import Ignored, LeftOut
+from shallows.foreign.ignoring import Ignored, LeftOut, how_to_ignore
 from shallows.foreign.reading import PS_PER_S, Line, read_lines
 
 KINDS = {"oneshot", "multishot", "barrier"}
@@ -128,7 +128,7 @@ def read_matrix(path: Path, ignored: Ignored, left_out: LeftOut) -> Matrix:
             _leave_out(first, line, ignored, left_out)
             failures += first == "failure"
         else:
-            remedy = f"{_EXPECTED}; or do without: --ignore {first}"
+            remedy = f"{_EXPECTED}; or do without: {how_to_ignore(first)}"
             raise line.error(f"{quoted(first)} begins no line of a connection matrix", remedy)
     found = {
         "Connections": len(matrix.connections),
@@ -243,7 +243,7 @@ def _leave_out(word: str, line: Line, ignored: Ignored, left_out: LeftOut) -> No
     else:
         known = ", ".join([*KNOWN, *LOST])
         raise line.error(
-            f"{quoted(word)} is not known", f"each once: {known}; or do without: --ignore {word}"
+            f"{quoted(word)} is not known", f"each once: {known}; or do without: {how_to_ignore(word)}"
         )
 
 

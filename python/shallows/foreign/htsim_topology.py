@@ -6,7 +6,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
-from shallows.foreign.ignoring import Ignored, LeftOut
+from shallows.foreign.ignoring import Ignored, LeftOut, how_to_ignore
 from shallows.foreign.reading import Line, read_lines
 from shallows.foreign.writing import Cable
 
@@ -103,7 +103,7 @@ def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, lis
         if key in named or (ignored.unmodelled and key != "tier" and key not in known):
             left_out.add(line.words[0], line.number)
             continue
-        line.expect(2, f"{line.words[0]} NUMBER")
+        line.expect(2, "KEY NUMBER")
         if key == "tier":
             number = line.whole("tier", line.words[1], 0, 2)
             if number in tiers:
@@ -114,7 +114,7 @@ def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, lis
             known = KEYS
         elif key not in known:
             where = "a tier" if known is KEYS else "the header"
-            remedy = f"one of {', '.join(known)}; or do without it: --ignore {line.words[0]}"
+            remedy = f"one of {', '.join(known)}; or do without it: {how_to_ignore(line.words[0])}"
             raise line.error(f"{where} has no key {line.words[0]}", remedy)
         elif key in section.values:
             message = f"{line.words[0]} stands in line {section.lines[key].number} too"
