@@ -32,8 +32,10 @@ NAMED = {
     "send_done_trigger": MOST_SIGNALS,
     "recv_done_trigger": MOST_SIGNALS,
 }
-"""Words whose values are numbers of flows and triggers, and the largest."""
+"""Words whose values are numbers of flows and triggers, in the order of `Connection`, and the largest."""
 LARGEST_HTSIM = 2**31 - 1
+FLOAT = struct.Struct("f")
+LATEST = 86_400 * PS_PER_S
 
 
 class Connection(NamedTuple):
@@ -46,9 +48,9 @@ class Connection(NamedTuple):
     """In bytes; 0 if it never ends."""
     start: int
     """In the unit of the file, of which a part is cut off; of those that wait for a trigger, 0."""
+    is_message: bool = False
     id: int = 0
     """0 is none, here and of triggers."""
-    is_message: bool = False
     trigger: int = 0
     send_done_trigger: int = 0
     recv_done_trigger: int = 0
@@ -74,7 +76,7 @@ class Starts:
     latest: Decimal | int = 0
     inexact: int = 0
     """How many are other numbers as 32-bit floats, as htsim reads them."""
-    most_off: tuple[Decimal, int] = (Decimal(0), 0)
+    most_off: tuple[Decimal | int, int] = (0, 0)
     """How far the worst is off, and its line."""
 
     def add(self, start: Decimal | int, line: int) -> None:
@@ -83,7 +85,8 @@ class Starts:
             self.latest = start
         if start < 1 << 24:  # off by less than 1
             return
-        gap = abs(Decimal(struct.unpack("f", struct.pack("f", float(start)))[0]) - start)
+        (read,) = FLOAT.unpack(FLOAT.pack(start))
+        gap = abs((int(read) if isinstance(start, int) else Decimal(read)) - start)
         if gap >= 1:
             self.inexact += 1
             self.most_off = max(self.most_off, (gap, line))
@@ -95,7 +98,7 @@ class Matrix:
 
     file: Path
     nodes: int = 0
-    connections: Columns[Connection] = field(default_factory=lambda: Columns(Connection, "IIIqqqbIII"))
+    connections: Columns[Connection] = field(default_factory=lambda: Columns(Connection, "IIIqqbqIII"))
     triggers: dict[int, Trigger] = field(default_factory=dict)
     starts: Starts = field(default_factory=Starts)
     too_large: int = 0
@@ -183,21 +186,23 @@ def _connection(line: Line, matrix: Matrix, ignored: Ignored, left_out: LeftOut)
     if ("start" in values) == ("trigger" in values):
         raise line.error("neither or both of start and trigger", "give one of them")
     start = _start(line, values.get("start", "0"))
-    if start > 86_400 * PS_PER_S:
+    if start > LATEST:
         raise line.error(f"a start of {values['start'][:40]} is later than a day", "htsim ends long before")
-    named = {name: line.whole(name, text, 1, NAMED[name]) for name, text in values.items() if name in NAMED}
-    connection = Connection(
-        line.number,
-        line.whole("source", ends[0], 0, 2**32 - 1),
-        line.whole("destination", ends[1], 0, 2**32 - 1),
-        line.whole("size", values["size"], 0, 1 << 50),
-        int(start),  # connection_matrix.cpp: a whole number of the unit, of which a part is cut off
-        is_message="msg" in values,
-        **named,
+    size = line.whole("size", values["size"], 0, 1 << 50)
+    named = [line.whole(name, values[name], 1, NAMED[name]) if name in values else 0 for name in NAMED]
+    matrix.connections.append(
+        Connection(
+            line.number,
+            line.whole("source", ends[0], 0, 2**32 - 1),
+            line.whole("destination", ends[1], 0, 2**32 - 1),
+            size,
+            int(start),  # connection_matrix.cpp: a whole number of the unit, of which a part is cut off
+            "msg" in values,
+            *named,
+        )
     )
-    matrix.connections.append(connection)
     matrix.starts.add(start, line.number)
-    if connection.size > LARGEST_HTSIM and not matrix.too_large:
+    if size > LARGEST_HTSIM and not matrix.too_large:
         matrix.too_large = line.number
 
 
