@@ -87,7 +87,7 @@ class Starts:
         if start < 1 << 24:  # off by less than 1
             return
         (read,) = FLOAT.unpack(FLOAT.pack(start))
-        gap = abs(int(read) - start if isinstance(start, int) else Decimal(read) - start)
+        gap: Decimal | int = abs(int(read) - start) if isinstance(start, int) else abs(Decimal(read) - start)
         if gap >= 1:
             self.inexact += 1
             self.most_off = max(self.most_off, (gap, line))
