@@ -91,6 +91,23 @@ def test_a_file_that_never_ends_is_read_no_further_than_its_bound(
         import_htsim(path, None)
 
 
+def test_lines_are_read_one_by_one_within_their_bounds(tmp_path: Path) -> None:
+    def lines(contents: bytes, longest: int = 8, most: int = 64) -> list[str]:
+        path = tmp_path / "lines.txt"
+        path.write_bytes(contents)
+        return list(bounded.read_lines(path, remedy="mend it", longest=longest, most=most))
+
+    assert lines(b"\xef\xbb\xbfa b\r\n\n\xc3\xa4\rc") == ["a b", "", "\u00e4", "c"]
+    with pytest.raises(ShallowsError, match=r"lines\.txt:2: more than 8 characters\n  mend it"):
+        lines(b"12345678"[:7] + b"\n" + b"123456789\n")
+    with pytest.raises(ShallowsError, match="larger than 0 MiB"):
+        lines(b"1234567\n" * 9)
+    with pytest.raises(ShallowsError, match=r"is not UTF-8 text \(byte 5\)"):
+        lines(b"abc\nd\xff\n")
+    with pytest.raises(ShallowsError, match="it is a folder, not a file"):
+        list(bounded.read_lines(tmp_path, remedy="", longest=8))
+
+
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_a_byte_order_mark_changes_nothing(mark: str, tmp_path: Path) -> None:
     flows = tmp_path / "flows.csv"

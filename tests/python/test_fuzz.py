@@ -26,6 +26,7 @@ from shallows.advisor.units import converted
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
+from shallows.foreign.ignoring import Ignored
 from shallows.reproduction.expected import FILE, read
 from shallows.runs.running import Source
 from shared import SMALL
@@ -113,14 +114,18 @@ def test_hpcc_files_with_any_damage(name: str, damage: Damage) -> None:
     st.sampled_from(["tree.topo", None]),
     damages,
     st.booleans(),
+    st.booleans(),
 )
-def test_htsim_files_with_any_damage(matrix: str, tree: str | None, damage: Damage, which: bool) -> None:
+def test_htsim_files_with_any_damage(
+    matrix: str, tree: str | None, damage: Damage, which: bool, unmodelled: bool
+) -> None:
     with TemporaryDirectory() as place:
         folder = Path(place) / "htsim"
         shutil.copytree(FILES / "htsim", folder)
         path = folder / (tree if tree and which else matrix)
         write(path, damaged(path.read_text(), damage))
-        reads_or_refuses(lambda: import_htsim(folder / matrix, folder / tree if tree else None))
+        ignored = Ignored(unmodelled=unmodelled)
+        reads_or_refuses(lambda: import_htsim(folder / matrix, folder / tree if tree else None, ignored))
 
 
 @fuzz

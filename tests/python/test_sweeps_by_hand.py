@@ -11,6 +11,7 @@ import pytest
 from shallows.errors import ShallowsError
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Measured
+from shallows.runs import memory
 from shallows.runs.running import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.conditions import Condition
@@ -133,7 +134,7 @@ def test_what_is_left_is_reckoned_without_what_is_finished(
     needs = estimate.add_up(points, costs, 3)
     assert (needs.left, needs.packet_hops, needs.wall_s, needs.memory_mb) == (4, 400.0, 32 / 3, 180.0)
     assert needs.basis == "judged by 1 finished points"
-    monkeypatch.setattr(estimate, "available_mb", lambda: 150.0)
+    monkeypatch.setattr(memory, "available_mb", lambda: 150.0)
     with pytest.raises(ShallowsError, match="the largest, seed 1, takes 60 MB") as refused:
         estimate.refuse_what_cannot_fit(points, costs, 3)
     assert refused.value.remedy == "--jobs 2 fits"
@@ -155,7 +156,7 @@ def test_a_sample_is_extrapolated_to_the_whole_run(monkeypatch: pytest.MonkeyPat
         def receive(self) -> list[dict[str, float]]:
             return [seen | {"memory_mb": 60.0}]
 
-        def end(self) -> None:
+        def stop(self) -> None:
             pass
 
     monkeypatch.setattr(estimate, "Child", Fake)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from shallows.errors import ShallowsError
 from shallows.quantity import count, duration, size
 from shallows.runs import tables
 from shallows.runs.manifest import unfit
+from shallows.runs.memory import need_of
 from shallows.runs.results import axis_name
 from shallows.runs.running import Source, default_folder, is_reusable
 from shallows.runs.threads import cores, told
@@ -33,8 +35,9 @@ def run(options: argparse.Namespace) -> int:
     alone = _alone(source, experiment, options) if experiment else None
     parent, mine = (alone.folder, [alone]) if alone else read_points(options)[::2]
     screen = console(stderr=options.json)
+    estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
     with Status() as status:
-        costs = estimate.sample(mine, lambda line: status.show(line, line))
+        costs = estimate.sample(mine, lambda line: status.show(line, line), options.jobs)
     needs = estimate.add_up(mine, costs, options.jobs)
     if options.json:
         described = [
@@ -55,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_table(_table(mine, costs), screen)
         screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)
-    estimate.refuse_what_cannot_fit(mine, costs, options.jobs)
+    if warning := needs.warning():
+        print(warning, file=sys.stderr)
     return OK
 
 
@@ -79,7 +83,8 @@ def _alone(source: Source, experiment: "Experiment", options: argparse.Namespace
     """The run of it."""
     folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
     is_finished = is_reusable(folder, experiment.hash)
-    return Point(source, experiment.hash, folder, is_finished, None if is_finished else unfit(folder))
+    damage = None if is_finished else unfit(folder)
+    return Point(source, experiment.hash, folder, is_finished, damage, need=need_of(experiment))
 
 
 def _cost(point: Point, cost: "estimate.Cost | None") -> str:

@@ -18,7 +18,7 @@ from shallows.errors import ClaimLostError, DefectError, ShallowsError
 from shallows.runs.claims import Claim
 from shallows.runs.folder import RunFolder, failure, run_name
 from shallows.runs.manifest import FORMAT, holds, is_run_of, write_manifest
-from shallows.runs.memory import forget_peak, peak_memory_mb, refuse_growth, refuse_too_large
+from shallows.runs.memory import forget_peak, need_of, peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.runs.results import Run
 from shallows.runs.threads import threads_of
 
@@ -211,7 +211,7 @@ def execute(
     ShallowsError
         If it cannot be written, or the machine has not the memory that the run needs.
     """
-    refuse_too_large(experiment)
+    refuse_too_large([need_of(experiment)])
     environment = environment_of(source, experiment)
     return store(
         source,
