@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fake_races import LOAD, fabric, made_up
+import shallows as sh
+from fake_races import LOAD, SMALL, fabric, made_up
 from shallows.advisor import robustness
 from shallows.advisor.advice_page import page
 from shallows.advisor.answer import Answer, answer
@@ -16,6 +17,7 @@ from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
 from shallows.advisor.race import Objective, Race
 from shallows.advisor.recommendation import recommend
 from shallows.cli import main
+from shallows.runs.running import toml_document
 from shallows.sweeps.sweeps import choose_engine
 
 
@@ -122,3 +124,28 @@ def test_the_command_prints_rules_first_and_alone_if_asked(
     ] == 2_602_000
     assert "recommendation" not in document
     assert not (tmp_path / "none").exists()
+
+
+def test_advice_in_python_is_that_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "small.toml", tmp_path / "advice"
+    path.write_text(toml_document(SMALL))
+    # The first round of the race runs to its end; there is no time for another, or for a what-if.
+    assert (
+        main(["advise", str(path), "--to", "sonic", "--budget", "0.001s", "--out", str(out), "--json"]) == 0
+    )
+    printed = json.loads(capsys.readouterr().out)
+    found = sh.advise(path, to="sonic", out=out, budget_s=0.001)
+    assert found.race is not None
+    assert found.race.rounds == 1
+    assert json.loads(found.written["document"].read_text(encoding="utf-8")) == printed
+    assert json.loads(json.dumps(found.document())) == printed
+    assert {name: file.name for name, file in found.written.items()} == {
+        "document": "advice.json",
+        "page": "advice.html",
+        "change": "change.sonic",
+        "rollback": "rollback.sonic",
+    }
+    assert found.configured is not None
+    assert found.written["change"].read_text(encoding="utf-8") == found.configured.change
