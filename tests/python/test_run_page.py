@@ -61,6 +61,7 @@ def test_distributions_of_pings_count_those_with_a_reply(run: sh.Run) -> None:
 
 
 def test_thresholds_above_three_times_the_longest_queue_are_not_drawn(run: sh.Run) -> None:
+    curve: dict[str, Any]
     (curve,) = run.summary["marking_curves"]
 
     def at(low: int, high: int) -> dict[str, Any]:
