@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shallows import figures
     from shallows.advisor.advising import advise
-    from shallows.comparison.comparison import Comparison, compare
+    from shallows.comparison.comparing import compare
+    from shallows.comparison.comparison import Comparison
     from shallows.errors import DefectError, ScenarioError, ShallowsError
     from shallows.reproduction.reproducing import reproduce
     from shallows.runs.results import Run
@@ -52,7 +53,7 @@ _HOMES = {
     "ShallowsError": "shallows.errors",
     "Sweep": "shallows.sweeps.sweeps",
     "advise": "shallows.advisor.advising",
-    "compare": "shallows.comparison.comparison",
+    "compare": "shallows.comparison.comparing",
     "example": "shallows.runs.running",
     "figures": "shallows.figures",
     "reproduce": "shallows.reproduction.reproducing",

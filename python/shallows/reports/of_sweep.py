@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
-from shallows.comparison import comparison
+from shallows.comparison.comparing import compare
 from shallows.comparison.comparison_tables import changes, verdict_cells
 from shallows.comparison.verdicts import INCLUDES_ZERO
 from shallows.errors import ShallowsError
@@ -112,7 +112,7 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
     if len(runs) > MOST_COMPARED:
         return [Block("note", f"{len(runs)} runs: `shallows compare` says which scheme is better where.")]
     try:
-        found = comparison.compare(list(runs))
+        found = compare(list(runs))
     except ShallowsError as error:
         return [Block("note", f"The schemes cannot be compared: {error.message}.")]
     return [*_tables(found), *ranked.blocks(found), *_notes(found)]
@@ -145,7 +145,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
     if len(runs) > MOST_COMPARED:
         return [Block("note", f"{len(runs)} runs: `shallows compare --by` says which place is better.")]
     try:
-        found = comparison.compare(list(runs), by=axes)
+        found = compare(list(runs), by=axes)
     except ShallowsError as error:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
