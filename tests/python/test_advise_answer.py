@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
 from shallows.advisor.race import Objective, Race
 from shallows.advisor.recommendation import recommend
 from shallows.cli import main
+from shallows.errors import ShallowsError
 from shallows.runs.running import toml_document
 from shallows.sweeps.sweeps import choose_engine
 
@@ -124,6 +127,27 @@ def test_the_command_prints_rules_first_and_alone_if_asked(
     ] == 2_602_000
     assert "recommendation" not in document
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"budget_s": 0.0}, "budget_s is 0.0"),
+        ({"budget_s": -1.0}, "budget_s is -1.0"),
+        ({"budget_s": math.nan}, "budget_s is nan"),
+        ({"jobs": 0}, "0 points at the same time are none"),
+        ({"out": 3}, "3 (int) names no folder"),
+        ({"to": "ios"}, "there is no format ios"),
+    ],
+)
+def test_a_wrong_argument_of_advise_is_refused_before_anything_runs(
+    wrong: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ShallowsError) as refused:
+        sh.advise(fabric(), **wrong)
+    assert refused.value.message == message
+    assert not list(tmp_path.iterdir())
 
 
 def test_advice_in_python_is_that_of_the_command_line(

@@ -412,6 +412,26 @@ def test_a_paper_is_reproduced_in_python_as_on_the_command_line(folder: Path, sh
     }
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"jobs": 0}, "0 points at the same time are none"),
+        ({"out": 3}, "3 (int) names no folder"),
+        ({"figure": "2"}, "has no figure '2'"),
+    ],
+)
+def test_a_wrong_argument_of_reproduce_is_refused_before_anything_runs(
+    folder: Path, wrong: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = folder.parents[1] / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    with pytest.raises(ShallowsError) as refused:
+        sh.reproduce("mine", experiments=folder.parent, **wrong)
+    assert message in refused.value.message
+    assert not list(empty.iterdir())
+
+
 def test_claims_of_an_experiment_of_which_a_point_failed_are_not_judged(folder: Path) -> None:
     def fail(_: Path, points: list[Point], *__: object) -> list[Outcome]:
         return [Outcome(point, None, "the disk is full") for point in points]

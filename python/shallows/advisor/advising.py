@@ -1,6 +1,7 @@
 """Advises on a fabric: reads what is asked, races settings on its traffic, and writes the answer down."""
 
 import json
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from shallows.advisor.race import OnRound
 from shallows.advisor.today import today_of
 from shallows.advisor.writers import sonic
 from shallows.bounded import folder_of
+from shallows.errors import ShallowsError
 from shallows.runs.folder import check_writable, write_whole
-from shallows.sweeps.sweeps import choose_engine
+from shallows.sweeps.sweeps import Engine, choose_engine
 
 DOCUMENT = "advice.json"
 
@@ -59,11 +61,15 @@ def advise(
     Raises
     ------
     ShallowsError
-        If a file cannot be read or written, or something in it cannot be simulated.
+        If `budget_s` or `jobs` is not above 0, a file cannot be read or written, or something in it cannot be
+        simulated.
     """
+    if not 0 < budget_s < math.inf:
+        raise ShallowsError(f"budget_s is {budget_s}", "name a time above 0 in seconds, such as 600")
+    engine = choose_engine("local", jobs)
     found = prepare(fabric, config, to)
     folder = folder_for(found, out)
-    simulate(found, folder, budget_s=budget_s, jobs=jobs)
+    simulate(found, folder, engine, budget_s)
     write(found, folder)
     return found
 
@@ -102,9 +108,8 @@ def folder_for(found: Answer, out: str | Path | None) -> Path:
 def simulate(
     found: Answer,
     folder: Path,
-    *,
-    budget_s: float = BUDGET_S,
-    jobs: int | None = None,
+    engine: Engine,
+    budget_s: float,
     on_round: OnRound = lambda *_: None,
     on_what_if: OnWhatIf = lambda *_: None,
 ) -> None:
@@ -115,7 +120,7 @@ def simulate(
     ShallowsError
         If something cannot be simulated or written.
     """
-    answer(found, folder, choose_engine("local", jobs), budget_s, time.monotonic, on_round, on_what_if)
+    answer(found, folder, engine, budget_s, time.monotonic, on_round, on_what_if)
     made = found.configured
     if made and found.switch and found.config is not None:
         said = unfit(made, found.switch, found.config)

@@ -25,6 +25,7 @@ from shallows.advisor.robustness import WhatIf
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, bar, console, print_notes, print_table
 from shallows.quantity import count, duration
+from shallows.sweeps.sweeps import choose_engine
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,15 +43,9 @@ def run(options: argparse.Namespace) -> int:
             print(_document(found))
         return OK
     folder = advising.folder_for(found, options.out)
+    engine = choose_engine("local", options.jobs)
     with AdviseStatus(options.budget) as status:
-        advising.simulate(
-            found,
-            folder,
-            budget_s=options.budget,
-            jobs=options.jobs,
-            on_round=status.on_round,
-            on_what_if=status.on_what_if,
-        )
+        advising.simulate(found, folder, engine, options.budget, status.on_round, status.on_what_if)
     _print_answer(found, screen)
     if found.to is not None and found.configured is None:
         print_notes(["there is nothing to change"], screen)

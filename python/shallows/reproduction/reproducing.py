@@ -101,11 +101,13 @@ def reproduce(
     Raises
     ------
     ShallowsError
-        If there is no such paper or figure, a claim is about runs that there will not be, the folder has
-        claims of another paper, or something cannot be written.
+        If there is no such paper or figure, `jobs` is below 1, a claim is about runs that there will not be,
+        the folder has claims of another paper, or something cannot be written.
     """
     found = expected.find(paper, Path(experiments) if experiments is not None else None)
     chosen = found.choose(figure)
+    # Those with real TCP each want the whole machine.
+    engines = {each.name: choose_engine(jobs=1 if each.testbed else jobs) for each in chosen}
     folder = folder_of(out) if out is not None else Path(f"runs/{paper}{'-quick' if quick else ''}")
     check_writable(folder)
     check_same(folder, found.title, quick=quick)
@@ -117,13 +119,12 @@ def reproduce(
         if each.testbed and (why := unable()):
             made.not_run[each.name] = why
             continue
-        # Of those with real TCP each wants the whole machine.
-        engine = choose_engine(jobs=1 if each.testbed else jobs)
-        runs = _run(folder / each.name, planned[each.name], engine, run_sweep) if each.runs else []
+        points = planned[each.name]
+        runs = _run(folder / each.name, points, engines[each.name], run_sweep) if each.runs else []
         if runs is None:
             made.failed.append(each.name)
         else:
-            _judge_and_draw(made, each, planned[each.name], runs, quick=quick)
+            _judge_and_draw(made, each, points, runs, quick=quick)
     made.document = document_of(found, made.findings, quick=quick) | {
         "command": _command(paper, figure, quick=quick),
         "figures": {each.name: [*each.figures] for each in chosen},
