@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import shallows as sh
+from shallows.cli import main
 from shallows.errors import ShallowsError
 from shallows.figures.beside import draw
+from shallows.reproduction import reproducing
 from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Claim, Experiment, Paper, read
 from shallows.reproduction.findings import check_selections, made_from, points_of
@@ -438,6 +440,21 @@ def test_claims_of_an_experiment_of_which_a_point_failed_are_not_judged(folder: 
 
     found = sh.reproduce("mine", experiments=folder.parent, out=folder.parents[1] / "failed", run_sweep=fail)
     assert (found.failed, found.findings, found.holds) == (["x"], [], False)
+
+
+def test_an_experiment_that_this_machine_cannot_run_is_named_and_the_others_are_judged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = HEAD[HEAD.index("[experiment.x]") :].replace("experiment.x", "experiment.real") + "testbed = 24\n"
+    (folder / "expected.toml").write_text(HEAD + real + SIXTY)
+    monkeypatch.setattr(reproducing, "unable", lambda: "only root may")
+    out = folder.parents[1] / "out"
+    found = sh.reproduce("mine", experiments=folder.parent, out=out)
+    assert found.not_run == {"real": "only root may"}
+    assert [finding.verdict for finding in found.findings] == [HOLDS]
+    assert not found.holds
+    assert main(["reproduce", "mine", "--experiments", str(folder.parent), "--out", str(out)]) == 1
+    assert "not run: real: only root may" in capsys.readouterr().err
 
 
 def test_reduced_runs_beside_full_ones_are_refused_before_anything_runs(folder: Path, shell: Shell) -> None:
