@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shallows.errors import ShallowsError
+from shallows.runs import memory
 from shallows.runs.running import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.estimate import Cost
@@ -62,7 +63,8 @@ def test_unknown_points_cost_the_mean_of_the_known_and_finished_ones_nothing(
 def test_too_little_memory_is_refused_with_the_number_of_jobs_that_fits(
     partly_known: tuple[list[Point], list[Cost | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimate, "available_mb", lambda: 150.0)
+    for module in (estimate, memory):
+        monkeypatch.setattr(module, "available_mb", lambda: 150.0)
     with pytest.raises(ShallowsError, match="the largest, seed 1, takes 60 MB") as refused:
         estimate.refuse_what_cannot_fit(*partly_known, 3)
     assert refused.value.remedy == "--jobs 2 fits"
@@ -85,6 +87,9 @@ def test_a_point_tried_for_a_moment_is_extrapolated_to_its_whole_run(monkeypatch
             return [seen | {"memory_mb": 60.0}]
 
         def end(self) -> None:
+            pass
+
+        def stop(self) -> None:
             pass
 
     monkeypatch.setattr(estimate, "Child", Fake)
