@@ -20,7 +20,7 @@ from shallows.advisor.race import Objective, Race
 from shallows.advisor.recommendation import recommend
 from shallows.cli import main
 from shallows.errors import ShallowsError
-from shallows.runs.running import toml_document
+from shallows.runs.toml_text import toml_document
 from shallows.sweeps.sweeps import choose_engine
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.runs.running import Source, execute
+from shallows.runs.executing import execute
+from shallows.runs.source import Source
 from shallows.sweeps.conditions import Condition
 from shallows.sweeps.merging import gather
 from shallows.sweeps.points import Shard, plan

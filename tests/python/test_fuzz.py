@@ -27,7 +27,7 @@ from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.reproduction.expected import FILE, read
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import SMALL
 from vendors import SAMPLES, SWITCHES
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps.merging import different, gather
 from shallows.sweeps.points import Point
 from shared import seal, write_run

@@ -8,7 +8,7 @@ import pytest
 
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.manifest import stamp
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import points
 from shallows.sweeps.points import Outcome, Point, Shard, plan
 from shared import SMALL, seal, write_run

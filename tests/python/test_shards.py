@@ -12,7 +12,7 @@ import pytest
 import shallows as sh
 from shallows.errors import ShallowsError
 from shallows.runs import claims, manifest
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps.points import Shard, plan
 from shared import SHALLOWS, Shell, contents, results, seal
 

@@ -15,7 +15,7 @@ import pytest
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import Watch, take
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import local
 from shallows.sweeps.local import run_here
 from shallows.sweeps.points import Point, plan

@@ -15,7 +15,7 @@ from shallows.reproduction import judging
 from shallows.reproduction.findings import counted, number
 from shallows.reproduction.judging import HOLDS
 from shallows.reproduction.reproducing import Reproduction, reproduce
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,7 +14,7 @@ from shallows.quantity import count, duration
 from shallows.runs.folder import check_writable
 from shallows.runs.manifest import MANIFEST
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Outcome, Point, Shard, plan, write_index
 from shallows.sweeps.sweeps import Engine, run_points

@@ -10,7 +10,8 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.runs.folder import check_writable, write_whole
-from shallows.runs.running import Source, toml_value
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_value
 
 
 def rate(bits: int) -> str:

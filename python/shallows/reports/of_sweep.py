@@ -15,11 +15,11 @@ from shallows.reports import ranked, setup
 from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
 from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
-from shallows.runs.tables import NOTHING
+from shallows.runs.table import NOTHING
 from shallows.series.metric import Metric
 from shallows.sweeps.points import points_of
 
@@ -202,7 +202,7 @@ def _change(row: "Row | None", reasons: Sequence[str]) -> Cell:
 
 def _results(runs: Sequence[Run]) -> list[Block]:
     links = [f"{run.path.name}/{PAGE}" if (run.path / PAGE).is_file() else "" for run in runs]
-    whole = table(tables.points(runs), links)
+    whole = table(points_table.points(runs), links)
     if len(runs) <= MOST_OPEN:
         return [whole]
     return [Block("folded", whole.content, f"All {len(runs)} runs", names=whole.names)]
