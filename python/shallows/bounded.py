@@ -146,6 +146,10 @@ def folder_of(path: str | Path) -> Path:
     ShallowsError
         If its name has a control character, or is longer than the system allows.
     """
+    if not isinstance(path, str | Path):
+        raise ShallowsError(
+            f"{path!r} ({type(path).__name__}) names no folder", "name one by its path, as text or a Path"
+        )
     text, folder = str(path), Path(path)
     if re.search(r"[\x00-\x1f\x7f-\x9f]", text):
         raise ShallowsError(

@@ -19,7 +19,8 @@ from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.reproduction.expected import read as read_claims
 from shallows.runs import memory
-from shallows.runs.running import Source, execute
+from shallows.runs.executing import execute
+from shallows.runs.source import Source
 from shared import SMALL, Shell
 
 QUIET = """
@@ -310,7 +311,7 @@ def test_a_run_whose_records_use_up_the_memory_ends_with_what_they_are(
     experiment = source.parse()
     monkeypatch.setattr(memory, "refuse_too_large", lambda _: None)
     monkeypatch.setattr(memory, "available_mb", lambda: 0.001)
-    monkeypatch.setattr("shallows.runs.running.refuse_too_large", lambda _: None)
+    monkeypatch.setattr("shallows.runs.executing.refuse_too_large", lambda _: None)
     with pytest.raises(ShallowsError, match=r"of memory are left after .* of simulated time") as refused:
         execute(source, experiment, endless.parent / "run")
     assert "nothing of this run is kept" in refused.value.remedy
@@ -338,7 +339,7 @@ receivers = "1"
 
 INTERRUPTED = """
 import signal, sys, time
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 
 def stop(*_):
     raise KeyboardInterrupt

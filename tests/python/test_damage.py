@@ -15,7 +15,7 @@ import pytest
 import shallows as sh
 from shallows.about import build
 from shallows.runs.manifest import check
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps.points import Outcome, plan, runs_in
 from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import SMALL, SWEEP, Shell, contents

@@ -18,7 +18,7 @@ from shallows.foreign.htsim import import_htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import write
 from shallows.runs.network import Network, network
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import Shell
 
 FILES = ROOT / "experiments" / "foreign"

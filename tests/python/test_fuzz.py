@@ -28,7 +28,7 @@ from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.reproduction.expected import FILE, read
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import SMALL
 from vendors import SAMPLES, SWITCHES
 

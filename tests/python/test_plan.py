@@ -13,7 +13,7 @@ import shallows as sh
 from shallows.cli.sweeping import describe_sweep
 from shallows.errors import ShallowsError
 from shallows.runs import memory
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.estimate import Cost
 from shallows.sweeps.points import Point, plan

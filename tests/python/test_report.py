@@ -35,7 +35,7 @@ from shallows.reports.serve import open_server
 from shallows.runs import process
 from shallows.runs.folder import RunFolder
 from shallows.runs.network import Cable, Network, network
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.runs.steps import Series
 from shallows.sweeps import progress
 from shallows.sweeps.points import plan, runs_in, write_index

@@ -16,7 +16,7 @@ import pytest
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import Watch, take
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import local
 from shallows.sweeps.local import run_here
 from shallows.sweeps.points import Point, enter, plan, points_of
@@ -288,7 +288,7 @@ RACING = """
 import sys, time
 from pathlib import Path
 from shallows.errors import ShallowsError
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps.points import enter, plan
 
 scenario, out, start, flows = sys.argv[1:]

@@ -11,7 +11,7 @@ from shallows.advisor.findings_of_marking import never
 from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
 from shallows.advisor.unread import Unread, cited
 from shallows.quantity import digits, percent, ranges, rate, size
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 ZONES = ("below the minimum", "in between", "above the maximum", "beyond the limit")
 """Of a queue's backlog, when a packet comes."""

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from shallows.bounded import printable
 from shallows.quantity import count, digits, duration
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 PLAIN_WIDTH = 120
 """Columns where no terminal says how many there are."""

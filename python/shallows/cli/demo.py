@@ -14,10 +14,11 @@ from shallows.cli.console import console, print_table
 from shallows.cli.sweeping import run_sweep
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, duration, percent
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
-from shallows.runs.running import Source, example
+from shallows.runs.running import example
+from shallows.runs.source import Source
 from shallows.sweeps.points import plan
 from shallows.sweeps.sweeps import choose_engine
 
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     runs = [outcome.run for outcome in outcomes if outcome.run]
     if len(runs) < len(outcomes):
         return FAILED
-    print_table(tables.points(runs), screen)
+    print_table(points_table.points(runs), screen)
     text = chosen.answer(runs)
     screen.print(f"\n{escape(text)}\n")
     if chosen.has_figure:

@@ -8,7 +8,7 @@ from shallows import reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.sweeping import read_source
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.results import describe
 from shallows.sweeps.merging import gather
 from shallows.sweeps.points import enter, finished_runs, plan
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     missing, problems = gather(points, folders, parent, verify=options.verify)
     screen = console()
     if done := finished_runs(points):
-        print_table(tables.points(done), screen)
+        print_table(points_table.points(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     for point in missing:
         print(f"missing: {describe(point.source.labels)}", file=sys.stderr)

@@ -15,11 +15,12 @@ from shallows.cli.console import Status, console, print_table
 from shallows.cli.sweeping import read_points, read_source
 from shallows.errors import ShallowsError
 from shallows.quantity import count, duration, size
-from shallows.runs import tables
+from shallows.runs.executing import default_folder, is_reusable
 from shallows.runs.manifest import unfit
 from shallows.runs.memory import need_of
 from shallows.runs.results import axis_name
-from shallows.runs.running import Source, default_folder, is_reusable
+from shallows.runs.source import Source
+from shallows.runs.table import Table
 from shallows.runs.threads import cores, told
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Point
@@ -95,7 +96,7 @@ def _cost(point: Point, cost: "estimate.Cost | None") -> str:
     return f"{hops} packet-hops, about {time} and {memory} of memory ({basis})"
 
 
-def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> tables.Table:
+def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> Table:
     axes = list(points[0].source.labels) if points else []
     rows = []
     for point, cost in zip(points, costs, strict=True):
@@ -105,4 +106,4 @@ def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> 
         known = "finished" if point.is_finished else cost.source if cost else "unknown"
         rows.append([*map(str, point.source.labels.values()), known, *numbers])
     columns = [*map(axis_name, axes), "estimate", "packet-hops", "time", "memory"]
-    return tables.Table("Points", columns, rows, names=len(axes) + 1)
+    return Table("Points", columns, rows, names=len(axes) + 1)

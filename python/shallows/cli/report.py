@@ -12,7 +12,7 @@ from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
-from shallows.runs import tables
+from shallows.runs import points_table, tables
 from shallows.runs.manifest import unfit
 from shallows.runs.results import Run
 from shallows.sweeps.points import INDEX, inside_sweep, missing_in, readable_in
@@ -58,7 +58,7 @@ def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str
             f"[bold]{escape(first.summary['name'])}[/bold]  {len(runs)} runs  {escape(str(folder))}",
             soft_wrap=True,
         )
-        print_table(tables.points(runs), screen)
+        print_table(points_table.points(runs), screen)
         return
     name, seed = escape(first.summary["name"]), first.summary["seed"]
     screen.print(f"[bold]{name}[/bold]  seed {seed}  {escape(str(folder))}", soft_wrap=True)

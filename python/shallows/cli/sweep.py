@@ -9,7 +9,7 @@ from shallows import reports
 from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import console, print_table, print_warnings
 from shallows.cli.sweeping import read_points, run_sweep
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Outcome, finished_runs
 from shallows.sweeps.sweeps import choose_engine
@@ -28,8 +28,8 @@ def run(options: argparse.Namespace) -> int:
     # Also what other shards have finished: the last of them writes the page of the whole sweep.
     if done := finished_runs(points):
         if not options.json:
-            print_table(tables.points(done), screen)
-        print_warnings(tables.losses_of_cards(done), screen)
+            print_table(points_table.points(done), screen)
+        print_warnings(points_table.losses_of_cards(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     return _exit_code(outcomes)
 

@@ -13,7 +13,7 @@ from shallows.cli.console import Status, bar
 from shallows.quantity import count, duration
 from shallows.runs.manifest import MANIFEST
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Outcome, Point, Shard, enter, plan
 from shallows.sweeps.sweeps import Engine, run_points

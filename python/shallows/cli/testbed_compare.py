@@ -12,11 +12,12 @@ from shallows.cli.codes import OK
 from shallows.cli.console import RunStatus, console, print_notes, print_table
 from shallows.comparison import agreement
 from shallows.figures import overlaid
+from shallows.runs.executing import OnProgress, execute
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.manifest import holds
 from shallows.runs.measuring import measure, measured_hash
 from shallows.runs.results import Run
-from shallows.runs.running import OnProgress, Source, execute
+from shallows.runs.source import Source
 
 if TYPE_CHECKING:
     from rich.console import Console

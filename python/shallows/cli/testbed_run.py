@@ -10,7 +10,7 @@ from shallows.cli.console import RunStatus, console, print_problems, print_warni
 from shallows.cli.printing import print_results
 from shallows.runs.folder import check_writable, refuse_existing
 from shallows.runs.measuring import captures_of, measure, measured_folder, measured_hash
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.columns import Columns
 from shallows.runs.folder import check_writable, write_whole
-from shallows.runs.running import Source, toml_value
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_value
 
 
 def rate(bits: int) -> str:

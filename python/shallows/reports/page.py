@@ -15,7 +15,7 @@ from typing import Any
 
 from shallows.about import label
 from shallows.reports.chart import MOST_POINTS, Chart, looks
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 STATIC = Path(__file__).with_name("static")
 

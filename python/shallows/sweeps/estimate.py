@@ -13,7 +13,7 @@ from shallows.quantity import count, duration, size
 from shallows.runs.child import Child
 from shallows.runs.memory import Need, available_mb, peak_memory_mb, refuse_too_large
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.runs.threads import cores
 from shallows.sweeps.local import threads_of_each
 from shallows.sweeps.points import Point

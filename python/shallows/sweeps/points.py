@@ -22,12 +22,14 @@ from shallows import _core
 from shallows.bounded import parse_json, parse_toml, read_text
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import writer_of
+from shallows.runs.executing import default_folder, is_reusable
 from shallows.runs.folder import check_writable, claim_soon, write_whole
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.runs.measuring import measured_folder, measured_hash
 from shallows.runs.memory import Need, need_of
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source, default_folder, is_reusable, toml_value
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_value
 from shallows.sweeps.conditions import Condition
 
 INDEX = "sweep.json"

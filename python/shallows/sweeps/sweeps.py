@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import folder_of
 from shallows.errors import NoSpaceError, ShallowsError
-from shallows.runs import shown, tables
+from shallows.runs import points_table, shown
 from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
-from shallows.runs.running import Source, override_texts
+from shallows.runs.source import Source
+from shallows.runs.toml_text import override_texts
 from shallows.sweeps.estimate import from_finished, refuse_what_cannot_fit
 from shallows.sweeps.local import State, run_here
 from shallows.sweeps.points import Outcome, Point, enter, plan
@@ -130,7 +131,7 @@ class Sweep:
         return f"Sweep({str(self.path)!r}, {len(self.runs)} runs, {len(self.failed)} failed{said})"
 
     def _repr_html_(self) -> str:
-        results = tables.points(self.runs)
+        results = points_table.points(self.runs)
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return shown.grid(f"{self.path}: {len(self.runs)} runs{failed}", results.columns, results.rows)
 
