@@ -166,6 +166,8 @@ class _Reader:
         self.dscp: dict[int, int] = {}
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
+        self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
+        """By profile, port if it says something of queues itself, and what is paused."""
 
     def take(self, statement: Statement) -> None:
         """One line, with the sections that it is in."""
@@ -522,14 +524,17 @@ class _Reader:
         """What one port is told: what its interface says, before what its profile says."""
         pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
         paused = tuple(sorted(pfc)) if pfc_on else ()
-        queues = [
-            self.queue(number, name or port, port, section, told, memory)
-            for number in {*section.queues, *told.queues, *memory.queues}
-        ]
+        key = (name or "", port if told.queues or not name else "", paused)
+        if key not in self.made:
+            queues = [
+                self.queue(number, name or port, port, section, told, memory)
+                for number in {*section.queues, *told.queues, *memory.queues}
+            ]
+            self.made[key] = lossless(queues, paused, maps)
         return PortProfile(
             (port,) if port else (),
             told.rate,
-            lossless(queues, paused, maps),
+            self.made[key],
             groups,
             paused,
             maps,

@@ -122,6 +122,7 @@ class _Reader:
         self.network_policy: str | None = None
         self.ports: dict[str, _Port] = {}
         self.made: dict[str | None, Maps] = {}
+        self.made_queues: dict[tuple[str | None, str | None], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
         """One line, with the sections that it is in."""
@@ -398,18 +399,20 @@ class _Reader:
         return tuple(sorted(paused)), tuple(groups.values()), mtu
 
     def profile(self, name: str, port: _Port) -> PortProfile:
-        policy = port.policy or self.system.policy
+        policy, classifier = port.policy or self.system.policy, port.classifier or self.system.classifier
         paused, groups, mtus = self.lossless
-        maps = self.maps(port.classifier or self.system.classifier)
-        queues = [
-            replace(queue, marking=f"{policy}/{number}" if (policy, number) in self.curves else None)
-            for number, queue in self.policies.get(policy or "", {}).items()
-        ]
+        maps = self.maps(classifier)
+        if (policy, classifier) not in self.made_queues:
+            queues = [
+                replace(queue, marking=f"{policy}/{number}" if (policy, number) in self.curves else None)
+                for number, queue in self.policies.get(policy or "", {}).items()
+            ]
+            self.made_queues[policy, classifier] = lossless(queues, paused, maps)
         mtu = port.mtu if name else mtus
         return PortProfile(
             (name,) if name else (),
             port.rate,
-            lossless(queues, paused, maps),
+            self.made_queues[policy, classifier],
             groups,
             paused,
             maps,
