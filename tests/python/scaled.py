@@ -23,7 +23,7 @@ Makes = Callable[[int], Iterator[str]]
 def _text(format_: str, make: Makes, lines: int) -> str:
     if format_ == "sonic":
         return _sonic(make(lines))
-    kept = []
+    kept: list[str] = []
     for line in make(lines):
         if len(kept) >= lines:
             break

@@ -75,10 +75,10 @@ def run(options: argparse.Namespace) -> int:
     if found.configured:
         for name, text in (("change", found.configured.change), ("rollback", found.configured.rollback)):
             path = write_whole(folder / f"{name}.{found.configured.format}", text)
-            screen.print(f"{name}: {path}", soft_wrap=True, markup=False)
+            screen.print(f"{name}: {path}", soft_wrap=True)
     if options.json:
         print(_document(found))
-    screen.print(f"page: {page}", soft_wrap=True, markup=False)
+    screen.print(f"page: {page}", soft_wrap=True)
     return OK
 
 
