@@ -57,10 +57,12 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
         # Without waiting, should it have become a FIFO since.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             # Some files of the kernel say that they are empty and never end.
-            contents = file.read(most + 1)
+            contents: bytes | None = file.read(most + 1)
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ShallowsError(f"{path} cannot be read: {reason}", remedy) from None
+    if contents is None:
+        raise ShallowsError(f"{path} cannot be read: nothing is in it yet, and a reader would wait", remedy)
     if len(contents) > most:
         raise ShallowsError(f"{path} cannot be read: it is larger than {most >> 20} MiB", remedy)
     return contents
@@ -85,12 +87,17 @@ def folder_of(path: str | Path) -> Path:
     Raises
     ------
     ShallowsError
-        If its name has a control character, or is longer than the system allows.
+        If its name has a control character or is no UTF-8, or is longer than the system allows.
     """
     text, folder = str(path), Path(path)
     if re.search(r"[\x00-\x1f\x7f-\x9f]", text):
         raise ShallowsError(
             f"{printable(text)!r} names no folder: it has a control character",
+            "use letters, digits and - _ . /",
+        )
+    if re.search(r"[\ud800-\udfff]", text):  # PEP 383: a byte that is no UTF-8, which the engine cannot name
+        raise ShallowsError(
+            f"{text.encode(errors='replace').decode()!r} names no folder: it is not UTF-8",
             "use letters, digits and - _ . /",
         )
     try:
