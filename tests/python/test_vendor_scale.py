@@ -51,7 +51,7 @@ def test_twenty_thousand_lines_take_seconds_and_four_times_as_many_four_times_as
 ) -> None:
     few, many = shape(format_, LINES // 4), shape(format_, LINES)
     assert 0.9 * LINES < many.count("\n") <= 1.1 * LINES
-    assert reader(format_).read(few, "switch").understood > LINES // 20
+    assert reader(format_).read(few, "switch").understood > LINES // 40
     explained(format_, shape(format_, 200))  # what is imported, compiled and cached is not timed
     for _ in range(TRIES):
         short = seconds(lambda: explained(format_, few))
@@ -60,6 +60,65 @@ def test_twenty_thousand_lines_take_seconds_and_four_times_as_many_four_times_as
             break
     assert long < STEEPEST * short
     assert long < SECONDS
+
+
+def own_queue_at_each_port() -> str:
+    lines = ["qos profile P", *(f"   uc-tx-queue {queue}\n      bandwidth percent 5" for queue in range(99))]
+    for port in range(6_600):
+        lines += [f"interface Ethernet{port}/1", "   service-profile P", "   uc-tx-queue 3"]
+    return "\n".join(lines)
+
+
+def points_of_a_class_again_and_again() -> str:
+    lines = ["class-map type qos match-any C", *(9_000 * ["  match dscp 0-63"])]
+    for number in range(2_000):
+        lines += [f"policy-map type qos P{number}", "  class C", "    set qos-group 1"]
+        lines += [f"interface Ethernet1/{number}", f"  service-policy type qos input P{number}"]
+    return "\n".join(["system qos", *lines])
+
+
+def map_of_unknown_fields_at_each_port() -> str:
+    ports = {f"Ethernet{port}": {"mtu": str(64 + port)} for port in range(5_000)}
+    tables = {
+        "PORT": ports,
+        "PORT_QOS_MAP": {port: {"dscp_to_tc_map": "M"} for port in ports},
+        "DSCP_TO_TC_MAP": {"M": {f"x{number}": "1" for number in range(10_000)}},
+        "BUFFER_PG": {f"{port}|3": {"profile": "B"} for port in ports},
+        "BUFFER_PROFILE": {"B": {"xoff": "many", "xon": "many"}},
+    }
+    return json.dumps(tables, indent=0)
+
+
+def merges_of_yaml() -> str:
+    return "qos_profiles:\n- name: P\n" + "".join(f"  <<: {{x{number}: 1}}\n" for number in range(20_000))
+
+
+def words_of_a_class() -> str:
+    words = " ".join(1_500 * ["no-loss"])
+    return "\n".join(f"set class-of-service forwarding-classes class C {words}" for _ in range(400))
+
+
+def places_of_groups() -> str:
+    start, path = "class-of-service", " ".join(f"a{depth}" for depth in range(60))
+    lines = [f"set groups g {start} {path} b{number} c" for number in range(6_000)]
+    lines += [f"set {start} {path} b{number} apply-groups g" for number in range(6_000)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("format_", "make"),
+    [
+        ("eos", own_queue_at_each_port),
+        ("nxos", points_of_a_class_again_and_again),
+        ("sonic", map_of_unknown_fields_at_each_port),
+        ("avd", merges_of_yaml),
+        ("junos", words_of_a_class),
+        ("junos", places_of_groups),
+    ],
+)
+def test_what_each_port_or_line_repeats_is_worked_on_once(format_: str, make: Callable[[], str]) -> None:
+    text = make()
+    assert any(seconds(lambda: explained(format_, text)) < SECONDS for _ in range(TRIES))
 
 
 def grouped(count: int, *, pattern: str = "<*>") -> str:
@@ -128,7 +187,12 @@ def names(count: int) -> str:
         # 8,192 ports of 65 queues in one key of 80 KB: more than 2^19 places.
         (
             {"QUEUE": {f"{names(8_192)}|0-64": {"scheduler": "s"}}},
-            f"keys of QUEUE and others name more than {sonic.MOST_PLACES:,} queues and groups",
+            f"rows of QUEUE and others name more than {sonic.MOST_PLACES:,} queues or profiles",
+        ),
+        # 4,096 ports that each have a list of 200 profiles.
+        (
+            {"BUFFER_PORT_EGRESS_PROFILE_LIST": {names(4_096): {"profile_list": ",".join(200 * ["p"])}}},
+            f"rows of BUFFER_PORT_EGRESS_PROFILE_LIST and others name more than {sonic.MOST_PLACES:,}",
         ),
         (
             {"QUEUE": {f"Ethernet0|{number}": {} for number in range(sonic_tables.MOST_ROWS + 1)}},

@@ -50,7 +50,9 @@ _TELLING = re.compile(
 _DEVICE = re.compile(r"^! device: (\S{1,80}) \((\S{1,80}), ", re.MULTILINE)
 """What EOS writes above its configuration: host name and model."""
 
-_QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]{1,2})", re.ASCII)
+_QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]|1[0-5])", re.ASCII)
+"""As many as an MMU queue profile has; Arista's ports have 8 or 12."""
+
 _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
 _ABOUT_QUEUES = re.compile(
     r"qos |random-detect|priority-flow-control|(uc-|mc-)?tx-queue|service-profile|platform .*mmu"

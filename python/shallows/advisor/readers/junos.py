@@ -377,21 +377,18 @@ class _Reader:
         return True
 
     def forwarding_class(self, name: str, words: list[str], statement: Statement) -> bool:
-        said = [*words]
-        while said:
-            word = said.pop(0)
-            number = whole(said[0], most=15) if said else None
+        said, is_lossless = iter(words), False
+        for word in said:
+            number = whole(next(said, ""), most=15) if word in ("queue-num", "pfc-priority") else None
             if word == "queue-num" and number is not None:
                 self.queues[name] = number
-                said.pop(0)
             elif word == "pfc-priority" and number is not None and number < 8:
                 self.priorities[name] = number
-                said.pop(0)
             elif word == "no-loss":
-                self.found.setting("no-loss", "yes", statement, name)
+                is_lossless = True
             else:
                 return False
-        return True
+        return not is_lossless or self.found.setting("no-loss", "yes", statement, name)
 
     def port(self, each: _Port, words: list[str]) -> bool:
         match words:

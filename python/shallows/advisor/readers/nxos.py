@@ -116,7 +116,9 @@ class _Reader:
         self.policies: dict[str, dict[int, Queue]] = {}
         self.curves: dict[tuple[str, int], Curve] = {}
         self.network: dict[str, dict[str, _Lossless]] = {}
-        self.points: dict[str, list[int]] = {}
+        self.points: dict[str, dict[int, None]] = {}
+        """Of each class, in their order and each once."""
+
         self.classified: dict[str, dict[str, int]] = {}
         self.system = _Port()
         self.network_policy: str | None = None
@@ -162,7 +164,7 @@ class _Reader:
                 self.classified.setdefault(name, {})
                 self.found.understood += 1
             case ("class-map", "type", "qos", *_, name):
-                self.points.setdefault(name, [])
+                self.points.setdefault(name, {})
                 self.found.understood += 1
             case ("no", "policy-map", "type", "queuing", name):
                 self.policies.pop(name, None)
@@ -327,7 +329,7 @@ class _Reader:
         points = spans(words[2])
         if points is None or max(points) > 63:
             return False
-        self.points.setdefault(name, []).extend(points)
+        self.points.setdefault(name, {}).update(dict.fromkeys(points))
         return True
 
     def applied(self, port: _Port, statement: Statement) -> bool:
@@ -380,7 +382,7 @@ class _Reader:
         pairs = {
             point: group
             for name, group in self.classified.get(classifier or "", {}).items()
-            for point in self.points.get(name, [])
+            for point in self.points.get(name, ())
         }
         return Maps(tuple(sorted(pairs.items())))
 
