@@ -108,9 +108,12 @@ def test_flipped_bits_of_any_table_are_damage_to_all_that_read_it(captured: Path
         lambda run: [run.by(what) for what in ("workload", "class", "port", "queue")],
         lambda run: run.series("switch0->host0").mean(),
         lambda run: reports.write(one, [run]),
-        lambda run: [figures.fct([run]), figures.fct_cdf([run]), figures.queue([run])],
-        lambda run: sh.compare({"a": [run], "b": [other]}),
+        lambda run: [figures.fct_cdf([run]), figures.queue([run])],
+        lambda run: sh.compare([other], [run], names=["whole", "damaged"]),
     ]
+    shutil.copytree(captured, one)
+    for use in uses:
+        use(sh.Run(one))  # whole
     for _ in range(FLIPS):
         shutil.rmtree(one, ignore_errors=True)
         shutil.copytree(captured, one)
