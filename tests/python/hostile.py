@@ -113,7 +113,7 @@ def _ours(word: str, whole: set[str]) -> bool:
     cut = [name for name in whole if MARK in name and word.startswith(name)]
     clean = {re.sub(r"[^A-Za-z0-9_.@-]", "_", name) for name in whole if MARK in name}
     return any(re.fullmatch(r"-[a-z0-9-]+", word[len(name) :]) for name in cut) or any(
-        word == name[:32] or re.fullmatch(re.escape(name[:27]) + r"\.\d+", word) for name in clean
+        word in (name, name[:32]) or re.fullmatch(re.escape(name[:27]) + r"\.\d+", word) for name in clean
     )
 
 

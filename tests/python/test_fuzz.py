@@ -149,9 +149,20 @@ def test_configurations_of_switches_with_any_damage(
 
 @pytest.mark.parametrize(
     ("format_", "damage"),
-    [("avd", [(0.0, 0, "qos: &a [*a]")]), ("junos", [(0.5, 0, "{" * 90)])],
+    [
+        ("avd", [(0.0, 0, "qos: &a [*a]")]),
+        ("junos", [(0.5, 0, "{" * 90)]),
+        ("junos", [(0.0, 0, ";")]),  # a statement of no word
+        (
+            "eos",
+            [(0.625, 2, "0"), (0.171875, 2, "-1"), (0.171875, 3, "0")],
+        ),  # a drop precedence that is no number
+        ("avd", [(0.234375, 3, "0")]),
+    ],
 )
-def test_damage_that_once_ended_the_interpreter_is_refused(format_: str, damage: Damage) -> None:
+def test_damage_that_once_ended_in_an_error_of_python_is_read_or_refused(
+    format_: str, damage: Damage
+) -> None:
     text = damaged((SWITCHES / SAMPLES[format_]).read_text(), damage)
     reads_or_refuses(partial(read_and_write, format_, text))
 

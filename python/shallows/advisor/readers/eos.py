@@ -436,7 +436,7 @@ class _Reader:
                 queue := whole(number, most=15)
             ) is not None:
                 old = memory.queues.get(queue, Allotment(name=name, source=found.source(statement)))
-                if what[:1] == ["drop-precedence"] and len(what) == 4 and alpha(what[3]) is not None:
+                if len(what) == 4 and _is_drop_threshold(what):
                     key = f"drop-precedence-{what[1]}.alpha"
                     return (
                         found.unset(key, f"queue {queue}")
@@ -452,7 +452,9 @@ class _Reader:
                 if new is not None:
                     memory.groups[group] = new
                 return new is not None
-            case ["ingress", ("threshold" | "reserved" | "headroom" | "resume") as what, *value]:
+            case ["ingress", ("threshold" | "reserved" | "headroom" | "resume") as what, *value] if (
+                no or _is_share(what, value)
+            ):
                 return (
                     found.unset(f"ingress.{what}")
                     if no
@@ -571,6 +573,21 @@ def of_statements(statements: Sequence[Statement], name: str, form: str) -> Swit
 def _colour(precedence: str) -> Colour:
     number = whole(precedence, most=2)
     return "all" if number is None else COLOURS[number]
+
+
+def _is_drop_threshold(words: list[str]) -> bool:
+    """Whether this is the share of a drop precedence, from 0 to 2."""
+    kind, level, what, share = words
+    known = (kind, what) == ("drop-precedence", "drop-threshold")
+    return known and whole(level, most=2) is not None and alpha(share) is not None
+
+
+def _is_share(what: str, words: list[str]) -> bool:
+    """Whether this is a share of the memory, or a size of it."""
+    if what == "threshold":
+        return len(words) == 1 and alpha(words[0]) is not None
+    *unit, amount = words or [""]
+    return unit in ([], ["bytes"], ["cells"]) and whole(amount) is not None
 
 
 def _allotted(old: Allotment, words: list[str], *, no: bool) -> Allotment | None:
