@@ -1,7 +1,7 @@
-r"""Standard output and standard error, on which nothing that others named moves a terminal's cursor.
+"""Standard output and standard error, on which nothing that others named moves a terminal's cursor.
 
-Names come from files, options and results. Whatever prints them, a terminal must not take them for commands,
-and JSON must keep them: what commands it is written as JSON escapes it, `\u001b`.
+Names come from files, options and results. A terminal must not take them for commands, and JSON must keep
+them: a control character is written as JSON escapes it, with its number.
 """
 
 import re
