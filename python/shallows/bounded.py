@@ -55,9 +55,11 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
     try:
         with _open(path, remedy) as file:
             # Some files of the kernel say that they are empty and never end.
-            contents = file.read(most + 1)
+            contents: bytes | None = file.read(most + 1)
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         raise _unreadable(path, error, remedy) from None
+    if contents is None:
+        raise ShallowsError(f"{path} cannot be read: nothing is in it yet, and a reader would wait", remedy)
     if len(contents) > most:
         raise _too_large(path, most, remedy)
     return contents
@@ -144,7 +146,7 @@ def folder_of(path: str | Path) -> Path:
     Raises
     ------
     ShallowsError
-        If its name has a control character, or is longer than the system allows.
+        If its name has a control character or is no UTF-8, or is longer than the system allows.
     """
     if not isinstance(path, str | Path):
         raise ShallowsError(
@@ -154,6 +156,11 @@ def folder_of(path: str | Path) -> Path:
     if re.search(r"[\x00-\x1f\x7f-\x9f]", text):
         raise ShallowsError(
             f"{printable(text)!r} names no folder: it has a control character",
+            "use letters, digits and - _ . /",
+        )
+    if re.search(r"[\ud800-\udfff]", text):  # PEP 383: a byte that is no UTF-8, which the engine cannot name
+        raise ShallowsError(
+            f"{text.encode(errors='replace').decode()!r} names no folder: it is not UTF-8",
             "use letters, digits and - _ . /",
         )
     try:

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from pages import ROOT
 from shallows import bounded
+from shallows.cli import main
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
@@ -22,6 +24,7 @@ from shallows.runs import memory
 from shallows.runs.executing import execute
 from shallows.runs.source import Source
 from shared import SMALL, Shell
+from vendors import SWITCHES
 
 QUIET = """
 [topology]
@@ -36,6 +39,8 @@ kind = "trace"
 path = "flows.csv"
 """
 """A flow that meets no other."""
+
+ADVISED = ROOT / "experiments" / "advisor" / "legacy-10g.toml"
 
 MATRIX = "Nodes 2\nConnections 1\n0->1 start {start} size {size}\n"
 
@@ -69,6 +74,43 @@ def test_what_is_no_regular_file_is_refused_wherever_one_is_read(
         for reader in readers:
             with pytest.raises(ShallowsError, match=f"cannot be read: it is {kind}, not a file"):
                 reader()
+
+
+COMMANDS = [
+    ("explain", "FILE"),
+    ("explain", "--fabric", "FILE", str(SWITCHES / "eos.cfg")),
+    ("advise", "FILE", "--rules-only"),
+    ("advise", str(ADVISED), "--rules-only", "--config", "FILE"),
+    ("export", "switch", "FILE", "--to", "eos"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_configuration_that_is_no_text_file_is_refused_by_every_command(
+    command: tuple[str, ...], special: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, bad = tmp_path / "long.cfg", tmp_path / "bad.cfg"
+    with long.open("wb") as file:
+        file.truncate((1 << 26) + 1)
+    bad.write_bytes(b"hostname \xff\n")
+    refused = {path: f"it is {kind}, not a file" for kind, path in special.items() if kind != "a folder"}
+    refused |= {long: "it is larger than 64 MiB", bad: "bad.cfg is not UTF-8 text (byte 9)"}
+    for path, words in refused.items():
+        assert main([str(path) if word == "FILE" else word for word in command]) == 1
+        said = capsys.readouterr()
+        assert words in said.err
+        assert said.err.count("\n") == 2, said.err
+
+
+def test_a_file_that_is_regular_and_would_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As /proc/kmsg while the kernel says nothing: a read that does not wait gives EAGAIN.
+    end, other = os.pipe()
+    monkeypatch.setattr("shallows.bounded._refuse_special", lambda *_: None)
+    path = f"/proc/self/fd/{end}"
+    with pytest.raises(ShallowsError, match="nothing is in it yet"):
+        bounded.read_bytes(path, remedy="name another")
+    os.close(end)
+    os.close(other)
 
 
 def test_a_list_of_flows_that_is_no_regular_file_is_refused(special: dict[str, Path], scenario: Path) -> None:

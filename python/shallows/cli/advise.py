@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         print(_document(found))
     for name in ("change", "rollback", "page"):
         if name in found.written:
-            screen.print(f"{name}: {found.written[name]}", soft_wrap=True, markup=False)
+            screen.print(f"{name}: {found.written[name]}", soft_wrap=True)
     return OK
 
 

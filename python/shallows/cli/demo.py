@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.markup import escape
-
 from shallows import figures, reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
@@ -51,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     print_table(points_table.points(runs), screen)
     text = chosen.answer(runs)
-    screen.print(f"\n{escape(text)}\n")
+    screen.print(f"\n{text}\n")
     if chosen.has_figure:
         for path in figures.save(figures.fct(runs), parent / "fct"):
             screen.print(f"figure: {path}", soft_wrap=True)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
 from shallows.bounded import parse_toml
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, console, print_table
@@ -52,13 +50,13 @@ def run(options: argparse.Namespace) -> int:
         ]
         print(json.dumps({"points": described, **needs.describe()}, ensure_ascii=False))
     elif alone and experiment:
-        screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
+        screen.print(f"{parent}: one run, {_cost(alone, costs[0])}", soft_wrap=True)
         screen.print(f"it runs {told(experiment, cores())}", soft_wrap=True)
         for note in experiment.notes():
-            screen.print(escape(note), soft_wrap=True, highlight=False)
+            screen.print(note, soft_wrap=True, highlight=False)
     else:
         print_table(_table(mine, costs), screen)
-        screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)
+        screen.print(f"{parent}: {len(mine)} points, {needs}", soft_wrap=True)
     if warning := needs.warning():
         print(warning, file=sys.stderr)
     return OK

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
+from rich.text import Text
 
 from shallows import reports
 from shallows.cli.codes import FAILED, OK
@@ -55,12 +55,12 @@ def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str
         if by:
             raise ShallowsError(f"{folder} holds {len(runs)} runs, and --by is of one", "name a run's folder")
         screen.print(
-            f"[bold]{escape(first.summary['name'])}[/bold]  {len(runs)} runs  {escape(str(folder))}",
+            Text.assemble((first.summary["name"], "bold"), f"  {len(runs)} runs  {folder}"),
             soft_wrap=True,
         )
         print_table(points_table.points(runs), screen)
         return
-    name, seed = escape(first.summary["name"]), first.summary["seed"]
-    screen.print(f"[bold]{name}[/bold]  seed {seed}  {escape(str(folder))}", soft_wrap=True)
+    name, seed = first.summary["name"], first.summary["seed"]
+    screen.print(Text.assemble((name, "bold"), f"  seed {seed}  {folder}"), soft_wrap=True)
     print_table(tables.marking_curves(first.summary["marking_curves"]), screen)
     print_results(first, screen, by=by)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
+from rich.text import Text
 
 from shallows.cli.console import Status, bar
 from shallows.quantity import count, duration
@@ -55,7 +55,7 @@ def run_sweep(
     of = f" of {len(points)}" if len(mine) < len(points) else ""
     needs = estimate.add_up(mine, costs, None)
     line = f"{len(mine)}{of} points, {needs}"
-    screen.print(f"[bold]{escape(parent.name)}[/bold]  {escape(line)}", soft_wrap=True)
+    screen.print(Text.assemble((parent.name, "bold"), f"  {line}"), soft_wrap=True)
     if not needs.finished and (others := _others(parent, points)):
         of_whom = "of other settings, or of another build of the engine; they stay"
         screen.print(f"{others} other runs are in {parent}: {of_whom}", soft_wrap=True, highlight=False)
