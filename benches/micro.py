@@ -30,6 +30,7 @@ OPERATIONS = {
     "port": "one packet through a busy port, Dynamic Threshold",
     "ecn-port": "the same with an ECN threshold",
     "sender": "one segment sent, received and acknowledged",
+    "connections": "one packet-hop of overload, almost each flow opening a persistent connection",
 }
 # One packet through a port with eight flows, four packets waiting.
 PORTS = {
@@ -85,6 +86,12 @@ def instructions(binary: Path, operation: str, count: int) -> int:
 def per_operation(binary: Path, operation: str, count: int) -> float:
     """Return the instructions of one operation."""
     return (instructions(binary, operation, 2 * count) - instructions(binary, operation, count)) / count
+
+
+def growth(binary: Path, operation: str, count: int) -> float:
+    """Return how many times as expensive the third and fourth `count` operations are as the second."""
+    first, second, fourth = (instructions(binary, operation, factor * count) for factor in (1, 2, 4))
+    return (fourth - second) / 2 / (second - first)
 
 
 def nanoseconds(binary: Path, operation: str) -> float:
@@ -147,6 +154,10 @@ def main() -> int:
         counts[operation] = per_operation(binary, operation, options.count)
         baseline = f"{before[operation]:10.1f}" if operation in before else f"{'':10}"
         print(f"{operation:12} {counts[operation]:12.1f} {baseline}  {meaning}")
+    # What a packet-hop costs must not depend on how many connections are open.
+    counts["connections-growth"] = growth(binary, "connections", options.count)
+    meaning = '"connections" later, beside earlier'
+    print(f"{'growth':12} {counts['connections-growth']:12.3f} {'':10}  {meaning}")
     if options.ports:
         counts["ports"] = count_ports(binary.with_name("ports"), options.count)
     options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ fn choice(
     }
 }
 
-/// The place among the workloads that send flows of entry `index` of all.
+/// The index among the workloads that send flows of the scenario's workload number `index`.
 fn number(index: u32, key: &str, workloads: &[Workload], checker: &mut Checker<'_>) -> Option<u16> {
     let count = workloads.len();
     let Some(chosen) = workloads.get(index as usize) else {

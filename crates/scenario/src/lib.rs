@@ -46,6 +46,7 @@ pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
 pub use parse::{parse, schema};
 pub use spec::MAX_SEED;
+pub use spec::preset::linux_delayed_ack;
 pub use topology::describe::describe;
 pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT};
 pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

@@ -22,7 +22,7 @@ pub(crate) fn check(spec: &Spec, traffic: &Traffic, checker: &mut Checker<'_>) {
 }
 
 impl Experiment {
-    /// By workload that sends flows: its place among all workloads of the scenario, which is how results number it.
+    /// By workload that sends flows: its number in the scenario, which results have.
     pub fn workload_places(&self) -> Vec<usize> {
         let workloads = self.spec.workload.iter().enumerate();
         workloads.filter(|(_, workload)| workload.sends_flows()).map(|(place, _)| place).collect()

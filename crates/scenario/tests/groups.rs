@@ -354,6 +354,8 @@ fn a_group_with_a_preset_inherits_nothing_beside_it() {
     assert_eq!(of(1).rto.minimum, Duration::from_millis(5));
     // Linux has one tcp_rto_min, so both follow the group's.
     assert_eq!([of(1).rto.granularity, of(1).rack.max_ack_delay], [Duration::from_millis(5); 2]);
+    // tcp_delack_max: a tick of 4 ms below the two that 5 ms take.
+    assert_eq!(of(1).delayed_ack.timeout, Duration::from_millis(4));
     // The others' first timeout is 20 ms; Linux' one second.
     assert_eq!((of(0).rto.initial, of(1).rto.initial), (Duration::from_millis(20), Duration::from_secs(1)));
     let notes: Vec<&String> = experiment.notes.iter().filter(|note| note.contains("preset")).collect();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use common::{DUMBBELL, parse};
+use shallows_core::Duration;
 use toml::{Table, Value};
 
 fn read(path: &str) -> String {
@@ -65,21 +66,42 @@ fn timers_of_linux_6_follow_a_given_minimum_rto_unless_they_are_given_themselves
         let all: Vec<(&str, &str)> = [("tcp.preset", "linux-6")].iter().chain(sets).copied().collect();
         let experiment = parse(DUMBBELL, &all).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
         let tcp = &experiment.tcp;
-        let times = [tcp.rto.minimum, tcp.rto.granularity, tcp.rack.max_ack_delay];
+        let times = [tcp.rto.minimum, tcp.rto.granularity, tcp.rack.max_ack_delay, tcp.delayed_ack.timeout];
         (times.map(|time| time.as_micros_f64() / 1e3), experiment.notes.join("\n"))
     };
     // tcp_rtt_estimator and tcp_schedule_loss_probe read tcp_rto_min: 200 ms by default.
-    assert_eq!(set(&[]).0, [200.0; 3]);
+    assert_eq!(set(&[]).0, [200.0, 200.0, 200.0, 40.0]);
     let (times, notes) = set(&[("tcp.rto", "{ min = '5ms' }")]);
-    assert_eq!(times, [5.0; 3]);
-    for said in ["rto.granularity = \"5ms\"", "rack.max_ack_delay = \"5ms\""] {
+    assert_eq!(times, [5.0, 5.0, 5.0, 4.0]);
+    let derived =
+        ["rto.granularity = \"5ms\"", "rack.max_ack_delay = \"5ms\"", "delayed_ack.timeout = \"4ms\""];
+    for said in derived {
         assert!(notes.contains(said), "{notes}");
     }
-    let given =
-        [("tcp.rto", "{ min = '5ms', granularity = '1ms' }"), ("tcp.rack", "{ max_ack_delay = '7ms' }")];
-    assert_eq!(set(&given).0, [5.0, 1.0, 7.0]);
+    let given = [
+        ("tcp.rto", "{ min = '5ms', granularity = '1ms' }"),
+        ("tcp.rack", "{ max_ack_delay = '7ms' }"),
+        ("tcp.delayed_ack", "{ timeout = '9ms' }"),
+    ];
+    assert_eq!(set(&given).0, [5.0, 1.0, 7.0, 9.0]);
     // Without RACK there is no probe, and so no key of it.
     assert_eq!(set(&[("tcp.rto", "{ min = '5ms' }"), ("tcp.recovery", "sack")]).0[..2], [5.0; 2]);
+}
+
+#[test]
+fn an_acknowledgement_of_linux_6_waits_a_tick_less_than_the_minimum_rto() {
+    // tcp_delack_max: max(tcp_rto_min, 2) - 1 ticks of 4 ms, within TCP_DELACK_MIN, 40 ms, which the preset has. 5 ms are 2 ticks, 10 ms
+    // 3, 40 ms 10, 44 ms 11 and 200 ms 50. No kernel with such ticks has 1 ms; with HZ = 1000 that is one tick, and so is the wait.
+    let rows = [("1ms", 1), ("4ms", 4), ("5ms", 4), ("10ms", 8), ("40ms", 36), ("44ms", 40), ("1s", 40)];
+    for (minimum, expected) in rows {
+        let sets = [("tcp.preset", "linux-6"), ("tcp.rto.min", minimum)];
+        let experiment = parse(DUMBBELL, &sets).unwrap_or_else(|error| panic!("{minimum}: {error}"));
+        assert_eq!(experiment.tcp.delayed_ack.timeout, Duration::from_millis(expected), "{minimum}");
+    }
+    // The key that is no time is named, and nothing else.
+    let sets = [("tcp.preset", "linux-6"), ("tcp.rto.min", "5 parsecs")];
+    let error = parse(DUMBBELL, &sets).expect_err("it is no time").to_string();
+    assert!(error.contains("tcp.rto.min") && !error.contains("delayed_ack"), "{error}");
 }
 
 #[test]

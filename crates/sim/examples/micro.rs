@@ -1,11 +1,12 @@
 //! One hot operation, a given number of times: what `benches/micro.py` counts the instructions of.
 //!
-//! Usage: `micro event-queue|port|ecn-port|sender COUNT`. Prints a checksum, so that nothing is optimised away.
+//! Usage: `micro event-queue|port|ecn-port|sender|connections COUNT`. Prints a checksum, so that nothing is optimised away.
 
 use shallows_core::event::{Event, EventQueue, World, run};
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_sim::Simulation;
 use shallows_switch::Port;
 use shallows_switch::aqm::{Config, Gauge, Placed, Split};
 use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
@@ -30,6 +31,7 @@ fn main() {
             }],
         ),
         "sender" => sender(count),
+        "connections" => connections(count),
         _ => {
             eprintln!("no micro-benchmark \"{name}\"");
             std::process::exit(2);
@@ -129,4 +131,40 @@ fn sender(count: u64) -> u64 {
         acknowledged += 1;
     }
     sender.acked()
+}
+
+/// Four hosts that offer three times what their links carry, in flows of a byte: almost each opens a persistent connection, since the others
+/// wait for delayed acknowledgements.
+const OVERLOAD: &str = r#"
+    [topology]
+    kind = "star"
+    hosts = 4
+    rate = "10Gbps"
+    link_delay = "1us"
+
+    [switch]
+    buffer = { kind = "static-partition", per_port = "100KB" }
+
+    [tcp]
+
+    [[workload]]
+    kind = "poisson"
+    load = 3.0
+    overload = true
+    sizes = { kind = "fixed", size = "1B" }
+    connections = "persistent"
+
+    [stop]
+    at = "1s"
+"#;
+
+/// So many packet-hops of that.
+fn connections(count: u64) -> u64 {
+    let no_files = |_: &str| unreachable!("it names no file");
+    let experiment = shallows_scenario::parse(OVERLOAD, "overload.toml", &no_files, &[], None);
+    let mut simulation = Simulation::new(experiment.unwrap_or_else(|error| panic!("{error}")));
+    while simulation.progress().packet_hops < count {
+        simulation.advance(100);
+    }
+    simulation.progress().flows_started
 }

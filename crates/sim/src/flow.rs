@@ -39,7 +39,7 @@ pub struct FlowRecord {
     pub destination: HostId,
     /// Application bytes; `None` for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
-    /// Which workload it belongs to.
+    /// Index of its workload among those that send flows.
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,

@@ -1,6 +1,6 @@
 //! A host: its card, its connections, and nothing that another host could see.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
 use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
@@ -14,6 +14,7 @@ use crate::duplex::Duplex;
 use crate::gap::Gap;
 use crate::inbox::Inboxes;
 use crate::numbered::Numbered;
+use crate::pool::Pool;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
 #[derive(Debug)]
@@ -38,46 +39,6 @@ pub(crate) struct Host {
     pub(crate) inboxes: Inboxes,
     /// Its connections that carry data both ways.
     pub(crate) duplex: Duplex,
-}
-
-/// The persistent connections of a workload to one receiver.
-#[derive(Debug, Default)]
-pub(crate) struct Pool {
-    /// Slots of all of them, in the order in which they were opened.
-    slots: Vec<u32>,
-    /// Places in that order of those that are idle.
-    idle: BTreeSet<u32>,
-    /// Flows that wait because all are busy.
-    pub(crate) waiting: VecDeque<u32>,
-}
-
-impl Pool {
-    /// How many connections it has.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// One more connection, in this slot and idle; returns its place.
-    pub(crate) fn add(&mut self, slot: u32) -> u32 {
-        let place = u32::try_from(self.slots.len()).expect("fewer than 2^32 connections of a host");
-        self.slots.push(slot);
-        self.idle.insert(place);
-        place
-    }
-
-    /// The slot of the idle connection that was opened first, which is busy from now on.
-    pub(crate) fn take(&mut self) -> Option<u32> {
-        self.idle.pop_first().map(|place| self.slots[place as usize])
-    }
-
-    /// The connection at this place is free: returns the flow that has waited for it, or it is idle.
-    pub(crate) fn free(&mut self, place: u32) -> Option<u32> {
-        let next = self.waiting.pop_front();
-        if next.is_none() {
-            self.idle.insert(place);
-        }
-        next
-    }
 }
 
 #[inline]
@@ -262,22 +223,4 @@ impl Host {
 
 fn slot_of_last<T>(sides: &[T]) -> u32 {
     u32::try_from(sides.len() - 1).expect("fewer than 2^32 connections of a host")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_takes_the_idle_connection_that_was_opened_first() {
-        let mut pool = Pool::default();
-        let places = [7, 3, 5].map(|slot| pool.add(slot));
-        assert_eq!(places, [0, 1, 2]);
-        assert_eq!([pool.take(), pool.take(), pool.take(), pool.take()], [Some(7), Some(3), Some(5), None]);
-        assert_eq!((pool.free(2), pool.free(0)), (None, None));
-        assert_eq!(pool.take(), Some(7));
-        // A flow that waits takes the next connection that is free, which is not idle then.
-        pool.waiting.push_back(11);
-        assert_eq!((pool.free(1), pool.take(), pool.take(), pool.len()), (Some(11), Some(5), None, 3));
-    }
 }

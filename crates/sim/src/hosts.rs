@@ -12,9 +12,10 @@ use crate::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide}
 use crate::departing::Handover;
 use crate::flow::{Flows, Received, Sent};
 use crate::gap::Gap;
-use crate::host::{Found, Host, Pool};
+use crate::host::{Found, Host};
 use crate::packet::{Framing, NO_FLOW, Packet};
 use crate::places::Places;
+use crate::pool::Pool;
 
 /// All hosts, and how their connections behave.
 #[derive(Debug)]
@@ -212,8 +213,8 @@ impl Hosts {
         if let Some(slot) = pool.take() {
             return Some(Place { host: flow.source, slot });
         }
-        if pool.len() >= per_pair as usize && when_busy == WhenBusy::Queue {
-            pool.waiting.push_back(number);
+        if pool.size() >= per_pair as usize && when_busy == WhenBusy::Queue {
+            pool.queue(number);
             return None;
         }
         let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);

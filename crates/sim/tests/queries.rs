@@ -45,6 +45,24 @@ fn time(report: &Report) -> f64 {
 }
 
 #[test]
+fn outcomes_have_the_numbers_that_their_workloads_have_in_the_scenario() {
+    // Workload 0 sends datagrams, and no flow.
+    let report = star(
+        "kind = 'udp'\nsenders = 6\nreceivers = 7\npattern = { kind = 'constant', rate = '1Gbps' }\n\
+         [[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = '1..3'\nrequest = '1460B'\nsize = '1460B'\n\
+         queries = 1\narrivals = 'closed-loop'\n\
+         [[workload]]\nkind = 'poisson'\nload = 0.1\nsizes = { kind = 'fixed', size = '1KB' }\nflows = 1\n[stop]\nat = '1s'",
+        &[],
+    );
+    let numbers = outcomes(&report).iter().map(|query| query.workload).collect::<Vec<_>>();
+    assert_eq!(numbers, [1]);
+    let mut flows: Vec<u16> = report.flows().map(|flow| flow.workload).collect();
+    flows.sort_unstable();
+    // Two requests, two answers, and the flow of its own.
+    assert_eq!(flows, [1, 1, 1, 1, 2]);
+}
+
+#[test]
 fn a_query_over_idle_links_takes_its_requests_and_the_last_answer() {
     // There and back 8.8 us; each further request leaves the client 1.2 us later, and its answer comes as much later.
     for (workers, expected) in [("1", 8.8), ("1..4", 11.2), ("all", 16.0)] {

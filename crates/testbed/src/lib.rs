@@ -18,6 +18,7 @@ pub mod load;
 pub mod mapping;
 pub mod run;
 pub mod shell;
+mod source_ports;
 #[expect(unsafe_code, reason = "it calls the kernel, and all that does is there")]
 pub mod sys;
 pub mod traffic;

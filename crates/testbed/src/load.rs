@@ -2,20 +2,19 @@
 //!
 //! One thread plays all of them. A socket belongs to the network in which it was made, so that only making one needs to be there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{
-    Connections as Policy, Experiment, FIRST_PORT, Flow, Milestone, SERVICE_PORT, WhenBusy,
-};
-use shallows_sim::{Address, FlowChoices, FlowRecord, FlowTracer, Readings, Received, Sent};
+use shallows_scenario::{Connections as Policy, Experiment, Flow, Milestone, SERVICE_PORT, WhenBusy};
+use shallows_sim::{Address, FlowChoices, FlowRecord, FlowTracer, Pool, Readings, Received, Sent};
 
 use crate::frame;
 use crate::hosts::Hosts;
 use crate::mapping::Plan;
+use crate::source_ports::SourcePorts;
 use crate::sys::clock::{self, Clock};
 use crate::sys::ebpf::Registered;
 use crate::sys::poll::{Poll, Ready};
@@ -36,13 +35,15 @@ pub struct Load<'a> {
     /// Ports on which a host listens.
     listening: BTreeMap<(HostId, u16), ()>,
     connections: Vec<Connection>,
+    /// How many of them have not come up at their sender.
+    opening: usize,
     /// Connections whose receiver has not been met yet, by both ends: hosts and port numbers, the sender's first.
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
-    /// Persistent connections of a workload and a pair, and flows that wait for one of them.
+    /// Persistent connections, by workload and pair.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
     /// Connections that were opened for flows before these were due.
     ready: BTreeMap<u64, usize>,
-    next_port: Vec<u16>,
+    source_ports: Vec<SourcePorts>,
     /// Which flows are traced, records of their senders, when each is read next, and over which connections they go.
     choices: FlowChoices,
     tracer: FlowTracer,
@@ -57,16 +58,11 @@ pub struct Load<'a> {
     pub writing: crate::health::Lateness,
 }
 
-#[derive(Debug, Default)]
-struct Pool {
-    connections: Vec<usize>,
-    waiting: VecDeque<u32>,
-}
-
 #[derive(Debug)]
 struct Connection {
     address: Address,
-    persistent: bool,
+    /// Its place in the pool of its workload and pair, if it is persistent.
+    place_in_pool: Option<u32>,
     sender: Option<Socket>,
     receiver: Option<Socket>,
     is_up: bool,
@@ -124,10 +120,11 @@ impl<'a> Load<'a> {
             listeners: Vec::new(),
             listening: BTreeMap::new(),
             connections: Vec::new(),
+            opening: 0,
             expected: BTreeMap::new(),
             pools: BTreeMap::new(),
             ready: BTreeMap::new(),
-            next_port: vec![FIRST_PORT; experiment.network.hosts as usize],
+            source_ports: vec![SourcePorts::default(); experiment.network.hosts as usize],
             flows: Vec::new(),
             open: 0,
             completed: 0,
@@ -148,7 +145,7 @@ impl<'a> Load<'a> {
 
     /// Whether every connection that has been opened is up at both ends.
     pub fn is_up(&self) -> bool {
-        self.expected.is_empty() && self.connections.iter().all(|connection| connection.is_up)
+        self.expected.is_empty() && self.opening == 0
     }
 
     /// Whether every flow has come and is complete.
@@ -249,7 +246,8 @@ impl<'a> Load<'a> {
             RECEIVER => self.receive(index, clock),
             _ => {
                 if ready.write {
-                    self.connections[index].is_up = true;
+                    let was_up = std::mem::replace(&mut self.connections[index].is_up, true);
+                    self.opening -= usize::from(!was_up);
                     self.write(index)?;
                 }
                 if ready.error {
@@ -286,15 +284,17 @@ impl<'a> Load<'a> {
             };
         };
         let pool = self.pools.entry((flow.workload, flow.source, flow.destination)).or_default();
-        let idle = pool.connections.iter().copied().find(|&index| self.connections[index].is_idle());
-        if idle.is_some() {
-            return Ok(idle);
+        if let Some(idle) = pool.take() {
+            return Ok(Some(idle as usize));
         }
-        if pool.connections.len() < per_pair as usize || when_busy == WhenBusy::OpenAnother {
-            return self.open_persistent(flow.workload, flow.source, flow.destination, flow.class).map(Some);
+        if pool.size() >= per_pair as usize && when_busy == WhenBusy::Queue {
+            pool.queue(self.flows.len() as u32 - 1);
+            return Ok(None);
         }
-        pool.waiting.push_back(self.flows.len() as u32 - 1);
-        Ok(None)
+        self.open_persistent(flow.workload, flow.source, flow.destination, flow.class)?;
+        let pool = self.pools.get_mut(&(flow.workload, flow.source, flow.destination));
+        // No other is idle, so this is the one that was opened just now.
+        Ok(pool.and_then(Pool::take).map(|index| index as usize))
     }
 
     /// Open the connections of flows that are known before they are due: a scenario without handshakes begins with open ones.
@@ -310,19 +310,22 @@ impl<'a> Load<'a> {
     }
 
     fn open_new(&mut self, flow: &Flow) -> io::Result<usize> {
-        self.open(flow.source, flow.destination, flow.port.unwrap_or(SERVICE_PORT), flow.class, false)
+        self.open(flow.source, flow.destination, flow.port.unwrap_or(SERVICE_PORT), flow.class)
     }
 
+    /// Open one more persistent connection of a workload and a pair, which is idle.
     fn open_persistent(
         &mut self,
         workload: u16,
         source: HostId,
         destination: HostId,
         class: u8,
-    ) -> io::Result<usize> {
-        let index = self.open(source, destination, SERVICE_PORT, class, true)?;
-        self.pools.entry((workload, source, destination)).or_default().connections.push(index);
-        Ok(index)
+    ) -> io::Result<()> {
+        let index = self.open(source, destination, SERVICE_PORT, class)?;
+        let pool = self.pools.entry((workload, source, destination)).or_default();
+        let slot = u32::try_from(index).expect("fewer than 2^32 connections");
+        self.connections[index].place_in_pool = Some(pool.add(slot));
+        Ok(())
     }
 
     fn open(
@@ -331,35 +334,26 @@ impl<'a> Load<'a> {
         destination: HostId,
         destination_port: u16,
         class: u8,
-        persistent: bool,
     ) -> io::Result<usize> {
         self.listen(destination, destination_port)?;
         self.hosts.networks[source.0 as usize].enter()?;
-        let socket = Socket::new(&self.plan.congestion)?;
-        socket.set_class(class)?;
-        socket.set_not_sent(NOT_SENT)?;
-        socket.note_acknowledgements()?;
-        let source_port = self.bind(&socket, source)?;
+        let to = (frame::address(destination), destination_port);
+        let ports = &mut self.source_ports[source.0 as usize];
+        // Before it connects, so that what opens the connection has its class, too.
+        let new = || {
+            let socket = Socket::new(&self.plan.congestion)?;
+            socket.set_class(class)?;
+            socket.set_not_sent(NOT_SENT)?;
+            socket.note_acknowledgements().map(|()| socket)
+        };
+        let (socket, source_port) = ports.connect(frame::address(source), to, new)?;
         let index = self.connections.len();
         self.poll.add(socket.as_fd(), index as u64 * SIDES + SENDER)?;
         self.expected.insert((source, source_port, destination, destination_port), index);
-        socket.connect((frame::address(destination), destination_port))?;
+        self.opening += 1;
         let address = Address { source, destination, source_port, destination_port, class };
-        self.connections.push(Connection::new(address, persistent, socket));
+        self.connections.push(Connection::new(address, socket));
         Ok(index)
-    }
-
-    /// Give a socket the next port number of its host that is free.
-    fn bind(&mut self, socket: &Socket, host: HostId) -> io::Result<u16> {
-        loop {
-            let next = &mut self.next_port[host.0 as usize];
-            let port = *next;
-            *next = port.checked_add(1).unwrap_or(FIRST_PORT);
-            match socket.bind((frame::address(host), port)) {
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-                other => return other.map(|()| port),
-            }
-        }
     }
 
     fn listen(&mut self, host: HostId, port: u16) -> io::Result<()> {
@@ -486,6 +480,7 @@ impl<'a> Load<'a> {
             if let Some(listed) = listed {
                 self.traffic.on_milestone(workload, listed, Milestone::Received, at);
             }
+            self.go_on(index, number, clock)?;
         }
     }
 
@@ -504,31 +499,36 @@ impl<'a> Load<'a> {
         self.tracer.on_end(number);
         self.traced.remove(&number);
         book(connection, record, info, Some(at));
-        let FlowRecord { workload, listed, source, destination, .. } = *record;
-        if !connection.persistent
+        let FlowRecord { workload, listed, .. } = *record;
+        if connection.place_in_pool.is_none()
             && let Some(socket) = &connection.sender
         {
             socket.finish();
         }
-        let persistent = connection.persistent;
         self.open -= 1;
         self.completed += 1;
         if let Some(listed) = listed {
             self.traffic.on_milestone(workload, listed, Milestone::Acked, at);
         }
-        let pool = self.pools.get_mut(&(workload, source, destination)).filter(|_| persistent);
-        match pool.and_then(|pool| pool.waiting.pop_front()) {
-            Some(waiting) => self.start(index, waiting, clock),
-            None => Ok(()),
-        }
+        self.go_on(index, number, clock)
+    }
+
+    /// One side of a connection is done with a flow. If both are and it is persistent, it takes the flow that has waited, or is idle.
+    fn go_on(&mut self, index: usize, flow: u32, clock: Clock) -> io::Result<()> {
+        let connection = &self.connections[index];
+        let Some(place) = connection.place_in_pool.filter(|_| connection.is_idle()) else { return Ok(()) };
+        let FlowRecord { workload, source, destination, .. } = self.flows[flow as usize];
+        let pool = self.pools.get_mut(&(workload, source, destination));
+        let waiting = pool.expect("persistent connections are in a pool").free(place);
+        waiting.map_or(Ok(()), |waiting| self.start(index, waiting, clock))
     }
 }
 
 impl Connection {
-    fn new(address: Address, persistent: bool, sender: Socket) -> Self {
+    fn new(address: Address, sender: Socket) -> Self {
         Self {
             address,
-            persistent,
+            place_in_pool: None,
             sender: Some(sender),
             receiver: None,
             is_up: false,

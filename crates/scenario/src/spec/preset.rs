@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer};
+use shallows_core::Duration;
 use toml::{Table, Value};
 
 use super::Tcp;
@@ -15,7 +16,7 @@ static PRESETS: LazyLock<Table> =
 /// What a preset says of kinds of congestion control.
 const WHEN: &str = "when";
 
-/// Keys of a preset that have the value of another key wherever that is given.
+/// Keys of a preset that go by another key wherever that is given.
 const FOLLOWS: &str = "follows";
 
 /// Reads `[tcp]`: what is given, over what its preset sets.
@@ -95,14 +96,21 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Give each key of `set` that follows another key the value that this has in `given`, if it is there.
+/// Let each key of `set` that follows another key go by the time that this has in `given`, if it is there. What is no time is left to
+/// the key that it was given for.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {
             (Value::Table(inner), Some(Value::Table(below))) => follow(below, inner, given),
+            (Value::Table(rule), Some(value)) => {
+                if let Some(time) = before(rule, given) {
+                    let own = duration(value).expect("presets.toml has times there");
+                    *value = Value::String(own.min(time).to_string());
+                }
+            }
             (Value::String(path), Some(value)) => {
-                if let Some(leading) = value_at(given, path) {
-                    *value = leading.clone();
+                if let Some(time) = time_at(given, path) {
+                    *value = Value::String(time.to_string());
                 }
             }
             _ => unreachable!("presets.toml lists keys of the preset, each with the path of another"),
@@ -110,11 +118,29 @@ fn follow(set: &mut Table, follows: &Table, given: &Table) {
     }
 }
 
-/// The value at a path such as `rto.min`.
-fn value_at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+/// The time that a rule of `before` and `tick` allows beside what is given.
+fn before(rule: &Table, given: &Table) -> Option<Duration> {
+    Some(linux_delayed_ack(time_at(given, rule["before"].as_str()?)?, duration(&rule["tick"])?))
+}
+
+fn duration(value: &Value) -> Option<Duration> {
+    value.as_str()?.parse().ok()
+}
+
+/// How long Linux lets an acknowledgement wait at most beside a least retransmission timeout: a tick less, and a tick at least.
+///
+/// Timeouts are whole ticks there. One shorter than a `tick` takes a kernel with shorter ones: then it is the tick.
+pub fn linux_delayed_ack(least_timeout: Duration, tick: Duration) -> Duration {
+    let tick = tick.min(least_timeout).max(Duration(1));
+    // tcp_delack_max: max(tcp_rto_min(sk), 2) - 1
+    Duration((least_timeout.0.div_ceil(tick.0).max(2) - 1) * tick.0)
+}
+
+/// The time at a path such as `rto.min`.
+fn time_at(table: &Table, path: &str) -> Option<Duration> {
     let mut steps = path.split('.');
     let first = table.get(steps.next()?)?;
-    steps.try_fold(first, |at, step| at.get(step))
+    steps.try_fold(first, |at, step| at.get(step)).and_then(duration)
 }
 
 fn kind(congestion: &Value) -> Option<String> {

@@ -13,7 +13,7 @@ use super::interface::Leg;
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Its place among the workloads that send flows.
+    /// Its index among the workloads that send flows.
     pub(crate) workload: u16,
     /// In ascending order, as all hosts here.
     pub(crate) clients: Vec<HostId>,

@@ -73,7 +73,8 @@ pub(crate) struct Classed {
 }
 
 impl Classed {
-    /// The flows of `workload`, number `index` among those that send flows, in `classes`.
+    /// The flows of `workload` in `classes`. Its `index` among the workloads that send flows chooses the random stream, so that
+    /// `udp` and `ping` workloads change no class of a flow.
     pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
         let own_seed = Stream::new(seed, "query classes", index).next_u64();
         Self { workload, classes, stream: Stream::new(seed, "classes", index), own_seed }

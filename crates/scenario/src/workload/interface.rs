@@ -55,7 +55,8 @@ pub struct Flow {
     pub destination: HostId,
     /// Application bytes; none for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
-    /// Which workload it belongs to, by its place in the scenario among those that send flows.
+    /// Index of its workload among those that send flows. Results number workloads as the scenario does
+    /// (`Experiment::workload_places`).
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,

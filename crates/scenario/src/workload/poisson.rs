@@ -16,7 +16,7 @@ use super::interface::{Flow, Next, Workload};
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Its place among the workloads that send flows.
+    /// Its index among the workloads that send flows.
     pub(crate) workload: u16,
     pub(crate) sizes: Arc<Sizes>,
     pub(crate) senders: Arc<[HostId]>,

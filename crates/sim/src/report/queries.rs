@@ -14,7 +14,7 @@ use super::statistics::{self, ratio};
 /// What became of one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryOutcome {
-    /// Which workload asked it, among those that send flows.
+    /// Number of the workload that asked it, in the scenario.
     pub workload: u16,
     /// Its number among the queries of that workload, in the order in which they were asked.
     pub number: u32,
@@ -65,9 +65,10 @@ impl Report {
                 *retransmits += flow.retransmits();
             }
         }
-        self.queries.iter().zip(losses).enumerate().flat_map(|(workload, (queries, losses))| {
+        let asked = self.workload_places().into_iter().zip(&self.queries).zip(losses);
+        asked.flat_map(|((workload, queries), losses)| {
             queries.iter().zip(losses).zip(0..).map(move |((query, losses), number)| QueryOutcome {
-                workload: workload as u16,
+                workload,
                 number,
                 client: query.client,
                 start: query.start,
@@ -89,13 +90,12 @@ impl Report {
     /// Write `queries.parquet`: one row for each query, by workload and in the order in which they were asked.
     pub(super) fn write_queries(&self, out: impl Write + Send) -> io::Result<()> {
         let queries: Vec<QueryOutcome> = self.query_outcomes().collect();
-        let places = self.workload_places();
         let integers =
             |field: fn(&QueryOutcome) -> i64| Column::Integers(queries.iter().map(field).collect());
         let time = |query: &QueryOutcome| query.completion_time.map(|time| time.as_micros_f64());
         let start = |query: &QueryOutcome| query.start.as_secs_f64() * 1e6;
         let columns = [
-            ("workload", Column::Integers(queries.iter().map(|q| places[usize::from(q.workload)]).collect())),
+            ("workload", integers(|query| query.workload.into())),
             ("query", integers(|query| query.number.into())),
             ("client", integers(|query| query.client.0.into())),
             ("start_us", Column::Floats(queries.iter().map(start).collect())),
@@ -123,20 +123,19 @@ impl Report {
     /// Queries of all workloads, and of each where several ask. Null where none does.
     pub(super) fn describe_queries(&self) -> Value {
         let asks = self.experiment.asks();
-        let asking = (0..).zip(&asks).filter(|(_, asks)| **asks).map(|(workload, _): (u16, _)| workload);
-        let asking: Vec<u16> = asking.collect();
+        let asking = self.workload_places().into_iter().zip(&asks).filter(|(_, asks)| **asks);
+        let asking: Vec<u16> = asking.map(|(workload, _)| workload).collect();
         if asking.is_empty() {
             return Value::Null;
         }
         let outcomes = self.query_outcomes().filter(|query| self.is_after_warm_up(query.start));
         let outcomes: Vec<QueryOutcome> = outcomes.collect();
         let mut table = json!({"all": describe(&outcomes)});
-        let places = self.workload_places();
         if asking.len() > 1 {
             for workload in asking {
                 let own: Vec<QueryOutcome> =
                     outcomes.iter().copied().filter(|query| query.workload == workload).collect();
-                table[format!("workload{}", places[usize::from(workload)])] = describe(&own);
+                table[format!("workload{workload}")] = describe(&own);
             }
         }
         table

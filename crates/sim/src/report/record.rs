@@ -76,7 +76,7 @@ pub struct Measured {
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
-    /// Which workload it belongs to, by its place among those that send flows.
+    /// Number of the workload that it belongs to, in the scenario.
     pub workload: u16,
     /// When it arrived.
     pub arrival: Instant,
@@ -175,8 +175,9 @@ impl Report {
 
     /// What became of each flow, in order of arrival.
     pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
-        self.flows.iter().map(|flow| FlowOutcome {
-            workload: flow.workload,
+        let places = self.workload_places();
+        self.flows.iter().map(move |flow| FlowOutcome {
+            workload: places[usize::from(flow.workload)],
             arrival: flow.arrival,
             source: flow.source,
             destination: flow.destination,

@@ -51,9 +51,10 @@ impl Report {
         }
     }
 
-    /// By workload that sends flows: the number that tables give it, which is its place in the scenario.
-    pub(super) fn workload_places(&self) -> Vec<i64> {
-        self.experiment.workload_places().into_iter().map(|place| place as i64).collect()
+    /// By workload that sends flows: its number in the scenario, which results have.
+    pub(super) fn workload_places(&self) -> Vec<u16> {
+        let places = self.experiment.workload_places().into_iter();
+        places.map(|place| u16::try_from(place).expect("checked by the scenario")).collect()
     }
 
     /// Write `flows.parquet`: one row for each flow, in order of arrival.
@@ -84,7 +85,9 @@ impl Report {
             ("flow", Column::Integers((0..flows.len() as i64).collect())),
             (
                 "workload",
-                Column::Integers(flows.iter().map(|flow| places[usize::from(flow.workload)]).collect()),
+                Column::Integers(
+                    flows.iter().map(|flow| places[usize::from(flow.workload)].into()).collect(),
+                ),
             ),
             ("class", integers(|flow| i64::from(flow.class))),
             (

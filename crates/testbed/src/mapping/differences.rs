@@ -1,7 +1,7 @@
 //! What Linux does otherwise than a scenario says, for the reader of its results.
 
 use shallows_core::Duration;
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, linux_delayed_ack};
 use shallows_transport::congestion::{Config as Congestion, EcnMode, LossBase, cubic, dctcp, hystart};
 use shallows_transport::{EceReaction, LostSyn, Method};
 
@@ -72,7 +72,7 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     ];
     let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
     let told = told.chain(cubic_growth(experiment, dilation)).chain(cubic_clock(experiment, dilation));
-    let told = told.chain(probes(experiment, dilation));
+    let told = told.chain(probes(experiment, dilation)).chain(delayed_ack(experiment, dilation));
     told.chain(dilated(experiment, dilation)).collect()
 }
 
@@ -121,6 +121,18 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
+/// How long an acknowledgement waits goes by the least timeout, too (`TCP_DELACK_MIN`, `tcp_delack_max`).
+fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
+    let tcp = &experiment.tcp;
+    let most = linux_delayed_ack(dilation.real(tcp.rto.minimum), TICK);
+    let linux = dilation.network(most.min(Duration::from_millis(40)));
+    (tcp.delayed_ack.segments > 1 && tcp.delayed_ack.timeout != linux).then(|| {
+        format!(
+            "tcp.delayed_ack.timeout: Linux' is 40 ms of the machine's time, or a tick less than tcp.rto.min since 6.7, as with {linux} here"
+        )
+    })
+}
+
 /// `tcp_cubic.c`, but for C and its clock, which are matters of dilation.
 fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     let linux = cubic::Config {
@@ -158,11 +170,9 @@ fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         return Vec::new();
     }
     let factor = dilation.factor();
-    let delayed = dilation.network(Duration::from_millis(40));
-    let mut told = vec![
-        format!("time is dilated {factor} times: results are in the network's, health in the machine's"),
-        format!("tcp.delayed_ack.timeout: 40 ms of the machine's time are {delayed} here"),
-    ];
+    let mut told = vec![format!(
+        "time is dilated {factor} times: results are in the network's, health in the machine's"
+    )];
     if experiment.hosts.groups[0].backpressure.is_some()
         && PACING_SLOW_START.saturating_mul(factor) > MOST_PACING
     {

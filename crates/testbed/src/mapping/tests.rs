@@ -144,6 +144,9 @@ fn timers_of_linux_that_go_by_another_are_told() {
     assert!(shorter.contains("max_ack_delay = \"20ms\" and timer_slack = \"8ms\""), "{shorter}");
     let derived = told("rto = {min = \"20ms\"}", 1);
     assert!(!derived.contains("tcp.rto") && !derived.contains("tcp.rack"), "{derived}");
+    // tcp_delack_max: 20 ms are five ticks, of which an acknowledgement waits four.
+    let longer = told("rto = {min = \"20ms\"}\ndelayed_ack = {timeout = \"40ms\"}", 1);
+    assert!(longer.contains("tcp.delayed_ack.timeout") && longer.contains("as with 16ms here"), "{longer}");
     let as_linux =
         "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
     let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
@@ -163,7 +166,8 @@ fn dilated_time_makes_timers_longer_and_links_slower() {
     assert!(plan.route.starts_with("rto_min 20ms "), "{}", plan.route);
     assert_eq!(has(&plan, "tcp_rto_max_ms"), "5000");
     let told = plan.differences.join("\n");
-    for text in ["dilated 100 times", "are 400us here", "C = 400000 here"] {
+    // A tick of 4 ms less than 20 ms of the machine's time.
+    for text in ["dilated 100 times", "as with 160us here", "C = 400000 here"] {
         assert!(told.contains(text), "{text} is not in\n{told}");
     }
     // 20 ms are five ticks: nothing is rounded.
