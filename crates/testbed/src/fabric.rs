@@ -249,15 +249,14 @@ impl Fabric {
     /// The ports that have carried anything, in the order of the links.
     pub fn ports(&self) -> impl Iterator<Item = PortState<'_>> {
         let names = &self.state.names;
-        self.state.network.counters().filter_map(|(link, counters, backlog)| {
-            (counters.received > 0).then(|| PortState {
-                name: &names[link as usize],
-                backlog,
-                most: counters.max_backlog,
-                sent: counters.sent,
-                marked: counters.marked,
-                dropped: counters.dropped_total(),
-            })
+        let carried = self.state.network.counters().filter(|(_, counters, _)| counters.received > 0);
+        carried.map(|(link, counters, backlog)| PortState {
+            name: &names[link as usize],
+            backlog,
+            most: counters.max_backlog,
+            sent: counters.sent,
+            marked: counters.marked,
+            dropped: counters.dropped_total(),
         })
     }
 
