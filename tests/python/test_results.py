@@ -124,14 +124,14 @@ class Broken:
 
     def advance(self, _: int) -> str:
         """Fail as an assertion of the engine does."""
-        raise sh.DefectError("panicked at crates/sim/src/world.rs:1:1: backlog is negative")
+        raise sh.DefectError("panicked at crates/sim/src/run/world.rs:1:1: backlog is negative")
 
 
 def test_a_defect_of_the_engine_says_so_and_leaves_nothing(scenario: Path, tmp_path: Path) -> None:
     with pytest.raises(sh.DefectError) as raised:
         execute(Source.read(scenario), Broken(), tmp_path / "run")  # type: ignore[arg-type]
     message = str(raised.value)
-    assert message.startswith("panicked at crates/sim/src/world.rs:1:1: backlog is negative")
+    assert message.startswith("panicked at crates/sim/src/run/world.rs:1:1: backlog is negative")
     assert (
         "This is a defect of Shallows. Please report it with the scenario, seed 42 and version 0.1.0"
         in message

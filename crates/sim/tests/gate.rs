@@ -7,7 +7,7 @@ use loom::thread;
 
 use gate::Gate;
 
-#[path = "../src/gate.rs"]
+#[path = "../src/run/gate.rs"]
 #[allow(dead_code)] // nothing panics here
 mod gate;
 

@@ -17,11 +17,26 @@ type Needs = BTreeMap<Module, BTreeMap<Module, String>>;
 
 /// A circle for each group of files of this crate that need each other, in words.
 pub fn in_crate(name: &str) -> Vec<String> {
+    among(&texts_of(name))
+}
+
+/// Where a module of this crate needs one of another room, both by their paths from the root: a room is a folder in `src`.
+pub fn between_rooms(name: &str) -> Vec<(String, String)> {
+    let code = texts_of(name).iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
+    let mut pairs = Vec::new();
+    for (module, needed) in needs(&code) {
+        let others = needed.into_keys().filter(|other| other.first() != module.first());
+        pairs.extend(others.map(|other| (module.join("::"), other.join("::"))));
+    }
+    pairs
+}
+
+/// The files of this crate, by path from the root of the crate.
+fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     let folder = root().join("crates").join(name).join("src");
     let sources = files(&folder, &["rs"]);
     let short = |path: &PathBuf| path.strip_prefix(&folder).unwrap_or(path).to_owned();
-    let texts: BTreeMap<PathBuf, String> = sources.iter().map(|path| (short(path), read(path))).collect();
-    among(&texts)
+    sources.iter().map(|path| (short(path), read(path))).collect()
 }
 
 /// A circle for each group of these files, by path from the root of the crate, that need each other, in words.

@@ -1,4 +1,5 @@
-//! The rooms of the Python package: a room imports from those below it and from itself, wherever the import stands.
+//! The rooms of the Python package and of the engine's crate `sim`: a room imports from those below it and from itself, wherever the
+//! import stands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,6 +23,31 @@ const ORDER: [&str; 11] = [
 
 /// The package itself names what is public, and starts the command line.
 const ABOVE_ALL: [&str; 2] = ["shallows", "shallows.__main__"];
+
+/// The rooms of `crates/sim`, from the bottom up.
+const SIM: [&str; 5] = ["network", "hosts", "traffic", "report", "run"];
+
+#[test]
+fn no_room_of_the_simulation_knows_one_above_it() {
+    let level = |module: &str| {
+        let room = module.split("::").next().unwrap_or_default();
+        SIM.iter().position(|known| *known == room)
+    };
+    let pairs = tidy::circles::between_rooms("sim");
+    let mut problems = Vec::new();
+    for (module, needed) in pairs.iter().filter(|(module, _)| !module.is_empty()) {
+        match (level(module), level(needed)) {
+            (Some(here), Some(there)) if there < here => {}
+            (Some(_), Some(_)) => problems.push(format!("{module} knows {needed}, which is above it")),
+            _ => problems.push(format!("tidy/rooms.rs does not say where {module} or {needed} is")),
+        }
+    }
+    // Each room but the first knows one below it, or nothing was looked at.
+    for room in &SIM[1..] {
+        assert!(pairs.iter().any(|(module, _)| module.starts_with(room)), "{room} knows no other");
+    }
+    complain(&problems);
+}
 
 #[test]
 fn no_room_imports_from_one_above_it() {

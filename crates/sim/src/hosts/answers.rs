@@ -8,9 +8,9 @@ use shallows_core::packet::{Header, Segment};
 use shallows_scenario::Flow;
 
 use super::{Hearing, Hosts, Next, hear};
-use crate::connection::{NO_TWIN, Place};
-use crate::flow::Flows;
-use crate::packet::Packet;
+use crate::hosts::connection::{NO_TWIN, Place};
+use crate::hosts::flow::Flows;
+use crate::hosts::packet::Packet;
 
 impl Hosts {
     /// A connection that was opened for a request is there for its answer, too.

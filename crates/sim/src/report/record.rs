@@ -9,17 +9,14 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
-use crate::flow::{End, FlowRecord, Flows};
-use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
-use crate::generators::Arrivals;
-use crate::link::Link;
+use crate::hosts::flow::{End, FlowRecord};
 use crate::network::Network;
-use crate::packet::PacketRef;
-use crate::port_tracer::PortRow;
-use crate::probe::Echo;
-use crate::sampler::{Entity, Row};
-use crate::tally::Tally;
-use crate::world::World;
+use crate::network::link::Link;
+use crate::network::port_tracer::PortRow;
+use crate::network::sampler::{Entity, Row};
+use crate::network::tally::Tally;
+use crate::report::flow_tracer::{FlowTracer, QUANTITIES, Traced};
+use crate::traffic::probe::Echo;
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
@@ -48,7 +45,7 @@ pub struct Report {
     pub(crate) end: Instant,
 }
 
-/// What a driver that is no simulation has measured of an experiment, beside what its ports have counted.
+/// What was measured of an experiment, beside what its ports have counted.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// In order of arrival.
@@ -105,55 +102,23 @@ pub struct FlowOutcome {
 }
 
 impl Report {
-    /// Of a run in which so many `flows` arrived, from the worlds of its parts, and what was `measured` of it as a whole.
-    pub(crate) fn of(
-        experiment: Experiment,
-        mut worlds: Vec<World>,
-        flows: usize,
-        measured: Measured,
-    ) -> Self {
-        let mut links: Vec<&Link<PacketRef>> =
-            worlds.iter().flat_map(|world| world.network.links()).collect();
-        links.sort_by_key(|link| link.number);
-        let counted = counted(links.into_iter());
-        let queries = match &worlds[0].generators.arrivals {
-            Arrivals::Drawn(traffic) => {
-                traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
-            }
-            // Those that ask queries are not announced.
-            Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
-        };
-        let ranks = worlds[0].ranks;
-        let measured = Measured { queries, ..measured };
-        let mut all = Self::new(experiment, counted, measured);
-        for World { generators, observers, .. } in &mut worlds {
-            all.echoes.append(&mut generators.probes.echoes);
-            all.port_traces.append(&mut observers.ports.rows);
-            all.flow_traces.append(&mut observers.flows.flows);
-            all.samples.append(&mut observers.queues.rows);
-            all.datagram_bytes += generators.datagrams.received_bytes;
-        }
-        // Each part has its own in the order of time.
-        all.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
-        all.port_traces.sort_by_key(|row| (row.at, row.link));
-        all.samples.sort_by_key(|row| (row.at, row.entity));
-        all.flows = Flows::merged(worlds.into_iter().map(|world| world.flows).collect(), flows);
-        all
-    }
-
     /// A run of `experiment` in this network, by whatever has measured it.
     pub fn measured<T: Copy + Default>(
         experiment: Experiment,
         network: &Network<T>,
         measured: Measured,
     ) -> Self {
-        Self::new(experiment, counted(network.links().iter()), measured)
+        Self::of(experiment, network.links().iter(), measured)
     }
 
-    /// Without what only a simulation has.
-    fn new(experiment: Experiment, counted: Counted, measured: Measured) -> Self {
+    /// Likewise, over these links in the order of their numbers.
+    pub(crate) fn of<'a, T: Copy + Default + 'a>(
+        experiment: Experiment,
+        links: impl Iterator<Item = &'a Link<T>>,
+        measured: Measured,
+    ) -> Self {
         let Measured { flows, queries, samples, trace, tally, end, .. } = measured;
-        let Counted { ports, queues, markers, data_dropped } = counted;
+        let Counted { ports, queues, markers, data_dropped } = counted(links);
         Self {
             captured: measured.captured,
             experiment,

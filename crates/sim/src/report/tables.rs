@@ -10,11 +10,11 @@ use shallows_switch::port::{Counters, DropReason};
 
 use super::parquet::{self, Column};
 use super::record::Report;
-use crate::connection::Address;
-use crate::flow::{End, FlowRecord};
-use crate::flow_tracer::QUANTITIES;
-use crate::probe::Echo;
-use crate::sampler::{Entity, Row};
+use crate::hosts::connection::Address;
+use crate::hosts::flow::{End, FlowRecord};
+use crate::network::sampler::{Entity, Row};
+use crate::report::flow_tracer::QUANTITIES;
+use crate::traffic::probe::Echo;
 
 impl Report {
     /// Names of the tables that this run has.

@@ -4,8 +4,8 @@ use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Probe;
 
-use crate::connection::Name;
-use crate::packet::Packet;
+use crate::hosts::connection::Name;
+use crate::hosts::packet::Packet;
 
 /// All pairs that measure, and what they have measured.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use shallows_core::packet::{SackBlock, Segment};
 use shallows_core::{Instant, prefetch};
 
-use crate::connection::Name;
-use crate::slots::Slots;
+use crate::hosts::connection::Name;
+use crate::network::slots::Slots;
 
 /// Where the body of a packet is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

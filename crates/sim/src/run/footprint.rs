@@ -6,16 +6,16 @@
 use shallows_core::Instant;
 use shallows_scenario::{Connections, Experiment, QueryRecord};
 
-use crate::connection::{ReceiverSide, SenderSide};
-use crate::flow::FlowRecord;
-use crate::flow_tracer::FlowRow;
-use crate::generators::Arrivals;
-use crate::packet::PacketRef;
-use crate::port_tracer::PortRow;
-use crate::probe::Echo;
-use crate::sampler::Row;
-use crate::simulation::Simulation;
-use crate::world::World;
+use crate::hosts::connection::{ReceiverSide, SenderSide};
+use crate::hosts::flow::FlowRecord;
+use crate::hosts::packet::PacketRef;
+use crate::network::port_tracer::PortRow;
+use crate::network::sampler::Row;
+use crate::report::flow_tracer::FlowRow;
+use crate::run::simulation::Simulation;
+use crate::run::world::World;
+use crate::traffic::generators::Arrivals;
+use crate::traffic::probe::Echo;
 
 /// Something that takes memory.
 #[derive(Clone, Debug, PartialEq)]

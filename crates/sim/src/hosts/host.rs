@@ -8,13 +8,13 @@ use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
 use shallows_transport::receive_window::ictcp::Ictcp;
 use shallows_transport::{Config, Receiver, Sender};
 
-use crate::connection::{Address, NO_TWIN, Name, ReceiverSide, SenderSide};
-use crate::departing::Departing;
-use crate::duplex::Duplex;
-use crate::gap::Gap;
-use crate::inbox::Inboxes;
-use crate::numbered::Numbered;
-use crate::pool::Pool;
+use crate::hosts::connection::{Address, NO_TWIN, Name, ReceiverSide, SenderSide};
+use crate::hosts::departing::Departing;
+use crate::hosts::duplex::Duplex;
+use crate::hosts::gap::Gap;
+use crate::hosts::inbox::Inboxes;
+use crate::hosts::pool::Pool;
+use crate::network::numbered::Numbered;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use shallows_scenario::Experiment;
 
-use crate::division::Division;
-use crate::places::Places;
+use crate::network::division::Division;
+use crate::network::places::Places;
 
 /// What of the network a part has.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Connections, Experiment};
 
-use crate::connection::Place;
-use crate::event::{Class, Event, Ranks};
 use crate::hosts::Hosts;
+use crate::hosts::connection::Place;
+use crate::network::event::{Class, Event, Ranks};
 
 /// Connections to be primed, latest first.
 #[derive(Debug)]

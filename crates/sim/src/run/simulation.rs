@@ -6,20 +6,21 @@ use shallows_core::event::{EventQueue, run};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-use crate::build;
-use crate::capture::{Captures, Sink};
-use crate::critical_path::CriticalPath;
-use crate::division::Division;
-use crate::end::{end_step, step_end};
-use crate::event::Class;
-use crate::generators::Arrivals;
-use crate::part::Part;
+use crate::network::capture::{Captures, Sink};
+use crate::network::division::Division;
+use crate::network::event::Class;
+use crate::network::site::Site;
+use crate::network::tally::Tally;
 use crate::report::{Measured, Report};
-use crate::site::Site;
-use crate::tally::Tally;
+use crate::run::build;
+use crate::run::closing;
+use crate::run::critical_path::CriticalPath;
+use crate::run::end::{end_step, step_end};
+use crate::run::part::Part;
+use crate::run::windows::Windows;
+use crate::run::world::World;
 use crate::traffic::Traffic;
-use crate::windows::Windows;
-use crate::world::World;
+use crate::traffic::generators::Arrivals;
 
 /// A run of one experiment.
 #[derive(Debug)]
@@ -307,7 +308,7 @@ impl Simulation {
             world.hosts.settle(&mut world.flows, end);
             world.observers.flows.forget(&forgotten);
         }
-        Report::of(self.experiment, worlds, flows as usize, measured)
+        closing::report(self.experiment, worlds, flows as usize, measured)
     }
 }
 

@@ -13,12 +13,12 @@ use shallows_core::event::{EventQueue, World, run};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-use crate::critical_path::CriticalPath;
-use crate::division::Division;
-use crate::end::step_end;
-use crate::event::{Event, Ranks};
-use crate::gate::{Alarm, Gate};
-use crate::part::{Mail, Part};
+use crate::network::division::Division;
+use crate::network::event::{Event, Ranks};
+use crate::run::critical_path::CriticalPath;
+use crate::run::end::step_end;
+use crate::run::gate::{Alarm, Gate};
+use crate::run::part::{Mail, Part};
 use crate::traffic::{Newcomer, Traffic};
 
 /// What the parts have in common.
@@ -320,10 +320,10 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::build;
-    use crate::capture::Captures;
-    use crate::event::Class;
-    use crate::site::Site;
+    use crate::network::capture::Captures;
+    use crate::network::event::Class;
+    use crate::network::site::Site;
+    use crate::run::build;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {

@@ -4,6 +4,19 @@
 //! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
 //! ([`Network::deliver`]).
 
+pub(crate) mod capture;
+pub(crate) mod division;
+pub(crate) mod event;
+pub(crate) mod link;
+pub(crate) mod numbered;
+pub(crate) mod places;
+pub(crate) mod port_tracer;
+pub(crate) mod ports;
+pub(crate) mod sampler;
+pub(crate) mod site;
+pub(crate) mod slots;
+pub(crate) mod tally;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,14 +27,14 @@ use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Counters, Departure};
 use shallows_switch::{Effects, Ingress, Node, Paths};
 
-use crate::capture::Captures;
-use crate::event::{Event, LinkRank, Ranks};
-use crate::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
-use crate::places::Places;
-use crate::port_tracer::PortTracer;
-use crate::ports::port;
-use crate::site::Site;
-use crate::tally::Tally;
+use crate::network::capture::Captures;
+use crate::network::event::{Event, LinkRank, Ranks};
+use crate::network::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
+use crate::network::places::Places;
+use crate::network::port_tracer::PortTracer;
+use crate::network::ports::port;
+use crate::network::site::Site;
+use crate::network::tally::Tally;
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]

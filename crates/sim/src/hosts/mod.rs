@@ -1,6 +1,17 @@
 //! What hosts do with their connections: each decides from what it knows and from the packets that it is handed. The world
 //! carries what they say.
 
+pub(crate) mod connection;
+pub(crate) mod departing;
+pub(crate) mod duplex;
+pub(crate) mod flow;
+pub(crate) mod gap;
+pub(crate) mod host;
+pub(crate) mod inbox;
+pub(crate) mod moderation;
+pub(crate) mod packet;
+pub(crate) mod pool;
+
 mod answers;
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
@@ -8,14 +19,14 @@ use shallows_core::{Bytes, Duration, Instant, prefetch_all};
 use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Config, Marks, Receiver};
 
-use crate::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide};
-use crate::departing::Handover;
-use crate::flow::{Flows, Received, Sent};
-use crate::gap::Gap;
-use crate::host::{Found, Host};
-use crate::packet::{Framing, NO_FLOW, Packet};
-use crate::places::Places;
-use crate::pool::Pool;
+use crate::hosts::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide};
+use crate::hosts::departing::Handover;
+use crate::hosts::flow::{Flows, Received, Sent};
+use crate::hosts::gap::Gap;
+use crate::hosts::host::{Found, Host};
+use crate::hosts::packet::{Framing, NO_FLOW, Packet};
+use crate::hosts::pool::Pool;
+use crate::network::places::Places;
 
 /// All hosts, and how their connections behave.
 #[derive(Debug)]

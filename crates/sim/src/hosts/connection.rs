@@ -9,8 +9,8 @@ use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_transport::{Receiver, Sender};
 
-use crate::departing::Departing;
-use crate::gap::Gap;
+use crate::hosts::departing::Departing;
+use crate::hosts::gap::Gap;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use shallows_scenario::{Experiment, PortTrace};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 
-use crate::numbered::Numbered;
+use crate::network::numbered::Numbered;
 
 /// The traces so far. A reading that has not changed leaves no row.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
 //! Traces of chosen flows: what their senders keep, at intervals or whenever it changes. Which flows those are is decided
-//! elsewhere ([`crate::flow_choice`]).
+//! elsewhere ([`crate::traffic::flow_choice`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 use shallows_transport::{Phase, Sender};
 
-use crate::connection::Place;
 use crate::hosts::Hosts;
+use crate::hosts::connection::Place;
 
 /// What is told of a sender, in this order.
 pub(crate) const QUANTITIES: [&str; 7] =

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use shallows_core::event::EventQueue;
 
-use crate::event::{Class, Event, Ranks};
+use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::Newcomer;
 
 /// Flows by workload in order of arrival. Of each workload the first has an event.

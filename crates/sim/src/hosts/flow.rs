@@ -4,8 +4,8 @@ use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Connections, Experiment, Flow, Leg, LegKind};
 
-use crate::connection::Address;
-use crate::numbered::Numbered;
+use crate::hosts::connection::Address;
+use crate::network::numbered::Numbered;
 
 /// Flows by number, which is their place in the order of arrival: all that have arrived, or those that concern one part of
 /// the network.

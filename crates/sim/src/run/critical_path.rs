@@ -1,7 +1,7 @@
 //! How much faster a run could be on more cores at most: what of it has to happen one after another.
 
-use crate::division::Division;
-use crate::part::Part;
+use crate::network::division::Division;
+use crate::run::part::Part;
 
 /// Counts, window by window, the events of the core that has most of them, if the parts were dealt to so many cores and an
 /// event took as long as another. That meeting and handing over take time is left out, so that no run is faster than this.

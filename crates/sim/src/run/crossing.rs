@@ -3,7 +3,7 @@
 use shallows_core::Instant;
 use shallows_core::packet::Header;
 
-use crate::packet::Packet;
+use crate::hosts::packet::Packet;
 
 /// A packet on a link whose two ends are in different parts.
 #[derive(Clone, Copy, Debug)]

@@ -3,14 +3,14 @@
 use shallows_core::event::EventQueue;
 use shallows_scenario::Experiment;
 
-use crate::announced::Announced;
-use crate::datagram::Datagrams;
-use crate::event::{Class, Event, Ranks};
-use crate::flow::FlowRecord;
 use crate::hosts::Hosts;
-use crate::probe::Probes;
+use crate::hosts::flow::FlowRecord;
+use crate::network::event::{Class, Event, Ranks};
+use crate::traffic::announced::Announced;
+use crate::traffic::datagram::Datagrams;
+use crate::traffic::probe::Probes;
+use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Newcomer, Traffic};
-use crate::warm_up::WarmUps;
 
 /// All that is offered to the network.
 #[derive(Debug)]

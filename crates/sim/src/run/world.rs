@@ -9,19 +9,19 @@ use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
 use shallows_switch::port::{Departure, Ingress};
 
-use crate::connection::Place;
-use crate::crossing::{Crossing, Exits};
-use crate::event::{Class, Event, Ranks};
-use crate::flow::Flows;
-use crate::generators::{Arrivals, Generators};
+use crate::hosts::connection::Place;
+use crate::hosts::flow::Flows;
+use crate::hosts::inbox::{Arrived, Inbox, InboxAt, Taking};
+use crate::hosts::packet::{Packet, PacketRef, Packets};
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
-use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::link::Target;
+use crate::network::event::{Class, Event, Ranks};
+use crate::network::link::Target;
 use crate::network::{Change, Driver, LinkAt, Network};
-use crate::observers::Observers;
-use crate::packet::{Packet, PacketRef, Packets};
+use crate::report::observers::Observers;
+use crate::run::crossing::{Crossing, Exits};
 use crate::traffic::Newcomer;
-use crate::warm_up::WarmUp;
+use crate::traffic::generators::{Arrivals, Generators};
+use crate::traffic::warm_up::WarmUp;
 
 /// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Where threads wait for each other, and how they hear that one of them will never come.
 //!
-//! Everything of it that two threads touch is from `crate::sync`, so that a test can give it a memory that shows every order
+//! Everything of it that two threads touch is from `sync`, so that a test can give it a memory that shows every order
 //! in which they may come (`tests/gate.rs`).
 
 use std::sync::PoisonError;
 
-use crate::sync::{AtomicBool, AtomicUsize, Condvar, LOOKS, Mutex, Ordering, panicking, spin_loop};
+use super::sync::{AtomicBool, AtomicUsize, Condvar, LOOKS, Mutex, Ordering, panicking, spin_loop};
 
 /// Where threads wait for each other: none passes before all are there and the last has decided for all; what each did before
 /// is seen by all after.

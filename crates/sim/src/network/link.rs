@@ -8,8 +8,8 @@ use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant, prefetch};
 use shallows_switch::port::{Departure, Ingress, Port};
 
-use crate::event::LinkRank;
-use crate::slots::Slots;
+use crate::network::event::LinkRank;
+use crate::network::slots::Slots;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug)]
@@ -222,8 +222,8 @@ mod tests {
     use shallows_core::{Bytes, Rate};
 
     use super::*;
-    use crate::event::Ranks;
-    use crate::packet::PacketRef;
+    use crate::hosts::packet::PacketRef;
+    use crate::network::event::Ranks;
 
     fn link(spread: Duration) -> (Link<PacketRef>, Wire) {
         let config = shallows_switch::port::Config::default();

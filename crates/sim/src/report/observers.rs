@@ -2,14 +2,14 @@
 
 use shallows_core::Instant;
 
-use crate::capture::Tap;
-use crate::connection::Place;
-use crate::flow_tracer::FlowTracer;
 use crate::hosts::Hosts;
+use crate::hosts::connection::Place;
+use crate::hosts::packet::{PacketRef, Packets};
 use crate::network::Change;
-use crate::packet::{PacketRef, Packets};
-use crate::port_tracer::PortTracer;
-use crate::sampler::Sampler;
+use crate::network::capture::Tap;
+use crate::network::port_tracer::PortTracer;
+use crate::network::sampler::Sampler;
+use crate::report::flow_tracer::FlowTracer;
 
 /// Traces, samples and what is captured.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use shallows_core::Instant;
 use shallows_core::event::{EventQueue, run};
 
-use crate::crossing::Crossing;
-use crate::event::Event;
+use crate::network::event::Event;
+use crate::run::crossing::Crossing;
+use crate::run::world::World;
 use crate::traffic::Newcomer;
-use crate::world::World;
 
 /// A part of the network, or all of it.
 #[derive(Debug)]

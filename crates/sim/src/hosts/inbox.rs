@@ -9,8 +9,8 @@ use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
-use crate::moderation::{Limits, Moderation};
-use crate::packet::{Packet, PacketRef, Packets};
+use crate::hosts::moderation::{Limits, Moderation};
+use crate::hosts::packet::{Packet, PacketRef, Packets};
 
 /// The queues of one card.
 #[derive(Debug)]
@@ -257,8 +257,8 @@ mod tests {
     use shallows_core::packet::{Ecn, Segment};
 
     use super::*;
-    use crate::connection::Name;
-    use crate::packet::Framing;
+    use crate::hosts::connection::Name;
+    use crate::hosts::packet::Framing;
 
     const LEN: u16 = 1_460;
     const WAIT: Wait = Wait::Fixed { time: Duration::from_micros(8), packets: 3 };

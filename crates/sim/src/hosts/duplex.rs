@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shallows_core::packet::{Header, HostId};
 use shallows_scenario::Leg;
 
-use crate::connection::Address;
+use crate::hosts::connection::Address;
 
 /// Such connections of one host.
 #[derive(Debug, Default)]
