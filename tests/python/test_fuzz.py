@@ -163,6 +163,7 @@ def test_configurations_of_switches_with_any_damage(
             [(0.625, 2, "0"), (0.171875, 2, "-1"), (0.171875, 3, "0")],
         ),  # a drop precedence that is no number
         ("avd", [(0.234375, 3, "0")]),
+        ("nvue", [(0.740234375, 0, "9" * 5_000)]),  # a traffic class of more digits than Python converts
     ],
 )
 def test_damage_that_once_ended_in_an_error_of_python_is_read_or_refused(

@@ -106,7 +106,7 @@ def _scope(statement: Statement) -> Scope:
     number = words[at] if at < len(words) else ""
     return Scope(
         words[1] if words[0] == "interface" and len(words) > 1 else "",
-        queue=int(number) if number.isascii() and number.isdecimal() else None,
+        queue=whole(number),
     )
 
 
