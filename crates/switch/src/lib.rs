@@ -16,5 +16,5 @@ pub mod routing;
 pub mod scheduler;
 pub mod shaper;
 
-pub use node::{Effects, Node, Paths};
+pub use node::{Effects, Node};
 pub use port::{EgressDrop, Ingress, Port};

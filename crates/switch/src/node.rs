@@ -1,7 +1,7 @@
-//! A node: ports, the memory that they share, and the choice of the port by which a packet leaves.
+//! A node: ports, and the memory that they share.
 //!
-//! A switch is one, and so is a host, which has one port. A driver tells a node what arrives ([`Node::receive`]), and lets a port
-//! send when that is due ([`Node::transmit`] at [`Node::wake_at`]); or it lets all of them send what is due by some time
+//! A switch is one, and so is a host, which has one port. A driver tells a node what arrives, and for which of its
+//! ports ([`Node::receive`]), and lets a port send when that is due ([`Node::transmit`] at [`Node::wake_at`]); or it lets all of them send what is due by some time
 //! ([`Node::advance`]). What comes of it the node tells [`Effects`].
 
 use std::ops::Range;
@@ -14,21 +14,13 @@ use crate::port::{Arrival, Departure, Ingress, Port};
 
 /// A node, as far as its driver lends it what is its own: drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
-pub struct Node<'a, L, P> {
+pub struct Node<'a, L> {
     /// The ports of all nodes, or what holds each.
     pub all: &'a mut [L],
     /// Which of them are this node's.
     pub ports: Range<u32>,
     /// The memory behind them.
     pub memory: &'a mut SharedBuffer,
-    /// What chooses among them.
-    pub paths: P,
-}
-
-/// What chooses the port by which a node passes a packet on.
-pub trait Paths {
-    /// The place of that port among those of all nodes.
-    fn port_of(&mut self, header: &Header) -> u32;
 }
 
 /// What a node does to the world around it. Ports are told by their place among those of all nodes.
@@ -40,29 +32,25 @@ pub trait Effects<T> {
     fn drops(&mut self, port: u32, payload: T);
 }
 
-impl<L, P> Node<'_, L, P> {
-    /// A packet arrives, which the node sends on, keeps or drops. Returns the port that it chose.
+impl<L> Node<'_, L> {
+    /// A packet arrives, which is to leave by `port`: the node sends it, keeps it or drops it.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
         &mut self,
         now: Instant,
+        port: u32,
         ingress: Ingress,
-        header: Header,
-        payload: T,
+        (header, payload): (Header, T),
         effects: &mut impl Effects<T>,
-    ) -> u32
-    where
+    ) where
         L: AsMut<Port<T>>,
-        P: Paths,
     {
-        let port = self.paths.port_of(&header);
         let mut dropped = Dropped { port, effects };
         let at = self.all[port as usize].as_mut();
         if let Arrival::Sent(departure) = at.receive(now, ingress, header, payload, self.memory, &mut dropped)
         {
             effects.departs(port, departure);
         }
-        port
     }
 
     /// A port is free: it sends the next packet that waits there.

@@ -25,7 +25,7 @@ use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_scenario::{Experiment, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Counters, Departure};
-use shallows_switch::{Effects, Ingress, Node, Paths};
+use shallows_switch::{Effects, Ingress, Node};
 
 use crate::network::capture::Captures;
 use crate::network::event::{Event, LinkRank, Ranks};
@@ -137,30 +137,6 @@ impl<T> Effects<T> for Outcome<'_, T> {
     }
 }
 
-/// The routes of a switch, by its number among switches.
-struct Routes<'a> {
-    switch: u32,
-    routing: &'a Routing,
-    places: &'a Places,
-}
-
-impl Paths for Routes<'_> {
-    #[inline(always)]
-    fn port_of(&mut self, header: &Header) -> u32 {
-        self.places.at(self.routing.next_hop(self.switch, header)) as u32
-    }
-}
-
-/// The only way out of a host.
-struct OnlyPort(u32);
-
-impl Paths for OnlyPort {
-    #[inline(always)]
-    fn port_of(&mut self, _header: &Header) -> u32 {
-        self.0
-    }
-}
-
 impl<T: Copy + Default> Network<T> {
     /// The network of `experiment`, in which nothing has happened.
     ///
@@ -229,7 +205,7 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// A host sends a packet. Returns one that starts to leave, if its link is watched.
+    /// A host sends a packet. Returns it if it starts to leave at once and the link of the host is watched.
     #[inline]
     pub fn send(
         &mut self,
@@ -237,48 +213,41 @@ impl<T: Copy + Default> Network<T> {
         header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
-    ) -> Option<Departure<T>> {
+    ) -> Option<(Header, T)> {
         // The link that leaves a host has its number.
         let place = self.places.at(host.0) as u32;
         let node = self.links[place as usize].node;
+        self.enqueue(place, node, Ingress::NONE, (header, payload), driver)
+    }
+
+    /// A packet joins a port of its node.
+    #[inline(never)]
+    fn enqueue(
+        &mut self,
+        place: u32,
+        node: u32,
+        ingress: Ingress,
+        packet: (Header, T),
+        driver: &mut impl Driver<T>,
+    ) -> Option<(Header, T)> {
         let Self { links, nodes, dropped, .. } = self;
         let Owned { ports, memory } = &mut nodes[node as usize];
-        let mut node = Node { all: links, ports: ports.clone(), memory, paths: OnlyPort(place) };
+        let mut node = Node { all: links, ports: ports.clone(), memory };
         let mut outcome = Outcome { departure: None, dropped };
-        node.receive(driver.now(), Ingress::NONE, header, payload, &mut outcome);
+        node.receive(driver.now(), place, ingress, packet, &mut outcome);
         let departure = outcome.departure;
         self.follow(place, departure, driver)
     }
 
-    /// A packet reaches a switch.
-    #[inline(always)]
-    fn forward(
-        &mut self,
-        (switch, node): (u32, u32),
-        ingress: Ingress,
-        header: Header,
-        payload: T,
-        driver: &mut impl Driver<T>,
-    ) {
-        let Self { links, nodes, dropped, routing, places, .. } = self;
-        let Owned { ports, memory } = &mut nodes[node as usize];
-        let paths = Routes { switch, routing, places };
-        let mut node = Node { all: links, ports: ports.clone(), memory, paths };
-        let mut outcome = Outcome { departure: None, dropped };
-        let place = node.receive(driver.now(), ingress, header, payload, &mut outcome);
-        let departure = outcome.departure;
-        self.follow(place, departure, driver);
-    }
-
-    /// The port of a link is to send what waits there. Returns what starts to leave, if the link is watched.
+    /// The port of a link is to send what waits there. Returns what starts to leave a host whose link is watched.
     #[inline]
-    pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<Departure<T>> {
+    pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let link = &mut self.links[place as usize];
         link.waking = false;
         let node = link.node;
         let Self { links, nodes, dropped, .. } = self;
         let Owned { ports, memory } = &mut nodes[node as usize];
-        let mut node = Node { all: links, ports: ports.clone(), memory, paths: () };
+        let mut node = Node { all: links, ports: ports.clone(), memory };
         let mut outcome = Outcome { departure: None, dropped };
         node.transmit(driver.now(), place, &mut outcome);
         let departure = outcome.departure;
@@ -292,7 +261,7 @@ impl<T: Copy + Default> Network<T> {
         place: u32,
         departure: Option<Departure<T>>,
         driver: &mut impl Driver<T>,
-    ) -> Option<Departure<T>> {
+    ) -> Option<(Header, T)> {
         let link = &mut self.links[place as usize];
         if !link.waking
             && let Some(at) = link.port.wake_at()
@@ -313,7 +282,8 @@ impl<T: Copy + Default> Network<T> {
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
         }
-        if watched { departure } else { None }
+        let sent = departure.filter(|_| watched && self.links[place as usize].number < self.hosts);
+        sent.map(|Departure { header, payload, .. }| (header, payload))
     }
 
     /// A packet starts to leave the port of a link.
@@ -361,7 +331,8 @@ impl<T: Copy + Default> Network<T> {
         match wire.target {
             Target::Switch { switch, node } => {
                 let ingress = wire.ingress;
-                self.forward((switch, node), ingress, header, payload, driver);
+                let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
+                self.enqueue(port, node, ingress, (header, payload), driver);
                 None
             }
             Target::Host => Some((header, payload)),

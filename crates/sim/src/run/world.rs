@@ -7,7 +7,6 @@
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_switch::port::{Departure, Ingress};
 
 use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
@@ -174,13 +173,11 @@ impl World {
     /// Let the connection send whose data leaves its host's card, if that held it back. The link of a host never leads to another
     /// part, so the body is still here.
     #[inline(never)]
-    fn release(&mut self, departure: Departure<PacketRef>, queue: &mut EventQueue<Event>) {
-        let Departure { header, payload, ingress, .. } = departure;
-        if ingress == Ingress::NONE
-            && header.kind() == PacketKind::Data
+    fn release(&mut self, (header, packet): (Header, PacketRef), queue: &mut EventQueue<Event>) {
+        if header.kind() == PacketKind::Data
             && self.hosts.host(header.source).holds_back
-            && let Some(packet) = self.packets.get(payload)
-            && let Some(place) = Self::leave_card(&mut self.hosts, header.source, packet)
+            && let Some(body) = self.packets.get(packet)
+            && let Some(place) = Self::leave_card(&mut self.hosts, header.source, body)
         {
             self.pump(place, queue);
         }

@@ -13,17 +13,6 @@ use crate::port::Config;
 const RATE: Rate = Rate::from_gbps(100);
 const SLOT: u64 = 80_000;
 
-/// Ports by the host to which each leads; there are others before them.
-struct ByHost {
-    first: u32,
-}
-
-impl Paths for ByHost {
-    fn port_of(&mut self, header: &Header) -> u32 {
-        self.first + header.destination.0
-    }
-}
-
 impl<T> AsMut<Self> for Port<T> {
     fn as_mut(&mut self) -> &mut Self {
         self
@@ -73,15 +62,15 @@ impl Switch {
         Self { all: all.collect(), memory }
     }
 
-    fn node(&mut self) -> Node<'_, Port<u32>, ByHost> {
-        let paths = ByHost { first: PORTS.start };
-        Node { all: &mut self.all, ports: PORTS, memory: &mut self.memory, paths }
+    fn node(&mut self) -> Node<'_, Port<u32>> {
+        Node { all: &mut self.all, ports: PORTS, memory: &mut self.memory }
     }
 
     /// A packet of 1,000 bytes for this host.
     fn arrive(&mut self, slots: u64, host: u32, payload: u32, seen: &mut Seen) {
         let header = Header::new(HostId(9), HostId(host)).with_size(1_000).with_ecn(Ecn::Ect);
-        self.node().receive(Instant(slots * SLOT), Ingress(host + 7), header, payload, seen);
+        let (now, port) = (Instant(slots * SLOT), PORTS.start + host);
+        self.node().receive(now, port, Ingress(host + 7), (header, payload), seen);
     }
 }
 
