@@ -40,7 +40,9 @@ from shallows.advisor.simulated import document
 from shallows.comparison import samples
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample, Series
-from shallows.runs.running import Source, execute, toml_document
+from shallows.runs.executing import execute
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_document
 from shallows.sweeps.sweeps import choose_engine
 
 FOLDER = Path(__file__).resolve().parent.parent / "target" / "bench" / "recommendations"

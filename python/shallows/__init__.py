@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shallows import figures
-    from shallows.comparison.comparison import Comparison, compare
+    from shallows.advisor.advising import advise
+    from shallows.comparison.comparing import compare
+    from shallows.comparison.comparison import Comparison
     from shallows.errors import DefectError, ScenarioError, ShallowsError
+    from shallows.reproduction.reproducing import reproduce
     from shallows.runs.results import Run
     from shallows.runs.running import example, run
     from shallows.runs.scenario import Scenario
@@ -31,9 +34,11 @@ __all__ = [
     "Series",
     "ShallowsError",
     "Sweep",
+    "advise",
     "compare",
     "example",
     "figures",
+    "reproduce",
     "run",
     "sweep",
 ]
@@ -47,9 +52,11 @@ _HOMES = {
     "Series": "shallows.runs.steps",
     "ShallowsError": "shallows.errors",
     "Sweep": "shallows.sweeps.sweeps",
-    "compare": "shallows.comparison.comparison",
+    "advise": "shallows.advisor.advising",
+    "compare": "shallows.comparison.comparing",
     "example": "shallows.runs.running",
     "figures": "shallows.figures",
+    "reproduce": "shallows.reproduction.reproducing",
     "run": "shallows.runs.running",
     "sweep": "shallows.sweeps.sweeps",
 }

@@ -10,10 +10,10 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from shallows.errors import ShallowsError
 
@@ -53,17 +53,78 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
         If it is none, is too long, or cannot be read.
     """
     try:
-        _refuse_special(Path(path), remedy)
-        # Without waiting, should it have become a FIFO since.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with _open(path, remedy) as file:
             # Some files of the kernel say that they are empty and never end.
-            contents = file.read(most + 1)
+            contents: bytes | None = file.read(most + 1)
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ShallowsError(f"{path} cannot be read: {reason}", remedy) from None
+        raise _unreadable(path, error, remedy) from None
+    if contents is None:
+        raise ShallowsError(f"{path} cannot be read: nothing is in it yet, and a reader would wait", remedy)
     if len(contents) > most:
-        raise ShallowsError(f"{path} cannot be read: it is larger than {most >> 20} MiB", remedy)
+        raise _too_large(path, most, remedy)
     return contents
+
+
+def read_lines(path: str | Path, *, remedy: str, longest: int, most: int = LARGEST_DOCUMENT) -> Iterator[str]:
+    """Read the lines of a text file in UTF-8 one by one, so that a long file takes little memory.
+
+    Parameters
+    ----------
+    path
+        Its path.
+    remedy
+        What to do if it cannot be read.
+    longest
+        How long a line may be, in bytes.
+    most
+        How long the file may be, in bytes.
+
+    Yields
+    ------
+    str
+        A line without its end.
+
+    Raises
+    ------
+    ShallowsError
+        As `read_text`, and if a line is too long.
+    """
+    read, number = 0, 0
+    try:
+        with _open(path, remedy) as file:
+            while contents := file.readline(longest + 1):
+                number += 1
+                if len(contents) > longest:
+                    raise ShallowsError(f"{path}:{number}: more than {longest} characters", remedy)
+                if read + len(contents) > most:
+                    raise _too_large(path, most, remedy)
+                yield from _text(path, contents, read, remedy).splitlines()
+                read += len(contents)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, remedy) from None
+
+
+def _open(path: str | Path, remedy: str) -> IO[bytes]:
+    _refuse_special(Path(path), remedy)
+    # Without waiting, should it have become a FIFO since.
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
+def _unreadable(path: str | Path, error: Exception, remedy: str) -> ShallowsError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return ShallowsError(f"{path} cannot be read: {reason}", remedy)
+
+
+def _too_large(path: str | Path, most: int, remedy: str) -> ShallowsError:
+    return ShallowsError(f"{path} cannot be read: it is larger than {most >> 20} MiB", remedy)
+
+
+def _text(path: str | Path, contents: bytes, place: int, remedy: str) -> str:
+    """Decode bytes that begin at this place of a file; a byte-order mark at its start is left out."""
+    try:
+        return contents.decode("utf-8-sig" if place == 0 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise ShallowsError(f"{path} is not UTF-8 text (byte {place + error.start})", remedy) from None
 
 
 def _refuse_special(path: Path, remedy: str) -> None:
@@ -85,12 +146,21 @@ def folder_of(path: str | Path) -> Path:
     Raises
     ------
     ShallowsError
-        If its name has a control character, or is longer than the system allows.
+        If its name has a control character or is no UTF-8, or is longer than the system allows.
     """
+    if not isinstance(path, str | Path):
+        raise ShallowsError(
+            f"{path!r} ({type(path).__name__}) names no folder", "name one by its path, as text or a Path"
+        )
     text, folder = str(path), Path(path)
     if re.search(r"[\x00-\x1f\x7f-\x9f]", text):
         raise ShallowsError(
             f"{printable(text)!r} names no folder: it has a control character",
+            "use letters, digits and - _ . /",
+        )
+    if re.search(r"[\ud800-\udfff]", text):  # PEP 383: a byte that is no UTF-8, which the engine cannot name
+        raise ShallowsError(
+            f"{text.encode(errors='replace').decode()!r} names no folder: it is not UTF-8",
             "use letters, digits and - _ . /",
         )
     try:
@@ -121,11 +191,7 @@ def read_text(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) ->
     ShallowsError
         As `read_bytes`, and if it is no such text.
     """
-    contents = read_bytes(path, remedy=remedy, most=most)
-    try:
-        return contents.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ShallowsError(f"{path} is not UTF-8 text (byte {error.start})", remedy) from None
+    return _text(path, read_bytes(path, remedy=remedy, most=most), 0, remedy)
 
 
 def parse_toml(text: str) -> dict[str, Any]:

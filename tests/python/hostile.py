@@ -87,7 +87,7 @@ def leaves(part: Any) -> Iterator[str]:
 def strange(format_: str, text: str, switch: Switch) -> list[str]:
     """Lines of what was written that have what is neither ours nor one whole name of the switch."""
     whole = {part for leaf in leaves(switch) for part in (leaf, leaf.rpartition("/")[0], *leaf.split(","))}
-    if switch.format in ("junos", "eos", "avd", "tc"):  # whose readers join words that they have found apart
+    if switch.format in ("junos", "nxos", "eos", "avd", "tc"):  # whose readers join words found apart
         whole |= {word for leaf in whole for word in leaf.split(" ") if MARK in word and word != MARK}
     if format_ == "sonic":
         lines = [*map(str, _texts(json.loads(text)))]
@@ -113,7 +113,7 @@ def _ours(word: str, whole: set[str]) -> bool:
     cut = [name for name in whole if MARK in name and word.startswith(name)]
     clean = {re.sub(r"[^A-Za-z0-9_.@-]", "_", name) for name in whole if MARK in name}
     return any(re.fullmatch(r"-[a-z0-9-]+", word[len(name) :]) for name in cut) or any(
-        word == name[:32] or re.fullmatch(re.escape(name[:27]) + r"\.\d+", word) for name in clean
+        word in (name, name[:32]) or re.fullmatch(re.escape(name[:27]) + r"\.\d+", word) for name in clean
     )
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import shallows as sh
 from shallows.runs import manifest, measuring
-from shallows.runs.running import Source, execute
+from shallows.runs.executing import execute
+from shallows.runs.source import Source
 from shallows.sweeps.points import plan
 
 GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"

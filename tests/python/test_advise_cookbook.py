@@ -10,6 +10,7 @@ import pytest
 
 from shallows.advisor import writers
 from shallows.advisor.advised import chosen_alpha
+from shallows.advisor.advising import unfit
 from shallows.advisor.candidates import Candidate, Curve, candidates
 from shallows.advisor.chips import chip
 from shallows.advisor.configuration import Scope, Source, Switch
@@ -21,7 +22,6 @@ from shallows.advisor.readers import read, reader
 from shallows.advisor.recommendation import recommend
 from shallows.advisor.resolved import Hints, resolve
 from shallows.advisor.today import today_of
-from shallows.cli.advise import _unfit
 from shallows.comparison.verdicts import judge
 from shallows.errors import ShallowsError
 from shallows.sweeps.sweeps import choose_engine
@@ -247,10 +247,10 @@ def test_a_change_that_does_not_fit_the_file_is_said_with_the_row_that_is_missin
         path = written(tables, tmp_path)
         before = read(path)
         none = configured("sonic", before, queue_three(), replace(step, queues=(None,)))
-        found = _unfit(none, before, str(path))
+        found = unfit(none, before, str(path))
         assert (found is None) if said is None else (found or "").startswith(said)
     foreign = configured("nvue", before, queue_three(), step)
-    assert "on no switch yet" in (_unfit(foreign, before, str(path)) or "")
+    assert "on no switch yet" in (unfit(foreign, before, str(path)) or "")
 
 
 def test_a_profile_that_is_new_to_sonic_marks_on_every_platform() -> None:

@@ -1,85 +1,40 @@
-"""The race: who is dropped and why, what is recommended, and that both are right where it can be known."""
+"""Tests of the race: which settings are dropped and why, which objectives count, and when it ends."""
 
-import itertools
-import json
 import math
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 
-from shallows.advisor import advice_page, robustness
+from fake_races import exact, exact_sample, fabric, field, made_up, sample
 from shallows.advisor import race as racing
-from shallows.advisor.advice_page import page
-from shallows.advisor.answer import Answer, answer
-from shallows.advisor.candidates import Candidate, Curve, candidates
+from shallows.advisor.candidates import Candidate
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.final import RESOLVED, run_to_end
 from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
-from shallows.advisor.race import Objective, Race
+from shallows.advisor.race import Objective, Progress, Race, Ran
 from shallows.advisor.recommendation import contenders, recommend
-from shallows.cli import main
 from shallows.comparison.intervals import Interval
-from shallows.comparison.samples import Sample, Series
-from shallows.reports.chart import Line
+from shallows.comparison.samples import Sample
+from shallows.comparison.verdicts import Judgement
+from shallows.errors import ShallowsError
 from shallows.sweeps.sweeps import choose_engine
 
-SMALL: dict[str, Any] = {
-    "name": "small",
-    "chip": {"memory": "1MB", "ports": 4, "cell": 208},
-    "links": {"rate": "10Gbps", "rtt": "100us"},
-    "buffer": {"pool": "600KB", "ports_per_pool": 4, "alpha": 1},
-    "traffic": {"load": [0.7]},
-    "class": [{"sizes": "web-search"}],
-    "simulated": {"hosts": 8, "flows": 40},
-}
+
+def nothing(*_: object) -> None:
+    """What is said of how far a race is goes nowhere."""
 
 
-def fabric(**changes: Any) -> Fabric:
-    """A small one, with other tables."""
-    return Fabric.from_dict(SMALL | changes)
-
-
-def sample(tail: float, large: float, loss: float, noise: random.Random) -> Sample:
-    """A run's numbers: 1,000 small flows, of which some 25 take about `tail`, and 100 large ones."""
-    tails = [tail * noise.uniform(0.9, 1.1) for _ in range(noise.randint(23, 27))]
-    times = [100.0 + place % 50 for place in range(1_000 - len(tails))] + tails
-    small = np.array(noise.sample(times, len(times)))
-    shift = noise.uniform(0.99, 1.01)
-    long = np.array([large * (0.5 + place / 100) for place in range(100)]) * shift
-    totals = {"goodput_gbps": 1.0, "loss_rate_in_switches": loss, "loss_rate_in_cards": 0.0}
-    series = {"fct_us.small": Series(small), "fct_us.large": Series(long), "fct_us.all": Series(small)}
-    return Sample(series, totals, (pl.DataFrame(),))
-
-
-def made_up(numbers: Mapping[str, tuple[float, float, float]], seeds: int, goal: str) -> Race:
-    """A race whose runs had these tails, times of large flows, and losses."""
-    of = fabric(goal=goal)
-    curve = Curve(208, 208)
-    field = [
-        Candidate(name, "made up", "rule", (replace(curve, kmax=208 * place + 208),), 1.0)
-        for place, name in enumerate(numbers)
-    ]
-    race = Race(of, field, Path("nowhere"), choose_engine("local", 1))
-    noises = {seed: seed for seed in range(1, seeds + 1)}
-    race.measured = {
-        0.7: {
-            name: {seed: sample(*values, random.Random(noises[seed])) for seed in noises}  # noqa: S311
-            for name, values in numbers.items()
-        }
-    }
-    race.rounds, race.ended = seeds, "it was made up"
-    return race
+def look(race: Race) -> None:
+    """Look at what a race has measured, and drop who is beaten."""
+    race.go_on([], 0, Progress(race.rounds, len(race.kept), len(race.candidates), 0.0), nothing)
 
 
 def test_who_is_worse_in_one_number_and_better_in_none_is_dropped_with_interval_and_seeds() -> None:
     race = made_up({"a": (500, 4000, 0.0), "b": (900, 4000, 0.0), "c": (300, 6000, 0.0)}, 10, "throughput")
-    race._look()
+    look(race)
     assert race.kept == ["a", "c"]
     [drop] = race.drops
     assert (drop.name, drop.by, drop.seeds) == ("b", "a", 10)
@@ -89,76 +44,34 @@ def test_who_is_worse_in_one_number_and_better_in_none_is_dropped_with_interval_
     assert tail[2] <= tail[1] <= tail[3] < 0
 
 
-def test_what_nobody_would_notice_drops_nobody() -> None:
+def test_a_difference_of_2_percent_drops_nobody_and_one_of_5_percent_does() -> None:
     # The same but for throughput: 2 % are within the 3 % that are taken for the same, 5 % are not.
     race = made_up({"a": (500, 4000, 0.0), "b": (500, 4080, 0.0)}, 10, "throughput")
-    race._look()
+    look(race)
     assert race.kept == ["a", "b"]
     race = made_up({"a": (500, 4000, 0.0), "b": (500, 4200, 0.0)}, 10, "throughput")
-    race._look()
+    look(race)
     assert race.kept == ["a"]
 
 
 def test_a_trade_drops_nobody() -> None:
     race = made_up({"a": (500, 4000, 0.0), "b": (900, 3000, 0.0)}, 10, "throughput")
-    race._look()
+    look(race)
     assert race.kept == ["a", "b"]
 
 
 def test_few_seeds_drop_nobody_however_large_the_difference() -> None:
     race = made_up({"a": (500, 4000, 0.0), "b": (5000, 9000, 0.1)}, 2, "throughput")
-    race._look()
+    look(race)
     assert race.kept == ["a", "b"]
 
 
 def test_confidence_is_shared_by_pairs_numbers_and_looks() -> None:
     race = made_up({"a": (500, 4000, 0.0), "b": (900, 4000, 0.0)}, racing.FIRST_LOOK + 1, "throughput")
-    race._look()
+    look(race)
     # One pair; tail, throughput and loss at the only load; the second look has 6/(2π)² of all.
     share = 6 / (2 * math.pi) ** 2 / 3
     assert race.drops[0].confidence == pytest.approx(1 - 0.05 * share)
-
-
-@pytest.mark.parametrize(
-    ("goal", "expected"),
-    [
-        ("throughput", "fast"),
-        ("p99 of small flows", "short"),
-        ("p99 of small flows below 1 ms, then throughput", "middle"),
-        ("loss below 0.01 %, then throughput", "middle"),
-        # ln(5000/800) = 1.83 is more than 5·ln(3500/3000) = 0.77, and less than 20 times that.
-        ({"p99 of small flows": 1, "throughput": 5}, "middle"),
-        ({"p99 of small flows": 1, "throughput": 20}, "fast"),
-        ({"p99 of small flows": 5, "throughput": 1}, "short"),
-        # Nobody keeps it: the one that misses least.
-        ("p99 of small flows below 200 us, then throughput", "short"),
-    ],
-)
-def test_goals_decide(goal: Any, expected: str) -> None:
-    numbers = {"fast": (5000, 3000, 0.01), "middle": (800, 3500, 0.0), "short": (400, 6000, 0.0)}
-    found = recommend(made_up(numbers, 10, goal))
-    assert found.candidate.name == expected
-
-
-def test_of_equals_the_first_is_taken_and_the_others_are_named() -> None:
-    numbers = {"rule": (500, 4000, 0.0), "other": (500, 3990, 0.0), "slow": (400, 6000, 0.0)}
-    found = recommend(made_up(numbers, 10, "throughput"))
-    assert found.candidate.name == "rule"
-    assert "slow" not in found.equals
-
-
-def test_with_two_seeds_it_says_that_nothing_can_be_told() -> None:
-    found = recommend(made_up({"a": (500, 4000, 0.0), "b": (400, 3000, 0.0)}, 2, "throughput"))
-    assert found.candidate.name == "a"
-    assert any("2 seeds tell nothing apart" in reason for reason in found.reasons)
-    assert found.equals == ("b",)
-
-
-def test_bounds_are_kept_missed_or_open() -> None:
-    numbers = {"a": (500, 4000, 0.0), "b": (2000, 3000, 0.0)}
-    found = recommend(made_up(numbers, 10, "p99 of small flows below 1 ms, then throughput"))
-    states = {each.candidate.name: each.bounds[0][1] for each in found.standings}
-    assert states == {"a": "keeps it", "b": "misses it"}
 
 
 def test_objectives_are_the_goals_and_the_three_axes_and_low_load() -> None:
@@ -175,189 +88,208 @@ def test_objectives_are_the_goals_and_the_three_axes_and_low_load() -> None:
     ]
 
 
-def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> None:
-    of = fabric(
-        traffic={"load": [0.9], "incast": {"senders": 4, "size": "20KB"}}, simulated={"hosts": 8, "flows": 40}
-    )
-    found = [(each.name, each.level) for each in robustness.what_ifs(of, 0.9)]
-    # 0.9 · 1.1 is above what can be offered: both become 95 %.
-    assert found == [
-        ("load", "95 %"),
-        ("RTT", "× 1.5"),
-        ("RTT", "× 2"),
-        ("hosts", "half run CUBIC with ECN"),
-        ("hosts", "all run CUBIC with ECN"),
-        ("incast", "6 senders"),
-        ("incast", "8 senders"),
-    ]
+@pytest.mark.parametrize("look_number", [1, 2, 3])
+def test_looks_share_the_error_by_the_inverse_square_of_their_number(look_number: int) -> None:
+    # The sum of 1/n² is π²/6.
+    assert racing.share_of_look(look_number) == pytest.approx(6 / math.pi**2 / look_number**2)
 
 
-def test_half_of_the_hosts_have_no_transport_of_their_own_where_classes_have() -> None:
-    classes = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "transport": "cubic"}]
-    found = robustness.what_ifs(fabric(**{"class": classes}), 0.5)
-    assert [each.level for each in found if each.name == "hosts"] == ["all run CUBIC with ECN"]
+class Certain(Race):
+    """A race whose intervals say of every setting that it beats the others: estimates alone decide."""
+
+    def judge(self, *_: Any, **__: Any) -> Judgement:
+        """Say that it is better."""
+        return Judgement(verdict="better", change=Interval(-0.5, -0.6, -0.4))
 
 
-@pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
-    """An answer from real, tiny runs: one round of few candidates."""
-    folder = tmp_path_factory.mktemp("advice")
-    found = Answer(fabric(**{"name": "small <script>", "class": [{"name": "<script>alert(1)</script>"}]}))
-    # A clock that ticks when it is read: after the race there is time for one what-if.
-    clock = map(float, itertools.count())
-    budget = 3.0
-    answer(found, folder, choose_engine("local"), budget, clock.__next__, lambda *_: None, lambda *_: None, 1)
-    return found, folder
+THEIRS = {"large": 100.0, "tail": 500.0, "loss": 0.01}
 
 
-def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_the_file(
-    answered: tuple[Answer, Path],
+@pytest.mark.parametrize(
+    ("mine", "theirs", "is_dropped"),
+    [
+        # Better by more than 3 %, or 0.01 % of loss, in one, and in no other worse by more.
+        ({"large": 96.0, "tail": 500.0, "loss": 0.01}, THEIRS, True),
+        ({"large": 97.5, "tail": 500.0, "loss": 0.01}, THEIRS, False),
+        ({"large": 96.0, "tail": 510.0, "loss": 0.01}, THEIRS, True),
+        ({"large": 96.0, "tail": 520.0, "loss": 0.01}, THEIRS, False),
+        ({"large": 100.0, "tail": 500.0, "loss": 0.0098}, THEIRS, True),
+        ({"large": 100.0, "tail": 500.0, "loss": 0.00995}, THEIRS, False),
+        ({"large": 96.0, "tail": 500.0, "loss": 0.01005}, THEIRS, True),
+        ({"large": 96.0, "tail": 500.0, "loss": 0.0102}, THEIRS, False),
+        # Without large flows it cannot be told.
+        ({"tail": 400.0, "loss": 0.0}, THEIRS, False),
+        # Beside a time of zero another is longer by its difference.
+        ({"large": 1.0, "tail": 400.0, "loss": 0.0}, THEIRS | {"large": 0.0}, False),
+        ({"large": 0.0, "tail": 400.0, "loss": 0.0}, THEIRS | {"large": 0.0}, True),
+    ],
+)
+def test_a_setting_is_dropped_only_where_estimates_beat_it_by_more_than_counts_as_none(
+    mine: dict[str, float], theirs: dict[str, float], is_dropped: bool
 ) -> None:
-    found, folder = answered
-    race = found.race
-    assert race is not None
-    assert (folder / "race.toml").is_file()
-    index = json.loads((folder / "runs" / "sweep.json").read_text(encoding="utf-8"))
-    assert len(index["points"]) == len(candidates(found.fabric))
-    html = page(found)
-    assert "<script>alert(1)" not in html
-    assert "&lt;script&gt;alert(1)" in html
-    for title in ("Decision", "Frontier", "Marking curves", "What if", "Assumptions", "On the real fabric"):
-        assert f"<h2>{title}</h2>" in html
-    assert [each.what.name for each in found.effects] == ["load"]
-    json.dumps(found.document(), allow_nan=False)
+    race = exact(Certain, "throughput, then p99 of small flows, then loss", theirs=theirs, mine=mine)
+    assert [each.goal for each in race.objectives] == [THROUGHPUT, TAIL, LOSS]
+    assert [each.delta for each in race.objectives] == [0.03, 0.03, 1e-4]
+    look(race)
+    assert race.kept == (["mine"] if is_dropped else ["theirs", "mine"])
 
 
-def test_a_frontier_speaks_of_intervals_only_where_it_draws_them() -> None:
-    def notes(seeds: int) -> list[str]:
-        field = {"a": (500, 4000, 0.0), "b": (900, 3000, 0.0)}
-        return [each.note for each in advice_page._frontiers(recommend(made_up(field, seeds, "throughput")))]
-
-    # Two seeds have no interval (`intervals.FEWEST_SEEDS` is 3).
-    none = "Down and left is better. No bars: no setting has a 95 % interval with limits yet."
-    assert notes(2) == [none, none]
-    assert notes(10) == ["Down and left is better. Bars: 95 % intervals over seeds."] * 2
-    drawn = Line("a", 0, [(1.0, 2.0), (2.0, 3.0)], bars=[(1.0, 1.0, 3.0)])
-    assert advice_page._of_bars([drawn]) == "Bars: 95 % intervals over seeds, of 1 of 2 settings."
+BETTER, NONE, WORSE = (-0.2, -0.05), (-0.02, 0.02), (0.05, 0.2)
+"""Better by 5 % at least, no worse and no better than 2 %, and worse by 5 % at least."""
 
 
-def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
-    found, folder = answered
-    again = Race(found.fabric, candidates(found.fabric), folder, choose_engine("local"))
-    again.run(1e6, lambda *_: None, most_rounds=1)
-    assert found.race is not None
-    objective = Objective(TAIL, 0.7)
-    for each in again.candidates:
-        assert again.value(objective, each.name) == found.race.value(objective, each.name)
-    for other in (THROUGHPUT, LOSS):
-        assert again.value(Objective(other, 0.7), "standard") == found.race.value(
-            Objective(other, 0.7), "standard"
-        )
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([BETTER], True),
+        ([NONE], False),
+        ([WORSE], False),
+        ([(-1.0, 1.0)], None),
+        # The second goal counts only while nothing is lost in the first.
+        ([NONE, BETTER], True),
+        ([WORSE, BETTER], False),
+        ([(-1.0, 1.0), BETTER], None),
+        # A bound that is not quite kept: 4 % worse may be more than nobody would notice.
+        ([(0.0, 0.04), BETTER], None),
+        # A change of exactly 3 % is none, on either side.
+        ([(-0.03, 0.03)], False),
+        ([(-0.03, 0.03), BETTER], True),
+        ([(-0.1, -0.03)], None),
+        # Worse by 3 % at least may be no worse, and then the next goal counts; by more it does not.
+        ([(0.03, 0.06), BETTER], None),
+        ([(0.031, 0.06), BETTER], False),
+        ([(0.03, 0.06)], False),
+        ([(-0.031, 0.06)], None),
+    ],
+)
+def test_intervals_decide_goal_by_goal(changes: list[tuple[float, float]], expected: bool | None) -> None:
+    found = [(0.03, Interval((low + high) / 2, low, high)) for low, high in changes]
+    assert racing.decide(found) is expected
 
 
-def test_the_command_prints_rules_first_and_alone_if_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+Stub = Callable[[Callable[[str, int], Sample]], None]
+
+
+@pytest.fixture
+def runs_are(monkeypatch: pytest.MonkeyPatch) -> Stub:
+    """Replace the runs of races by samples that a test makes of a candidate's name and a seed."""
+
+    def replace(make: Callable[[str, int], Sample]) -> None:
+        def run_set(
+            _: Fabric,
+            candidates: Sequence[Candidate],
+            at: Sequence[float],
+            seeds: Sequence[int],
+            *rest: Any,
+        ) -> Ran:
+            on_update = rest[2]
+            on_update({}, [])
+            by_name = {each.name: {seed: make(each.name, seed) for seed in seeds} for each in candidates}
+            return Ran([], dict.fromkeys(at, by_name), 0)
+
+        monkeypatch.setattr(racing, "run_set", run_set)
+
+    return replace
+
+
+class Doomed(Race):
+    """A race in which settings are beaten at the looks after some rounds, and at no other."""
+
+    doomed: dict[int, str]
+    """Names of one letter, by round."""
+
+    def value(self, _: Objective, name: str) -> float:
+        """Twice that of the others."""
+        return 2.0 if name in self.doomed.get(self.rounds, "") else 1.0
+
+    def judge(self, *_: Any, **__: Any) -> Judgement:
+        """Leave it to estimates."""
+        return Judgement(verdict="better", change=Interval(-0.5, -0.6, -0.4))
+
+
+STABLE = "2 rounds in a row dropped nobody"
+
+
+@pytest.mark.parametrize(
+    ("names", "doomed", "budget_s", "most", "rounds", "ended"),
+    [
+        ("abc", {}, 1e6, 64, 8, STABLE),
+        # Looks are from the fifth round on; after a drop it takes two more.
+        ("abc", {6: "c"}, 1e6, 64, 8, STABLE),
+        ("abc", {7: "c"}, 1e6, 64, 9, STABLE),
+        ("abc", {4: "bc"}, 1e6, 5, 5, "5 rounds are the most"),
+        ("abc", {5: "c", 8: "b"}, 1e6, 64, 8, "one candidate is left"),
+        ("a", {}, 1e6, 64, 1, "one candidate is left"),
+        ("abc", {}, 0.0, 64, 1, "the budget is spent"),
+        ("abc", {}, 1e6, 1, 1, "1 rounds are the most"),
+    ],
+)
+def test_a_race_ends_after_two_looks_without_a_drop_from_the_eighth_round_on(
+    names: str,
+    doomed: dict[int, str],
+    budget_s: float,
+    most: int,
+    rounds: int,
+    ended: str,
+    runs_are: Stub,
+    tmp_path: Path,
 ) -> None:
-    path = Path(__file__).parents[2] / "experiments" / "advisor" / "tomahawk-bcc.toml"
-    assert main(["advise", str(path), "--rules-only", "--json", "--out", str(tmp_path / "none")]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert {each["name"]: round(each["number"]) for each in document["rules"]}[
-        "Kmax of the pool, BCC"
-    ] == 2_602_000
-    assert "recommendation" not in document
-    assert not (tmp_path / "none").exists()
-
-
-def test_a_seed_without_large_flows_says_nothing_of_them_and_stops_nothing() -> None:
-    race = made_up({"a": (500, 4000, 0.0), "b": (500, 6000, 0.0)}, 10, "throughput")
-    whole = race.value(Objective(THROUGHPUT, 0.7), "a")
-    for by_seed in race.measured[0.7].values():
-        del by_seed[3].series["fct_us.large"]
-    assert race.value(Objective(THROUGHPUT, 0.7), "a") == pytest.approx(whole, rel=0.01)
-    assert race.judge(Objective(THROUGHPUT, 0.7), "a", "b").verdict == "worse"
-    assert recommend(race).candidate.name == "a"
-    for by_seed in race.measured[0.7].values():
-        for each in by_seed.values():
-            each.series.pop("fct_us.large", None)
-    assert race.value(Objective(THROUGHPUT, 0.7), "a") is None
-    assert race.judge(Objective(THROUGHPUT, 0.7), "a", "b").verdict == "cannot tell"
-
-
-def noisy(numbers: Mapping[str, float], seeds: int, spread: float) -> Race:
-    """A race of these times of large flows, each with noise of its own: pairs agree in nothing."""
-    race = made_up({name: (500, large, 0.0) for name, large in numbers.items()}, seeds, "throughput")
-    for place, by_seed in enumerate(race.measured[0.7].values()):
-        for seed, each in by_seed.items():
-            shift = random.Random(f"{place} {seed}").uniform(1 - spread, 1 + spread)  # noqa: S311
-            large = each.series["fct_us.large"]
-            each.series["fct_us.large"] = Series(large.values * shift)
-    return race
-
-
-def test_the_best_goes_on_with_those_alone_who_may_be_better_by_more_than_3_percent() -> None:
-    # Noise of 10 % leaves some 10 % after ten seeds at the pairs' confidence: `far` is out of its reach.
-    race = noisy({"good": 4000, "near": 4040, "far": 6000}, 10, 0.1)
-    assert sorted(contenders(race)) == ["good", "near"]
-    # Noise of 1 % leaves 1 %: nobody is open.
-    assert contenders(noisy({"good": 4000, "near": 4040, "far": 6000}, 10, 0.01)) == []
-
-
-def test_who_comes_first_is_preferred_only_where_it_is_known_to_cost_less_than_3_percent() -> None:
-    for spread, expected in ((0.01, "rule"), (0.1, "other")):
-        race = noisy({"rule": 4000, "other": 4000}, 12, spread)
-        rule, other = (race.value(Objective(THROUGHPUT, 0.7), name) for name in ("rule", "other"))
-        assert rule
-        assert other
-        # By estimates the other is better by 1 %.
-        for each in race.measured[0.7]["other"].values():
-            large = each.series["fct_us.large"]
-            each.series["fct_us.large"] = Series(large.values * (0.99 * rule / other))
-        assert recommend(race).candidate.name == expected
-
-
-def test_decided_is_what_intervals_say_goal_by_goal() -> None:
-    better, none = Interval(-0.1, -0.2, -0.05), Interval(0.0, -0.02, 0.02)
-    worse, wide = Interval(0.1, 0.05, 0.2), Interval(0.0, -1.0, 1.0)
-    # Better by 5 % at least, no worse and no better than 2 %, worse by 5 % at least, and anything.
-    assert [racing.decide([(0.03, each)]) for each in (better, none, worse, wide)] == [
-        True,
-        False,
-        False,
-        None,
-    ]
-    # The second goal counts only while nothing is lost in the first.
-    assert racing.decide([(0.03, none), (0.03, better)]) is True
-    assert racing.decide([(0.03, worse), (0.03, better)]) is False
-    assert racing.decide([(0.03, wide), (0.03, better)]) is None
-    # A bound that is not quite kept: 4 % worse may be more than nobody would notice.
-    assert racing.decide([(0.03, Interval(0.02, 0.0, 0.04)), (0.03, better)]) is None
-
-
-class MadeUp(Race):
-    """A race whose runs are made up: independent noise of 10 %."""
-
-    def _run(self, names: Sequence[str], seeds: Sequence[int], *_: object) -> None:
-        means = {"good": 4000.0, "near": 4100.0, "far": 6000.0}
-        for name, seed in itertools.product(names, seeds):
-            noise = random.Random(f"{name} {seed}")  # noqa: S311
-            found = sample(500, means[name] * noise.uniform(0.9, 1.1), 0.0, random.Random(seed))  # noqa: S311
-            self.measured.setdefault(0.7, {}).setdefault(name, {})[seed] = found
-
-
-def test_a_race_goes_on_with_who_is_open_until_the_best_is_known(tmp_path: Path) -> None:
+    runs_are(lambda *_: exact_sample(large=1.0))
     (tmp_path / "runs").mkdir()
-    names = ("far", "near", "good")
-    field = [
-        Candidate(name, "made up", "rule", (Curve(208, 208 * place + 208),), 1.0)
-        for place, name in enumerate(names)
-    ]
-    race = MadeUp(fabric(goal="throughput"), field, tmp_path, choose_engine("local", 1))
-    run_to_end(race, 1e6, lambda *_: None, 1000)
-    assert race.ended == RESOLVED
-    assert contenders(race) == []
+    race = Doomed(fabric(goal="throughput"), field(names), tmp_path, choose_engine("local", 1))
+    race.doomed = doomed
+    seen: list[Progress] = []
+    race.run(budget_s, lambda progress, *_: seen.append(progress), most)
+    assert (race.rounds, race.ended) == (rounds, ended)
+    assert race.is_stable is (ended == STABLE)
+    assert [each.round for each in seen] == [*range(1, rounds + 1)]
+    assert {each.of for each in seen} == {len(names)}
+    assert seen[0].kept == len(names)
+    # Of the budget at first nearly all is left, and less and less; these rounds take no minute.
+    left = [each.left_s for each in seen]
+    assert left == sorted(left, reverse=True)
+    assert budget_s - 60 < left[-1] <= left[0] <= budget_s
+
+
+def test_an_axis_of_which_the_traffic_has_no_flows_is_no_objective(runs_are: Stub, tmp_path: Path) -> None:
+    runs_are(lambda *_: exact_sample(large=1.0))
+    (tmp_path / "runs").mkdir()
+    race = Race(fabric(goal="throughput"), field("ab"), tmp_path, choose_engine("local", 1))
+    race.run(0.0, nothing)
+    # Of the three axes the tail of small flows is left out; losses are of whole runs.
+    assert [each.metric.name for each in race.objectives] == ["fct_us.large.mean", "loss_rate_in_switches"]
+
+
+def test_a_goal_of_which_the_traffic_has_no_flows_is_refused(runs_are: Stub, tmp_path: Path) -> None:
+    runs_are(lambda *_: exact_sample(tail=1.0))
+    race = Race(fabric(goal="throughput"), field("ab"), tmp_path, choose_engine("local", 1))
+    with pytest.raises(ShallowsError, match="goal: 'throughput': no such flows are in this traffic"):
+        race.run(0.0, nothing)
+
+
+@pytest.fixture
+def close_race(runs_are: Stub, tmp_path: Path) -> Race:
+    """Three settings with noise of 10 %, two of which are within 3 % of each other."""
+    means = {"far": 6000.0, "near": 4100.0, "good": 4000.0}
+
+    def make(name: str, seed: int) -> Sample:
+        noise = random.Random(f"{name} {seed}")  # noqa: S311
+        return sample(500, means[name] * noise.uniform(0.9, 1.1), 0.0, random.Random(seed))  # noqa: S311
+
+    runs_are(make)
+    (tmp_path / "runs").mkdir()
+    return Race(fabric(goal="throughput"), field([*means]), tmp_path, choose_engine("local", 1))
+
+
+def test_a_race_continues_with_the_settings_that_are_open_until_the_best_is_known(close_race: Race) -> None:
+    run_to_end(close_race, 1e6, nothing, 1000)
+    assert close_race.ended == RESOLVED
+    assert contenders(close_race) == []
     # Half the width of 3 % takes (3.3 · 8 % / 3 %)² = 80 seeds of two; nobody needs 1,000.
-    assert race.seeds("far") < 20 < race.seeds("good") < 1000
-    assert recommend(race).candidate.name in ("near", "good")
-    short = MadeUp(fabric(goal="throughput"), field, tmp_path, choose_engine("local", 1))
-    run_to_end(short, 1e6, lambda *_: None, 12)
-    assert (short.rounds, short.ended) == (12, "12 seeds are the most")
+    assert close_race.seeds("far") < 20 < close_race.seeds("good") < 1000
+    assert recommend(close_race).candidate.name in ("near", "good")
+
+
+def test_a_race_continues_up_to_the_most_seeds(close_race: Race) -> None:
+    run_to_end(close_race, 1e6, nothing, 12)
+    assert (close_race.rounds, close_race.ended) == (12, "12 seeds are the most")

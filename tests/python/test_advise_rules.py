@@ -1,5 +1,6 @@
 """Rules give the numbers that papers give, and say what they are made of."""
 
+import math
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,6 +110,192 @@ def test_a_ramp_holds_a_queue_that_grows_with_the_number_of_flows() -> None:
     # p(q) = 2/W on 1–2 MiB, 5 %, at 100 Gb/s and 30 µs: solved by hand in 1.09, 1.34 and 1.92 MB.
     found = [rules.ramp_backlog(100e9, 30e-6, flows, 2**20, 2**21, 0.05, 1500) for flows in (1, 8, 32)]
     assert [round(each / 1e6, 2) for each in found] == [1.09, 1.34, 1.92]
+
+
+LINK, RTT = 10e9, 80e-6
+"""100,000 bytes in flight."""
+
+
+@pytest.mark.parametrize(
+    ("advice", "number"),
+    [
+        (rules.dctcp_bound(LINK, RTT), 100_000 / 7),
+        (rules.dctcp_fluid(LINK, RTT), 17_000),
+        (rules.dctcp_with_bursts(LINK, RTT), 100_000 / 7 + 65_536),
+        (rules.dctcp_with_bursts(LINK, RTT, 1_000), 100_000 / 7 + 1_000),
+        (rules.halving(LINK, RTT), 100_000),
+        # (1 - β)/β of what is in flight.
+        (rules.cubic(LINK, RTT, 0.5), 100_000),
+        (rules.cubic(LINK, RTT, 0.8), 25_000),
+        (rules.cubic(LINK, RTT), 300_000 / 7),
+        (rules.sojourn(RTT, 0.5), 40e-6),
+        (rules.required(LINK, RTT, 0.72, 2_000), 170_000),
+        (rules.required(LINK, RTT, 0.72), 172_000),
+    ],
+    ids=lambda each: each.name if isinstance(each, rules.Advice) else None,
+)
+def test_a_threshold_is_a_share_of_the_bandwidth_delay_product(advice: rules.Advice, number: float) -> None:
+    assert rules.bdp(LINK, RTT) == pytest.approx(100_000)
+    assert advice.number == pytest.approx(number)
+
+
+def test_an_advice_is_written_with_its_unit_and_what_it_was_computed_from() -> None:
+    found = rules.dctcp_bound(LINK, RTT)
+    assert found.text == "14.3 KB"
+    assert found.given == "C = 10 Gbps, RTT = 80 µs, C·RTT = 100 KB"
+
+
+def test_the_least_queue_of_synchronised_flows_is_in_packets() -> None:
+    # 100 packets in flight and K of 20: √(2 · 15 · 120) is 60, half of which is below 20 + 15 by 5.
+    found = rules.dctcp_queue_minimum(LINK, 120e-6, 30_000, 15)
+    assert found.number == pytest.approx(5)
+    assert found.text == "5 packets"
+    # Of packets twice as large half as many.
+    larger = rules.dctcp_queue_minimum(LINK, 120e-6, 30_000, 15, 3_000)
+    assert larger.number == pytest.approx(10 + 15 - math.sqrt(2 * 15 * 60) / 2)
+
+
+@pytest.mark.parametrize(
+    ("rate", "threshold"), [(1e9, 30_000), (1.1e9, 97_500), (10e9, 97_500), (10.1e9, 0.72 * 101_000)]
+)
+def test_practice_counts_packets_up_to_10_gbps(rate: float, threshold: float) -> None:
+    assert rules.dctcp_practice(rate, RTT).number == pytest.approx(threshold)
+
+
+def test_a_queue_has_its_weights_share_of_the_threshold_and_is_numbered_from_the_first() -> None:
+    found = rules.per_class(LINK, RTT, [1, 3], 1, 0.5, first=2)
+    assert found.name == "K of queue 3, all queues busy"
+    assert found.number == pytest.approx(37_500)
+    assert "quantum_i/T_round = 7.5 Gbps" in found.given
+    alone = rules.per_class(LINK, RTT, [4], 0, 1.0)
+    assert alone.name == "K of queue 0, all queues busy"
+    assert alone.number == pytest.approx(100_000)
+
+
+def test_busy_queues_share_a_pool_by_dynamic_threshold() -> None:
+    # Half of 900 over 1 + 2 / 2 is 225, and 75 are reserved; a third of that at λ = 1/2.
+    assert rules.busy_share(900, 0.5, 2) == 225
+    assert rules.share_of_pool(900, 0.5, 2, 75).number == 300
+    assert rules.share_of_pool(900, 0.5, 2).number == 225
+    assert rules.conservative(900, 0.5, 2, 75, 0.5).number == pytest.approx(100)
+
+
+def test_thresholds_of_a_pool_leave_room_for_a_queue_and_for_what_arrives_in_a_burst() -> None:
+    # A queue needs 200,000 and may have four times the rest of the pool: 50,000 are kept for it.
+    assert rules.pool_kmax(1e6, 4, 200e3).number == 950_000
+    # 8 ports at 10 Gb/s get 80,000 bytes in 8 µs.
+    assert rules.pool_kmin(950e3, LINK, 8).number == pytest.approx(870_000)
+    assert rules.pool_kmin(950e3, LINK, 8, 1e-6).number == pytest.approx(940_000)
+    assert rules.first_windows(30, 14_600).number == 438_000
+
+
+def test_a_burst_may_fill_its_share_of_what_busy_queues_leave() -> None:
+    # One busy queue leaves 900 / (1 + α): 600, 450 and 300, of which 1/3, 1/2 and 2/3 are 200, 225 and 200.
+    assert [rules.burst_limit(900, each, 1).number for each in (0.5, 2, 1)] == pytest.approx([200, 200, 225])
+    assert rules.burst_limit(900, 2, 1, 10).number == pytest.approx(210)
+
+
+@pytest.mark.parametrize(
+    ("alphas", "burst", "reserved", "chosen", "is_enough"),
+    [
+        ([0.5, 2, 1], 199, 0, 2, True),
+        ([0.5, 2, 1], 201, 0, 1, True),
+        # Ten reserved bytes are added to 200, 225 and 200.
+        ([0.5, 2, 1], 209.9, 10, 2, True),
+        ([0.5, 2, 1], 210.1, 10, 1, True),
+        ([0.5, 2, 1], 234.9, 10, 1, True),
+        ([0.5, 2, 1], 235.1, 10, 1, False),
+        # Neither lets in what only the pool itself would hold, and both let in a byte.
+        ([8, 4], 999, 0, 4, False),
+        ([8, 4], 1, 0, 8, True),
+    ],
+)
+def test_alpha_is_the_largest_whose_limit_holds_the_burst(
+    alphas: list[float], burst: float, reserved: float, chosen: float, is_enough: bool
+) -> None:
+    found = rules.alpha_for(900, alphas, burst, 1, reserved)
+    assert found.number == chosen
+    assert ("no α lets this burst in" in found.valid_for) is not is_enough
+
+
+def test_bytes_after_a_pause_are_two_frames_the_pause_the_cable_and_the_response() -> None:
+    # 1,500 and 38 bytes twice, 84, the cable, and 64 for each quantum.
+    assert rules.after_pause(0, 0, 1_500) == 3_160
+    assert rules.after_pause(100, 2, 1_500) == 3_388
+
+
+@pytest.mark.parametrize(
+    ("link", "quanta"),
+    [
+        (1e9, 67),
+        (10e9, 67),
+        (10.1e9, 80),
+        (25e9, 80),
+        (30e9, 118),
+        (100e9, 394),
+        (800e9, 905),
+        (1e12, 905),
+    ],
+)
+def test_headroom_has_the_response_of_the_next_rate_of_the_standard(link: float, quanta: int) -> None:
+    # 100 ns of cable both ways.
+    found = rules.headroom(link, 1e-7, 1_500)
+    assert found.number == pytest.approx(3_160 + 2 * link * 1e-7 / 8 + 64 * quanta)
+    assert f"response = {quanta} quanta" in found.given
+
+
+@pytest.mark.parametrize(
+    ("rtt", "delay", "delayed_ack", "expected"),
+    [
+        (100e-6, 0, None, 5e-3),
+        (400e-6, 200e-6, None, pytest.approx(6e-3)),
+        # A delayed acknowledgement is added to the ten round-trip times, not to the five milliseconds.
+        (400e-6, 200e-6, 0.04, pytest.approx(0.046)),
+        (100e-6, 0, 0.04, pytest.approx(0.041)),
+        (100e-6, 0, 0.003, 5e-3),
+    ],
+)
+def test_a_timeout_is_ten_round_trip_times_and_at_least_5_ms(
+    rtt: float, delay: float, delayed_ack: float | None, expected: float
+) -> None:
+    more = () if delayed_ack is None else (delayed_ack,)
+    assert rules.least_rto(rtt, delay, *more).number == expected
+
+
+@pytest.mark.parametrize(
+    ("flows", "low", "expected"),
+    [
+        # At 50,000 of 20,000 to 80,000 bytes four of ten packets are marked: two in a window of five. With as
+        # much in flight as is queued 16 flows of 5 · 1,250 bytes are that.
+        (16, 20_000, pytest.approx(50_000, abs=1)),
+        # At its end, where even there too few are marked, and where there is no ramp.
+        (160, 20_000, 80_000),
+        (16, 80_000, 80_000),
+    ],
+)
+def test_flows_settle_where_a_ramp_marks_two_packets_of_a_window(
+    flows: int, low: float, expected: float
+) -> None:
+    assert rules.ramp_backlog(LINK, 40e-6, flows, low, 80_000, 0.8, 1_250) == expected
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (1.0, "1 s"),
+        (0.999, "999 ms"),
+        (1e-3, "1 ms"),
+        (0.999e-3, "999 µs"),
+        (1e-6, "1 µs"),
+        (0.5e-6, "500 ns"),
+    ],
+)
+def test_a_time_is_written_in_the_unit_that_fits(time: float, text: str) -> None:
+    assert rules.seconds(time) == text
+
+
+def test_alpha_is_written_as_a_fraction_below_one() -> None:
+    assert [rules.alpha_text(each) for each in (1, 2, 0.5)] == ["1", "2", "1/2"]
 
 
 def test_every_advice_has_formula_inputs_source_and_validity() -> None:

@@ -11,7 +11,7 @@ from fake_runs import fake_run
 from shallows.comparison import agreement
 from shallows.comparison.agreement import Agreement
 from shallows.errors import ShallowsError
-from shallows.runs import tables
+from shallows.runs.table import NOTHING, Table
 
 NAMES = [
     "goodput_gbps",
@@ -195,7 +195,7 @@ def test_an_interval_that_crosses_a_bound_calls_for_more_pairs() -> None:
 def test_an_interval_without_a_limit_is_not_shown(missing: str) -> None:
     changes: dict[str, Any] = {missing: None}
     (row,) = agreement.table([replace(crossing_goodput(), **changes)], 3).rows
-    assert row[5] == tables.NOTHING
+    assert row[5] == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_no_marks_agree_with_no_marks_only(
     assert (found.verdict, found.difference) == expected
 
 
-def agreement_table() -> tables.Table:
+def agreement_table() -> Table:
     """Real runs with times and rates 1 % higher, 0.6 % more retransmissions, and 99 complete flows."""
     found = agreements(run_with(), run_with(1.01, more=0.006, count=99))
     return agreement.table([*found.values()], 3)
@@ -243,7 +243,7 @@ def test_the_table_of_agreement_has_differences_in_percent_and_of_shares_in_poin
 
 def test_the_table_of_agreement_of_two_pairs_has_no_intervals() -> None:
     found = agreements(run_with(), run_with(), pairs=2)
-    assert {row[5] for row in agreement.table([*found.values()], 2).rows} == {tables.NOTHING}
+    assert {row[5] for row in agreement.table([*found.values()], 2).rows} == {NOTHING}
 
 
 def test_the_table_of_agreement_is_a_table_of_seven_columns_in_markdown() -> None:

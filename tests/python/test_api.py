@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.runs.running import Source, toml_document
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_document
 from shared import HOSTILE, SIZES, SMALL, TINY
 
 FROM_FILES = sorted(

@@ -13,14 +13,18 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from pages import ROOT
 from shallows import bounded
+from shallows.cli import main
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.reproduction.expected import read as read_claims
 from shallows.runs import memory
-from shallows.runs.running import Source, execute
+from shallows.runs.executing import execute
+from shallows.runs.source import Source
 from shared import SMALL, Shell
+from vendors import SWITCHES
 
 QUIET = """
 [topology]
@@ -35,6 +39,8 @@ kind = "trace"
 path = "flows.csv"
 """
 """A flow that meets no other."""
+
+ADVISED = ROOT / "experiments" / "advisor" / "legacy-10g.toml"
 
 MATRIX = "Nodes 2\nConnections 1\n0->1 start {start} size {size}\n"
 
@@ -70,6 +76,43 @@ def test_what_is_no_regular_file_is_refused_wherever_one_is_read(
                 reader()
 
 
+COMMANDS = [
+    ("explain", "FILE"),
+    ("explain", "--fabric", "FILE", str(SWITCHES / "eos.cfg")),
+    ("advise", "FILE", "--rules-only"),
+    ("advise", str(ADVISED), "--rules-only", "--config", "FILE"),
+    ("export", "switch", "FILE", "--to", "eos"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_configuration_that_is_no_text_file_is_refused_by_every_command(
+    command: tuple[str, ...], special: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, bad = tmp_path / "long.cfg", tmp_path / "bad.cfg"
+    with long.open("wb") as file:
+        file.truncate((1 << 26) + 1)
+    bad.write_bytes(b"hostname \xff\n")
+    refused = {path: f"it is {kind}, not a file" for kind, path in special.items() if kind != "a folder"}
+    refused |= {long: "it is larger than 64 MiB", bad: "bad.cfg is not UTF-8 text (byte 9)"}
+    for path, words in refused.items():
+        assert main([str(path) if word == "FILE" else word for word in command]) == 1
+        said = capsys.readouterr()
+        assert words in said.err
+        assert said.err.count("\n") == 2, said.err
+
+
+def test_a_file_that_is_regular_and_would_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As /proc/kmsg while the kernel says nothing: a read that does not wait gives EAGAIN.
+    end, other = os.pipe()
+    monkeypatch.setattr("shallows.bounded._refuse_special", lambda *_: None)
+    path = f"/proc/self/fd/{end}"
+    with pytest.raises(ShallowsError, match="nothing is in it yet"):
+        bounded.read_bytes(path, remedy="name another")
+    os.close(end)
+    os.close(other)
+
+
 def test_a_list_of_flows_that_is_no_regular_file_is_refused(special: dict[str, Path], scenario: Path) -> None:
     for path in special.values():
         workload = {"workload.0": {"kind": "trace", "path": str(path)}}
@@ -89,6 +132,23 @@ def test_a_file_that_never_ends_is_read_no_further_than_its_bound(
     path.write_text("# a\n# b\n# c\n# d\n")
     with pytest.raises(ShallowsError, match="more than 3 lines"):
         import_htsim(path, None)
+
+
+def test_lines_are_read_one_by_one_within_their_bounds(tmp_path: Path) -> None:
+    def lines(contents: bytes, longest: int = 8, most: int = 64) -> list[str]:
+        path = tmp_path / "lines.txt"
+        path.write_bytes(contents)
+        return list(bounded.read_lines(path, remedy="mend it", longest=longest, most=most))
+
+    assert lines(b"\xef\xbb\xbfa b\r\n\n\xc3\xa4\rc") == ["a b", "", "\u00e4", "c"]
+    with pytest.raises(ShallowsError, match=r"lines\.txt:2: more than 8 characters\n  mend it"):
+        lines(b"12345678"[:7] + b"\n" + b"123456789\n")
+    with pytest.raises(ShallowsError, match="larger than 0 MiB"):
+        lines(b"1234567\n" * 9)
+    with pytest.raises(ShallowsError, match=r"is not UTF-8 text \(byte 5\)"):
+        lines(b"abc\nd\xff\n")
+    with pytest.raises(ShallowsError, match="it is a folder, not a file"):
+        list(bounded.read_lines(tmp_path, remedy="", longest=8))
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -293,7 +353,7 @@ def test_a_run_whose_records_use_up_the_memory_ends_with_what_they_are(
     experiment = source.parse()
     monkeypatch.setattr(memory, "refuse_too_large", lambda _: None)
     monkeypatch.setattr(memory, "available_mb", lambda: 0.001)
-    monkeypatch.setattr("shallows.runs.running.refuse_too_large", lambda _: None)
+    monkeypatch.setattr("shallows.runs.executing.refuse_too_large", lambda _: None)
     with pytest.raises(ShallowsError, match=r"of memory are left after .* of simulated time") as refused:
         execute(source, experiment, endless.parent / "run")
     assert "nothing of this run is kept" in refused.value.remedy
@@ -321,7 +381,7 @@ receivers = "1"
 
 INTERRUPTED = """
 import signal, sys, time
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 
 def stop(*_):
     raise KeyboardInterrupt

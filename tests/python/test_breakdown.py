@@ -10,7 +10,8 @@ import pytest
 import shallows as sh
 from fake_runs import COUNTERS, fake_run, flow_table
 from shallows import reports
-from shallows.runs import breakdown, tables
+from shallows.runs import breakdown, breakdown_tables
+from shallows.runs.table import Table
 from shallows.series.measures import measure
 from shared import Shell
 
@@ -144,7 +145,7 @@ def test_groups_have_what_their_hosts_send_and_what_they_get(tmp_path: Path) -> 
     assert measure(run, "goodput_gbps@to_group=default") == pytest.approx(0.816)
     (time,) = run.flows.filter(group="slow")["fct_us"]
     assert measure(run, "fct_us.all.p99@group=slow") == time
-    assert [table.title for table in tables.breakdowns(run)] == [
+    assert [table.title for table in breakdown_tables.breakdowns(run)] == [
         "By workload",
         "By class of service",
         "By group of senders",
@@ -233,7 +234,7 @@ def test_metrics_can_be_of_workloads_and_classes(leaves: sh.Run) -> None:
 def test_tables_are_shown_where_asked_for_or_where_there_are_several(
     leaves: sh.Run, scenario: Path, shell: Shell
 ) -> None:
-    titles = [table.title for table in tables.breakdowns(leaves)]
+    titles = [table.title for table in breakdown_tables.breakdowns(leaves)]
     assert titles == ["By workload", "By class of service"]
     page = reports.write_run(leaves).read_text(encoding="utf-8")
     for title in [*titles, "By kind of port", "By leaf: how evenly it used its uplinks"]:
@@ -268,7 +269,7 @@ def test_only_the_most_uneven_of_many_leaves_are_in_a_table() -> None:
             """As a run has it."""
             return breakdown.by(cast("breakdown.Measured", SimpleNamespace(counters=counters)), what)
 
-    table = tables.breakdown(cast("sh.Run", Many()), "uplinks")
+    table = breakdown_tables.breakdown(cast("sh.Run", Many()), "uplinks")
     assert [row[0] for row in table.rows] == [f"leaf{n}" for n in range(11, 3, -1)]
     assert table.rows[0][1:] == ["2", "200 B", "1.11", "0.11"]
     assert "Those 8 of 12 leaves" in table.note
@@ -346,10 +347,10 @@ def test_uplinks_are_as_even_as_their_largest_and_their_deviation_are_near_the_m
     assert found["variation"].to_list() == [pytest.approx(2**0.5 / 2), None, 0.0]
 
 
-def uplink_table(*sizes: int) -> tables.Table:
+def uplink_table(*sizes: int) -> Table:
     """The table of leaves with two uplinks, on which they have sent a byte and so many bytes."""
     leaves = {f"leaf{size}": [size and 1, size] for size in sizes}
-    return tables.breakdown(cast(sh.Run, uplinks_of(leaves)), "uplinks")
+    return breakdown_tables.breakdown(cast(sh.Run, uplinks_of(leaves)), "uplinks")
 
 
 def test_eight_leaves_are_shown_in_their_order() -> None:
@@ -379,4 +380,4 @@ def test_only_what_occurs_more_than_once_is_broken_down_by_default(
     flows = flow_table(**{"class": classes})
     made: Any = fake_run(1.0, flows=flows, scenario={"workload": [{"kind": "incast"}]})
     made.by = lambda what: breakdown.by(made, what)
-    assert [len(table.rows) for table in tables.breakdowns(made)] == rows
+    assert [len(table.rows) for table in breakdown_tables.breakdowns(made)] == rows

@@ -18,7 +18,8 @@ import pytest
 
 import shallows as sh
 from shallows.errors import NoSpaceError, ShallowsError
-from shallows.runs.running import Source, override_texts
+from shallows.runs.source import Source
+from shallows.runs.toml_text import override_texts
 from shallows.sweeps.cluster import SILENT_S, Board, _pack_inputs, _Tasks, drive, run_far, run_on_ray
 from shallows.sweeps.points import Outcome, Point, plan
 from shallows.sweeps.sharing import Ended, Share

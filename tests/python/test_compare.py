@@ -16,7 +16,7 @@ from shallows.comparison.comparison import Row
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import judge
 from shallows.figures import forest
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.series.metric import Metric
 from shallows.sweeps.points import plan, write_index
 from shallows.sweeps.sweeps import choose_engine, run_points

@@ -9,7 +9,7 @@ from fake_samples import verdict_row
 from shallows.comparison import comparison_tables
 from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.ranking import Ranking, Standing
-from shallows.runs.tables import NOTHING
+from shallows.runs.table import NOTHING
 
 
 @pytest.mark.parametrize(

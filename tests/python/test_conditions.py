@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.runs.running import Source, execute
+from shallows.runs.executing import execute
+from shallows.runs.source import Source
 from shallows.sweeps.conditions import Condition
 from shallows.sweeps.merging import gather
 from shallows.sweeps.points import Shard, plan
@@ -87,6 +88,82 @@ def test_a_condition_is_what_it_says(text: str, expected: bool) -> None:
 def test_what_is_no_condition_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         assert Condition(text, AXES).holds(LABELS) is None
+
+
+def test_a_condition_has_at_most_500_characters_and_60_levels() -> None:
+    blank = " " * (500 - len("n > 1"))
+    assert Condition("n > 1" + blank, ["n"]).holds({"n": 2})
+    with pytest.raises(ValueError, match="more than 500 characters"):
+        Condition("n > 1 " + blank, ["n"])
+    # The comparison is the outermost part, the name within 59 signs the 61st.
+    assert Condition("-" * 59 + "n < 1", ["n"]).holds({"n": 2})
+    with pytest.raises(ValueError, match="nested too deeply"):
+        Condition("-" * 60 + "n < 1", ["n"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("b == b and b != name", True),
+        ("name == 90KB", False),
+        ("name != 90KB", True),
+        ("size == 'none'", False),
+        ("name == 'none' and name != 'some'", True),
+        ("not b or n - 1 == +1", True),
+        ("b and n > 1", True),
+        ("n > 2 or n < 2 or b", True),
+        ("n >= 2 and n <= 2 and not n != 2", True),
+        ("2 * size / size == 4 - n", True),
+        ("size * 2 > size and size / 3 < size", True),
+        ("size - 10KB > 79KB and size + 10KB < 101KB", True),
+        ("90_000B == size and 9e4 == 90e3", True),
+        ("1.5KB < size and 1e-3s == 1ms", True),
+        ("-n < -1 and -(n - 3) == 1", True),
+        ("size ÷ 45KB == n", True),
+        ("2 × size == 180KB", True),
+        # A row of comparisons holds if all neighbours do.
+        ("1 < n < 2", False),
+        ("n > 1 < 2", True),
+        ("n > 2 < 3", False),
+        # The rest is not evaluated once the result is decided.
+        ("b or n", True),
+        ("not b and n", False),
+    ],
+)
+def test_truths_names_and_quantities_are_compared(text: str, expected: bool) -> None:
+    labels = {"b": True, "n": 2, "size": "90KB", "name": "none"}
+    assert Condition(text, [*labels]).holds(labels) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("b < b", "a truth and a truth cannot be compared so"),
+        ("name < name", '"none" and "none" cannot be compared so'),
+        ("b == n", "a truth and a number cannot be compared so"),
+        ("name < 3", '"none" and a number cannot be compared so'),
+        ("size > b", "bytes and a truth cannot be compared so"),
+        ("size > n", "bytes and a number cannot be compared"),
+        ("n / size > 1", "a number cannot be divided by bytes"),
+        ("size / rate > 1", "bytes cannot be divided by"),
+        ("n / (n - 2) > 1", "it divides by zero"),
+        ("size * size > 1", "bytes and bytes cannot be multiplied"),
+        ("n - size > 1", "a number and bytes cannot be added"),
+        ("not n", "n is no condition"),
+    ],
+)
+def test_values_of_different_kinds_are_refused(text: str, message: str) -> None:
+    labels = {"b": True, "n": 2, "size": "90KB", "name": "none", "rate": "1Gbps"}
+    with pytest.raises(ValueError, match=message):
+        Condition(text, [*labels]).holds(labels)
+
+
+def test_an_axis_has_a_short_name_if_its_last_word_is_an_identifier() -> None:
+    names = Condition("True", ["red.k_min", "workload.0", "scheme"]).names
+    assert names == {"k_min": ["red.k_min"], "scheme": ["scheme"]}
+    assert Condition("'a' == \"a\"", []).holds({})
+    with pytest.raises(ValueError, match="there is no axis n; names here: none"):
+        Condition("n > 1", [])
 
 
 def test_an_axis_that_ends_as_another_needs_a_name_of_its_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 import shallows
 from pages import ROOT, blocks
 from shallows.figure_names import FIGURES
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps.points import plan
 
 

@@ -12,7 +12,7 @@ import shallows as sh
 from shallows.about import build
 from shallows.errors import NoSpaceError, ShallowsError
 from shallows.runs import folder, process
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1

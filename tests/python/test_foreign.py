@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import shallows
 from pages import ROOT
-from shallows.errors import ShallowsError
+from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign import export
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import write
 from shallows.runs.network import Network, network
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import Shell
 
 FILES = ROOT / "experiments" / "foreign"
@@ -237,8 +237,8 @@ def test_what_hpcc_passes_over_is_left_out_with_a_note(hpcc: Path) -> None:
         "config.txt:9: CC_MODE is given again; this line counts, as there",
         "config.txt:9: or so: left out, as HPCC passes over it",
         "config.txt:16: KMIN_MAP has 100000000000 again; the last counts, as there",
-        "topology.txt: left out from line 9 on, as HPCC does; it says 5 links",
-        "flow.txt: left out from line 5 on, as HPCC does; it says 3 flows",
+        "topology.txt: left out from line 9 on (2 lines), as HPCC does; it says 5 links",
+        "flow.txt: left out from line 5 on (1 line), as HPCC does; it says 3 flows",
     ]
 
 
@@ -258,6 +258,40 @@ def test_links_that_lose_packets_are_left_whole_only_when_asked(hpcc: Path) -> N
     assert "left out, as asked: error rates of links (line 3)" in import_hpcc(hpcc, UNMODELLED).notes
     with pytest.raises(ShallowsError, match="an error rate of"):
         import_hpcc(hpcc, Ignored(["RATE_AI"]))
+
+
+def test_a_network_that_falls_apart_is_refused_with_the_places_and_notes_of_what_was_imported(
+    hpcc: Path, shell: Shell, tmp_path: Path
+) -> None:
+    # The fifth link, line 7, joins the two switches; the first line counts four, so HPCC does not read it.
+    change(hpcc / "topology.txt", "6 2 5", "6 2 4")
+    refused = shell("import", "hpcc", hpcc, "-o", "mine.toml")
+    assert refused.returncode == 1
+    topology = hpcc / "topology.txt"
+    assert f"{topology}: the scenario made of it cannot run: topology.links: no path leads" in refused.stderr
+    assert (
+        "note: topology.txt: left out from line 7 on (1 line), as HPCC does; it says 4 links"
+        in refused.stderr
+    )
+    assert "mine.toml" not in refused.stderr
+    assert list(tmp_path.glob("mine*")) == []
+
+
+def test_a_flow_that_cannot_run_is_refused_at_its_line_in_what_was_imported(tmp_path: Path) -> None:
+    # Each of the two waits for the other, which the engine finds.
+    path = tmp_path / "circle.cm"
+    path.write_text(
+        "# a comment\nNodes 3\nConnections 3\nTriggers 2\n0->1 start 5 size 10\n\n"
+        "1->2 id 1 trigger 1 size 10 recv_done_trigger 2\n2->1 id 2 trigger 2 size 10 recv_done_trigger 1\n"
+        "trigger id 1 oneshot\ntrigger id 2 oneshot\n"
+    )
+    with pytest.raises(ScenarioError) as refused:
+        write(import_htsim(path, None), tmp_path / "mine.toml")
+    first, *notes = lines(str(refused.value))
+    assert first.startswith(
+        f'{path}:7: the flow cannot run: it waits for "1", which is given by flows that wait'
+    )
+    assert "  note: no --topo: every host has a link of 100 Gbps to one switch" in notes
 
 
 def test_hpccs_own_sizes_end_at_32_bits_and_powertcps_do_not(hpcc: Path) -> None:
@@ -292,6 +326,48 @@ def test_what_a_matrix_loses_is_listed(tmp_path: Path) -> None:
     assert "left out, as asked: prio (line 6), addon (line 7)" in imported.notes
 
 
+@pytest.mark.parametrize("ignored", [UNMODELLED, Ignored(["colour", "comment"])])
+def test_words_of_a_matrix_that_nobody_knows_are_passed_over_when_asked(
+    ignored: Ignored, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(FILES / "htsim" / "incast.cm", tmp_path))
+    change(path, "id 2", "colour 3 4 id 2")
+    change(path, "Triggers 3\n", "Triggers 3\ncomment of a further program\n")
+    imported = import_htsim(path, None, ignored)
+    before = import_htsim(FILES / "htsim" / "incast.cm", None)
+    assert list(zip(imported.flows.column("source"), imported.flows.column("size"), strict=True)) == list(
+        zip(before.flows.column("source"), before.flows.column("size"), strict=True)
+    )
+    assert "left out, as asked: comment (line 5), colour (line 7)" in imported.notes
+
+
+@pytest.mark.parametrize("ignored", [UNMODELLED, Ignored(["Queue_Up", "queue_down", "Vendor"])])
+def test_keys_of_a_fat_tree_that_the_scenario_lacks_are_passed_over_when_asked(
+    ignored: Ignored, tmp_path: Path
+) -> None:
+    # Further programs set the queues of each tier so; csg-htsim passes over every key that it does not know.
+    path = Path(shutil.copy(FILES / "htsim" / "tree.topo", tmp_path))
+    change(path, "Podsize 4\n", "Podsize 4\nVendor of two words\n")
+    change(path, "Tier 0\n", "Tier 0\nQueue_Up 100\nQueue_Down 200\n")
+    change(path, "Tier 1\n", "Tier 1\nQueue_Up 100\n")
+    imported = import_htsim(FILES / "htsim" / "permutation.cm", path, ignored)
+    before = import_htsim(FILES / "htsim" / "permutation.cm", FILES / "htsim" / "tree.topo")
+    assert imported.tables == before.tables
+    note = "tree.topo: left out, as asked: Vendor (line 5), Queue_Up (lines 7, 15), Queue_Down (line 8)"
+    assert note in imported.notes
+    with pytest.raises(ShallowsError) as refused:
+        import_htsim(FILES / "htsim" / "permutation.cm", path, Ignored(["Vendor", "Queue_Down"]))
+    assert refused.value.message == f"{path}:7: a tier has no key Queue_Up"
+    assert refused.value.remedy.endswith("or do without it: --ignore Queue_Up")
+
+
+def test_a_word_to_ignore_that_no_file_has_is_refused() -> None:
+    with pytest.raises(ShallowsError, match="there is no Queue_Upp to ignore"):
+        import_htsim(
+            FILES / "htsim" / "permutation.cm", FILES / "htsim" / "tree.topo", Ignored(["Queue_Upp"])
+        )
+
+
 def test_messages_of_a_connection_follow_one_another(tmp_path: Path, shell: Shell) -> None:
     assert shell("import", "htsim", EXPECTED / "messages.cm", "-o", "mine.toml").returncode == 0
     run = shell("run", "mine.toml", "--set", "host.jitter=off", "--out", "run")
@@ -322,6 +398,7 @@ def test_messages_of_a_connection_follow_one_another(tmp_path: Path, shell: Shel
         ("topology.txt", "4 5\n", "4 5 0\n", "topology.txt:2: 3 switches; the first line says 2"),
         ("topology.txt", "0 4 100Gbps", "0 6 100Gbps", 'topology.txt:3: node "6" is no such number'),
         ("topology.txt", "0 4 100Gbps", "0 1 100Gbps", "topology.txt:3: two hosts are linked"),
+        ("topology.txt", "4 5 400Gbps", "5 5 400Gbps", "topology.txt:7: node 5 is linked with itself"),
         ("topology.txt", "1 4 100Gb/s", "0 5 100Gb/s", "topology.txt:4: host 0 has a second link"),
         ("topology.txt", "100Gbps", "fast", 'topology.txt:3: "fast" is no rate'),
         ("topology.txt", "1us 0", "1us 0.01", "topology.txt:3: an error rate of 0.01"),
@@ -406,6 +483,7 @@ def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, mes
             "tree.topo:5: 800 Gbps down",
         ),
         ("Switch_Latency_ns", "Queue_Size", "tree.topo:10: a tier has no key Queue_Size"),
+        ("Podsize 4", "Podsize 4\nNodes 16", "tree.topo:5: Nodes stands in line 2 too"),
         ("Tier 1", "Tier 0", "tree.topo:11: tier 0 begins in line 5 too"),
         ("Podsize 4", "Podsize", "tree.topo:4: 1 words where 2 are expected"),
     ],
@@ -502,3 +580,12 @@ def test_what_is_imported_exported_and_imported_is_the_same(
         files = (export.hpcc(place / "mine.toml", "topology"), export.hpcc(place / "mine.toml", "flow"))
         found.append((network(json.loads(experiment.resolved())["topology"]), imported.flows, files))
     assert found[0] == found[1]
+
+
+def test_a_word_that_is_passed_over_reaches_no_terminal_and_no_scenario_as_it_is(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FILES / "htsim" / "incast.cm", tmp_path))
+    change(path, "id 2", "\x1b[31mred\x07 id 2")
+    change(path, "id 3", f"{'x' * 5_000} id 3")
+    write(imported := import_htsim(path, None, UNMODELLED), tmp_path / "mine.toml")
+    assert f"left out, as asked: \ufffd[31mred\ufffd (line 6), {'x' * 40}… (line 7)" in imported.notes
+    assert Source.read(tmp_path / "mine.toml").parse().name == "mine"

@@ -26,8 +26,9 @@ from shallows.advisor.units import converted
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.htsim import import_htsim
+from shallows.foreign.ignoring import Ignored
 from shallows.reproduction.expected import FILE, read
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import SMALL
 from vendors import SAMPLES, SWITCHES
 
@@ -41,7 +42,11 @@ fuzz = settings(
     suppress_health_check=list(HealthCheck),
 )
 
+vendors_fuzz = settings(fuzz, max_examples=LONG or 200)
+"""For each vendor."""
+
 names_fuzz = settings(fuzz, max_examples=LONG or 60)
+"""For each vendor, too; each is written for two."""
 
 FILES = ROOT / "experiments" / "foreign"
 
@@ -113,14 +118,18 @@ def test_hpcc_files_with_any_damage(name: str, damage: Damage) -> None:
     st.sampled_from(["tree.topo", None]),
     damages,
     st.booleans(),
+    st.booleans(),
 )
-def test_htsim_files_with_any_damage(matrix: str, tree: str | None, damage: Damage, which: bool) -> None:
+def test_htsim_files_with_any_damage(
+    matrix: str, tree: str | None, damage: Damage, which: bool, unmodelled: bool
+) -> None:
     with TemporaryDirectory() as place:
         folder = Path(place) / "htsim"
         shutil.copytree(FILES / "htsim", folder)
         path = folder / (tree if tree and which else matrix)
         write(path, damaged(path.read_text(), damage))
-        reads_or_refuses(lambda: import_htsim(folder / matrix, folder / tree if tree else None))
+        ignored = Ignored(unmodelled=unmodelled)
+        reads_or_refuses(lambda: import_htsim(folder / matrix, folder / tree if tree else None, ignored))
 
 
 @fuzz
@@ -132,14 +141,35 @@ def test_claims_with_any_damage(paper: str, damage: Damage) -> None:
         reads_or_refuses(lambda: read(Path(place)))
 
 
-@fuzz
-@given(st.sampled_from(sorted(SWITCHES.iterdir())), damages)
-@example(SWITCHES / "avd.yml", [(0.0, 0, "qos: &a [*a]")])
-@example(SWITCHES / "junos.conf", [(0.5, 0, "{" * 90)])
-def test_configurations_of_switches_with_any_damage(sample: Path, damage: Damage) -> None:
-    text = damaged(sample.read_text(), damage)
-    for format_ in [format_ for format_, name in SAMPLES.items() if Path(name).stem == sample.stem]:
-        reads_or_refuses(partial(read_and_write, format_, text))
+@pytest.mark.parametrize("format_", SAMPLES)
+@vendors_fuzz
+@given(st.data(), damages)
+def test_configurations_of_switches_with_any_damage(
+    format_: str, data: st.DataObject, damage: Damage
+) -> None:
+    stem = Path(SAMPLES[format_]).stem
+    sample = data.draw(st.sampled_from(sorted(path for path in SWITCHES.iterdir() if path.stem == stem)))
+    reads_or_refuses(partial(read_and_write, format_, damaged(sample.read_text(), damage)))
+
+
+@pytest.mark.parametrize(
+    ("format_", "damage"),
+    [
+        ("avd", [(0.0, 0, "qos: &a [*a]")]),
+        ("junos", [(0.5, 0, "{" * 90)]),
+        ("junos", [(0.0, 0, ";")]),  # a statement of no word
+        (
+            "eos",
+            [(0.625, 2, "0"), (0.171875, 2, "-1"), (0.171875, 3, "0")],
+        ),  # a drop precedence that is no number
+        ("avd", [(0.234375, 3, "0")]),
+    ],
+)
+def test_damage_that_once_ended_in_an_error_of_python_is_read_or_refused(
+    format_: str, damage: Damage
+) -> None:
+    text = damaged((SWITCHES / SAMPLES[format_]).read_text(), damage)
+    reads_or_refuses(partial(read_and_write, format_, text))
 
 
 def read_and_write(format_: str, text: str) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.runs import tables
+from shallows.runs import points_table, tables
+from shallows.runs.table import Table
 from shared import Shell
 
 # A lone sender whose own card is the bottleneck, and, in TWO, two that share a small port.
@@ -66,7 +67,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, sh.Run]:
     }
 
 
-def rows(table: tables.Table | None) -> dict[str, list[str]]:
+def rows(table: Table | None) -> dict[str, list[str]]:
     assert table
     return {name.strip(): rest for name, *rest in table.rows}
 
@@ -94,7 +95,7 @@ def test_a_run_whose_cards_lose_most_says_so(runs: dict[str, sh.Run]) -> None:
     for name, run in runs.items():
         said = any("own cards dropped more packets than switches" in text for text in run.summary["warnings"])
         assert said == (name != "switches")
-    assert tables.losses_of_cards(list(runs.values())) == [
+    assert points_table.losses_of_cards(list(runs.values())) == [
         "2 of 3 runs lost more packets in hosts' own cards than in switches"
     ]
 
@@ -131,13 +132,13 @@ def test_the_figure_draws_losses_of_cards_as_thin_lines_only(tmp_path: Path) -> 
 
 
 def test_a_table_of_a_sweep_counts_flows_that_are_in_no_mean(runs: dict[str, sh.Run], tmp_path: Path) -> None:
-    assert "open" not in tables.points([runs["cards"]]).columns
+    assert "open" not in points_table.points([runs["cards"]]).columns
     # 20 MB take 16 ms at 10 Gb/s; a flow without end is not missed.
     (tmp_path / "cut.toml").write_text(
         f'stop.at = "5ms"\n{SCENARIO}[[workload]]\nkind = "long-lived"\nsenders = "2"\nreceivers = "3"\n'
     )
     cut = sh.run(tmp_path / "cut.toml", out=tmp_path / "cut")
     assert cut.summary["flows"] == {"started": 2, "completed": 0, "endless": 1}
-    table = tables.points([cut])
+    table = points_table.points([cut])
     assert table.rows[0][table.columns.index("open")] == "1"
     assert table.note == "open: flows that were not complete, and are in no mean"

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import shallows as sh
 from shallows.cli.sweeping import describe_sweep
 from shallows.errors import ShallowsError
 from shallows.runs import memory
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.estimate import Cost
 from shallows.sweeps.points import Point, plan
@@ -26,7 +27,7 @@ def test_a_plan_lists_points_and_what_they_cost_and_runs_none(
     assert done.returncode == 0, done.stderr
     planned = json.loads(done.stdout)
     assert (planned["left"], planned["finished"], planned["jobs"]) == (8, 0, 2)
-    assert planned["basis"] == "judged by 6 points tried for 0.5 s"
+    assert planned["basis"] == "judged by 6 points tried for 0.5 s, 2 at a time"
     assert [point["labels"]["scheme"] for point in planned["points"]] == ["dctcp"] * 4 + ["reno"] * 4
     assert [point["estimate"] for point in planned["points"][:4]] == ["sampled"] * 2 + ["inferred", "sampled"]
     assert not (tmp_path / "out").exists()
@@ -36,6 +37,9 @@ def test_a_plan_lists_points_and_what_they_cost_and_runs_none(
     hops = json.loads(summary.read_text())["engine"]["packet_hops"]
     assert planned["points"][0]["packet_hops"] == pytest.approx(hops, rel=0.5)
     assert planned["memory_mb"] >= 2 * 15  # two Python interpreters
+
+
+INFERRED = Cost(1e6, 10.0, 100.0, "inferred")
 
 
 def points(many: Path, finished: int = 0) -> list[Point]:
@@ -78,7 +82,7 @@ def test_a_scenario_without_a_sweep_is_one_run(shell: Shell, scenario: Path, tmp
 def test_a_run_that_cannot_fit_is_refused_by_itself(
     scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimate, "available_mb", lambda: 250.0)
+    monkeypatch.setattr(memory, "available_mb", lambda: 250.0)
     source = Source.read(scenario)
     alone = Point(source, source.parse().hash, tmp_path / "run", is_finished=False)
     estimate.refuse_what_cannot_fit([alone], [Cost(1e6, 2.0, 200.0, "sampled")], 2)
@@ -103,7 +107,7 @@ def test_time_and_memory_add_up(many: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_cannot_fit_is_refused_with_what_does(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "available_mb", lambda: 250.0)
+    monkeypatch.setattr(memory, "available_mb", lambda: 250.0)
     costs: list[Cost | None] = [Cost(1e6, 2.0, 100.0, "sampled")] * 18
     estimate.refuse_what_cannot_fit(points(many), costs, 2)
     with pytest.raises(ShallowsError, match="3 points at a time need 300 MB of memory") as refused:
@@ -165,3 +169,92 @@ def test_a_limit_of_address_space_bounds_the_free_memory() -> None:
 
     # ulimit -v counts in KiB; what the interpreter has mapped is used already.
     assert 0 < free("800000") < 800_000 * 1024 / 1e6
+
+
+ENDLESS_SAMPLES = {"measure.sample_queues": "1ns", "stop.at": "10000s"}
+"""10^13 samples of a port, each of which takes 32 bytes: 320 TB."""
+
+
+def test_plan_and_run_refuse_what_cannot_fit_in_the_same_words(scenario: Path, shell: Shell) -> None:
+    asked = [part for key, value in ENDLESS_SAMPLES.items() for part in ("--set", f'{key}="{value}"')]
+    refused = [re.sub("and .* are free", "", shell(c, scenario, *asked).stderr) for c in ("plan", "run")]
+    assert refused[0].startswith(
+        "shallows: the run needs at least 320 TB of memory, ; 10000000000000 samples of one port"
+    )
+    assert refused[0] == refused[1]
+    with pytest.raises(ShallowsError) as by_python:
+        sh.run(scenario, ENDLESS_SAMPLES)
+    assert re.sub("and .* are free", "", f"shallows: {by_python.value}\n") == refused[0]
+
+
+def test_plan_and_sweep_refuse_what_cannot_fit_in_the_same_words(
+    sweep: Path, shell: Shell, tmp_path: Path
+) -> None:
+    asked = [part for key, value in ENDLESS_SAMPLES.items() for part in ("--set", f'{key}="{value}"')]
+    refused = [re.sub("and .* are free", "", shell(c, sweep, *asked).stderr) for c in ("plan", "sweep")]
+    assert "points at a time need at least" in refused[0]
+    assert "; the largest, dctcp, load 0.3, seed 1, takes" in refused[0]
+    assert refused[0] == refused[1]
+    with pytest.raises(ShallowsError) as by_python:
+        sh.sweep(sweep, ENDLESS_SAMPLES, out=tmp_path / "out")
+    assert re.sub("and .* are free", "", f"shallows: {by_python.value}\n") == refused[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_trial_extrapolates_is_a_warning_as_the_run_is_started(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source.read(scenario)
+    experiment = source.parse()
+    need = memory.need_of(experiment)
+    alone = Point(source, experiment.hash, tmp_path / "run", is_finished=False, need=need)
+    needs = estimate.add_up([alone], [Cost(1e6, 2.0, 2.12e6, "sampled")], None)
+    estimate.refuse_what_cannot_fit([alone], estimate.from_finished([alone]), None)
+    assert needs.warning().startswith("warning: by this estimate 2.12 TB of memory are needed, and ")
+    monkeypatch.setattr(estimate, "available_mb", lambda: 2.2e6)
+    assert needs.warning() == ""
+    assert sh.run(scenario, out=tmp_path / "run").summary["engine"]["packet_hops"] > 0
+
+
+def test_points_are_tried_as_many_at_a_time_as_the_sweep_runs(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three points of one scheme are tried; the fourth of four cores has one of them once more.
+    alive, given = [0], []
+
+    class Fake:
+        """A process that has been half of its way once it is looked at."""
+
+        def __init__(self) -> None:
+            alive[0] += 1
+            self.pipe, other = Pipe(duplex=False)
+            other.send(None)
+
+        def give(self, _: object, source: Source, threads: int) -> None:
+            given.append((source.labels["seed"], threads))
+
+        def receive(self) -> list[dict[str, float]]:
+            assert alive[0] == 4, "all are busy until the last has been seen"
+            seen = {"fraction": 0.5, "wall_s": 1.0, "packet_hops": 100.0}
+            return [seen | {"middle": 0.2, "middle_mb": 40.0, "memory_mb": 40.0}]
+
+        def stop(self) -> None:
+            alive[0] -= 1
+
+    monkeypatch.setattr(estimate, "Child", Fake)
+    monkeypatch.setattr(estimate, "cores", lambda: 4)
+    monkeypatch.setattr(estimate, "threads_of_each", lambda *_: 1)
+    found = points(many)
+    costs = estimate.sample(found, lambda _: None, jobs=6)
+    first, middle, last = (found[index].source.labels["seed"] for index in (0, 8, 17))
+    assert (given, alive) == ([(first, 1), (middle, 1), (last, 1), (first, 1)], [0])
+    assert [cost.source for cost in costs if cost].count("sampled") == 3
+
+
+def test_plan_and_the_live_view_reckon_with_the_same_pace(many: Path) -> None:
+    # One of five points took ten seconds, one at a time: the other four take forty.
+    found = points(many, finished=1)[:5]
+    needs = estimate.add_up(found, [Cost(1e6, 10.0, 100.0, "measured"), *[INFERRED] * 4], 1)
+    assert needs.wall_s == estimate.time_left(10.0, worked=1.0, left=4.0) == 40.0
+    running = {0: {"fraction": 1.0, "packet_hops": 1_000_000}}
+    assert describe_sweep(5, running, [], 10.0).endswith(", 40 s left")

@@ -8,7 +8,7 @@ import pytest
 
 import shallows as sh
 from fake_runs import COUNTERS, TCP, TOPOLOGY, fake_run, flow_table
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.series import port_measures
 from shallows.series.measures import compute, measure
 

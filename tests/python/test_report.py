@@ -1,7 +1,6 @@
 """Reports and the page of a running sweep: what they say, how little they draw, whom they answer."""
 
 import hashlib
-import http.client
 import json
 import os
 import re
@@ -11,8 +10,8 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
@@ -25,17 +24,17 @@ import polars as pl
 import pytest
 
 import shallows as sh
+from served import ask, serving
 from shallows import reports
 from shallows.cli import main
 from shallows.figures import style
 from shallows.reports import chart, of_sweep, page, sweep_charts, topology
 from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
-from shallows.reports.serve import open_server
 from shallows.runs import process
 from shallows.runs.folder import RunFolder
 from shallows.runs.network import Cable, Network, network
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.runs.steps import Series
 from shallows.sweeps import progress
 from shallows.sweeps.points import plan, runs_in, write_index
@@ -443,27 +442,6 @@ def test_a_reproduction_shows_claims_causes_and_what_the_paper_published(tmp_pat
     (tmp_path / "claims.json").write_text("{}")
     with pytest.raises(sh.ShallowsError, match="another version wrote it"):
         reports.write(tmp_path)
-
-
-@contextmanager
-def serving(folder: Path, **limits: Any) -> Iterator[int]:
-    """A server of this folder, at the port that is given."""
-    with open_server(folder, 0, **limits) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def ask(port: int, path: str, host: str = "") -> tuple[int, str]:
-    """Status and text of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{port}"})
-    answer = connection.getresponse()
-    return answer.status, answer.read().decode()
 
 
 def test_the_server_answers_for_this_machine_only_and_for_what_is_in_the_folder(

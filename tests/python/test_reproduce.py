@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+import shallows as sh
+from shallows.cli import main
 from shallows.errors import ShallowsError
 from shallows.figures.beside import draw
+from shallows.reproduction import reproducing
 from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Claim, Experiment, Paper, read
 from shallows.reproduction.findings import check_selections, made_from, points_of
@@ -23,6 +26,7 @@ from shallows.reproduction.judging import (
     spread,
     worst,
 )
+from shallows.sweeps.points import Outcome, Point
 from shared import SMALL, Shell
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -390,6 +394,67 @@ def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, s
     # The same command goes on from there: nothing runs again.
     again = shell("reproduce", "mine", "--experiments", folder.parent)
     assert "2 points, 2 of them finished before" in again.stdout
+
+
+def test_a_paper_is_reproduced_in_python_as_on_the_command_line(folder: Path, shell: Shell) -> None:
+    (folder / "expected.toml").write_text(HEAD + SIXTY + SIXTY_ONE)
+    out = folder.parents[1] / "runs/mine"
+    assert shell("reproduce", "mine", "--experiments", folder.parent).returncode == 1
+    printed = json.loads((out / "claims.json").read_text())
+    again = sh.reproduce("mine", experiments=folder.parent, out=folder.parents[1] / "again")
+    assert json.loads(json.dumps(again.document)) == printed
+    assert {finding.claim.id: finding.verdict for finding in again.findings} == {
+        "sixty": "holds",
+        "sixty-one": "does not hold",
+    }
+    assert (again.holds, again.failed, again.not_run) == (False, [], {})
+    assert {path.name for path in again.written} == {path.name for path in out.glob("*.*")} - {
+        "claims.json",
+        "report.html",
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"jobs": 0}, "0 points at the same time are none"),
+        ({"out": 3}, "3 (int) names no folder"),
+        ({"figure": "2"}, "has no figure '2'"),
+    ],
+)
+def test_a_wrong_argument_of_reproduce_is_refused_before_anything_runs(
+    folder: Path, wrong: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = folder.parents[1] / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    with pytest.raises(ShallowsError) as refused:
+        sh.reproduce("mine", experiments=folder.parent, **wrong)
+    assert message in refused.value.message
+    assert not list(empty.iterdir())
+
+
+def test_claims_of_an_experiment_of_which_a_point_failed_are_not_judged(folder: Path) -> None:
+    def fail(_: Path, points: list[Point], *__: object) -> list[Outcome]:
+        return [Outcome(point, None, "the disk is full") for point in points]
+
+    found = sh.reproduce("mine", experiments=folder.parent, out=folder.parents[1] / "failed", run_sweep=fail)
+    assert (found.failed, found.findings, found.holds) == (["x"], [], False)
+
+
+def test_an_experiment_that_this_machine_cannot_run_is_named_and_the_others_are_judged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = HEAD[HEAD.index("[experiment.x]") :].replace("experiment.x", "experiment.real") + "testbed = 24\n"
+    (folder / "expected.toml").write_text(HEAD + real + SIXTY)
+    monkeypatch.setattr(reproducing, "unable", lambda: "only root may")
+    out = folder.parents[1] / "out"
+    found = sh.reproduce("mine", experiments=folder.parent, out=out)
+    assert found.not_run == {"real": "only root may"}
+    assert [finding.verdict for finding in found.findings] == [HOLDS]
+    assert not found.holds
+    assert main(["reproduce", "mine", "--experiments", str(folder.parent), "--out", str(out)]) == 1
+    assert "not run: real: only root may" in capsys.readouterr().err
 
 
 def test_reduced_runs_beside_full_ones_are_refused_before_anything_runs(folder: Path, shell: Shell) -> None:

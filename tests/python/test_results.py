@@ -10,8 +10,10 @@ import shallows as sh
 from shallows import reports
 from shallows.about import build
 from shallows.cli import demo
-from shallows.runs import folder, running, tables
+from shallows.runs import folder, tables
+from shallows.runs.executing import execute
 from shallows.runs.memory import forget_peak, peak_memory_mb
+from shallows.runs.source import Source
 from shared import QUERIES, SMALL, write_run
 
 
@@ -127,7 +129,7 @@ class Broken:
 
 def test_a_defect_of_the_engine_says_so_and_leaves_nothing(scenario: Path, tmp_path: Path) -> None:
     with pytest.raises(sh.DefectError) as raised:
-        running.execute(running.Source.read(scenario), Broken(), tmp_path / "run")  # type: ignore[arg-type]
+        execute(Source.read(scenario), Broken(), tmp_path / "run")  # type: ignore[arg-type]
     message = str(raised.value)
     assert message.startswith("panicked at crates/sim/src/world.rs:1:1: backlog is negative")
     assert (

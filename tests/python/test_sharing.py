@@ -20,10 +20,11 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ClaimLostError, NoSpaceError, ShallowsError
-from shallows.runs import claims, folder, running
+from shallows.runs import claims, executing, folder
 from shallows.runs.claims import Watch
+from shallows.runs.executing import execute
 from shallows.runs.process import Process, me
-from shallows.runs.running import Source, execute
+from shallows.runs.source import Source
 from shallows.sweeps import sharing
 from shallows.sweeps.local import run_point
 from shallows.sweeps.points import Outcome, Point, plan
@@ -338,7 +339,7 @@ def test_a_point_that_finds_no_space_says_so(points: list[Point], monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(running, "write_manifest", full)
+    monkeypatch.setattr(executing, "write_manifest", full)
     said: list[tuple[str, object]] = []
     claim = claims.take(points[0].folder, Watch())
     assert claim

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -15,10 +16,10 @@ import pytest
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import Watch, take
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import local
 from shallows.sweeps.local import run_here
-from shallows.sweeps.points import Point, plan
+from shallows.sweeps.points import Point, enter, plan, points_of
 from shallows.sweeps.sweeps import run_points
 from shallows.sweeps.sweeps import sweep as run_sweep
 from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results
@@ -245,3 +246,80 @@ def test_an_axis_that_names_no_key_is_refused_before_anything_runs() -> None:
     table = '[sweep]\naxes = { "workload.0.lod" = [0.3, 0.6] }\n'
     with pytest.raises(ScenarioError, match="lod"):
         plan(Source("x.toml", SMALL + table), None)
+
+
+def test_a_folder_of_another_sweep_is_refused_and_stays_as_it_was(
+    shell: Shell, sweep: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    run_sweep(sweep, overrides={"workload.0.flows": 10}, out=out)
+    before = contents(out) | {"sweep.json": (out / "sweep.json").read_bytes()}
+    said = (
+        f'{out} holds another sweep, "small" of 8 points from dctcp, load 0.3, seed 1 on; this one, '
+        '"small" of 8 points from dctcp, load 0.3, seed 1 on, has other settings and no point of it'
+    )
+    with pytest.raises(ShallowsError) as refused:
+        run_sweep(sweep, overrides={"workload.0.flows": 11}, out=out)
+    assert refused.value.message == said
+    assert refused.value.remedy == (
+        f"name another folder with --out (out= in Python), or remove {out / 'sweep.json'}: its runs stay"
+    )
+    done = shell("sweep", sweep, "--set", "workload.0.flows=11", "--out", "out")
+    assert done.returncode == 1
+    assert 'out holds another sweep, "small" of 8 points' in done.stderr
+    assert contents(out) | {"sweep.json": (out / "sweep.json").read_bytes()} == before
+
+
+def test_a_sweep_may_gain_points_and_be_run_by_another_build(sweep: Path, tmp_path: Path) -> None:
+    _, points = plan(Source.read(sweep), tmp_path)
+    enter(tmp_path, points[:5])
+    enter(tmp_path, points)
+    assert len(points_of(tmp_path)) == 8
+    # Another build has other hashes, and so other folders, for the same settings.
+    others = [replace(point, folder=tmp_path / f"{point.folder.name[:-3]}x-s1") for point in points]
+    enter(tmp_path, others)
+    assert [path for path, _ in points_of(tmp_path)] == [point.folder for point in others]
+    changed = [replace(point, source=replace(point.source, overrides=())) for point in points]
+    with pytest.raises(ShallowsError, match="holds another sweep"):
+        enter(tmp_path, changed)
+
+
+RACING = """
+import sys, time
+from pathlib import Path
+from shallows.errors import ShallowsError
+from shallows.runs.source import Source
+from shallows.sweeps.points import enter, plan
+
+scenario, out, start, flows = sys.argv[1:]
+for turn in range(20):
+    folder = Path(out) / str(turn)
+    _, points = plan(Source.read(scenario, (("workload.0.flows", flows),)), folder)
+    while time.time() < float(start) + turn / 4:
+        pass
+    try:
+        enter(folder, points)
+    except ShallowsError as error:
+        assert "holds another sweep" in error.message, error
+        print("refused")
+    else:
+        print(points[0].folder.name)
+"""
+
+
+def test_of_two_sweeps_that_enter_a_folder_at_once_one_is_refused(sweep: Path, tmp_path: Path) -> None:
+    start = str(time.time() + 2)
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACING, sweep, tmp_path / "out", start, str(flows)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for flows in (10, 11)
+    ]
+    said = [racer.communicate()[0].split() for racer in racers]
+    assert [len(turns) for turns in said] == [20, 20]
+    for turn, both in enumerate(zip(*said, strict=True)):
+        assert sorted(each == "refused" for each in both) == [False, True], both
+        winner = next(each for each in both if each != "refused")
+        assert points_of(tmp_path / "out" / str(turn))[0][0].name == winner

@@ -6,10 +6,12 @@ import pytest
 
 import shallows as sh
 from fake_runs import fake_run
-from shallows.runs import tables
+from shallows.runs import points_table, tables
+from shallows.runs.bins import bins
+from shallows.runs.table import Table
 
 
-def row_of(shown: tables.Table | None, name: str) -> list[str]:
+def row_of(shown: Table | None, name: str) -> list[str]:
     """The cells of the row with this name, without the name."""
     assert shown is not None
     (row,) = [row for row in shown.rows if row[0] == name]
@@ -34,7 +36,7 @@ LIMITS = [
 ]
 
 
-def three_curves() -> tables.Table:
+def three_curves() -> Table:
     """A ramp that knows its limits, a threshold, and a ramp over two units."""
     ramp = curve(30_000, 90_000, pmax=0.1, limits=LIMITS)
     return tables.marking_curves([ramp, curve(2_000_000, 2_000_000), curve(900, 2_000)])
@@ -113,11 +115,11 @@ def test_a_pool_can_mark_from_some_busy_ports_on_and_a_queue_up_to_some(
     ],
 )
 def test_bins_are_in_the_order_of_their_sizes(names: list[str], expected: list[str]) -> None:
-    assert tables.bins({"fct_us": dict.fromkeys(names)}) == expected
+    assert bins({"fct_us": dict.fromkeys(names)}) == expected
 
 
 def test_a_table_has_one_column_of_names_by_default() -> None:
-    assert tables.Table("title", [], []).names == 1
+    assert Table("title", [], []).names == 1
 
 
 SUMMARY: dict[str, Any] = {
@@ -331,8 +333,8 @@ def test_what_a_run_does_not_have_has_no_table(table: str, summary: dict[str, An
 
 
 def test_points_have_a_column_for_each_result() -> None:
-    found = tables.points([fake_run(summary=SUMMARY, labels={"seed": 1})])
-    assert found.columns == ["seed", *tables.RESULTS]
+    found = points_table.points([fake_run(summary=SUMMARY, labels={"seed": 1})])
+    assert found.columns == ["seed", *points_table.RESULTS]
     assert found.rows == [["1", "11", "15", "24", "31", "2 %", "1 %", "6", "7", "3 M"]]
 
 
@@ -351,7 +353,9 @@ def finished(labels: dict[str, Any], **more: Any) -> sh.Run:
 
 def test_columns_in_which_no_run_has_anything_are_left_out() -> None:
     # No sizes, no losses in NICs, and no open flows: flows that never end are not open.
-    shown = tables.points([finished({"scheme": "a", "red.k_min": 1}), finished({"scheme": "b", "seed": 2})])
+    shown = points_table.points(
+        [finished({"scheme": "a", "red.k_min": 1}), finished({"scheme": "b", "seed": 2})]
+    )
     assert shown.columns == [
         "scheme",
         "k min",
@@ -371,7 +375,7 @@ def test_columns_in_which_no_run_has_anything_are_left_out() -> None:
 
 def test_columns_in_which_one_run_has_something_are_shown() -> None:
     unfinished = {"started": 9, "completed": 5, "endless": 3}
-    some = tables.points([finished({}, flows=unfinished), finished({}, loss_rate_in_cards=0.5)])
+    some = points_table.points([finished({}, flows=unfinished), finished({}, loss_rate_in_cards=0.5)])
     assert some.columns[-4:] == ["card loss", "timeouts", "open", "hops/s"]
     assert [row[-4::2] for row in some.rows] == [["–", "1"], ["50 %", "–"]]
     assert some.note.startswith("open: flows that were not complete")
@@ -388,4 +392,4 @@ def test_runs_that_lost_more_in_nics_than_in_switches_are_counted(
     in_nics: tuple[float, ...], expected: list[str]
 ) -> None:
     runs = [finished({}, loss_rate_in_cards=share, loss_rate_in_switches=0.1) for share in in_nics]
-    assert tables.losses_of_cards(runs) == expected
+    assert points_table.losses_of_cards(runs) == expected

@@ -18,7 +18,7 @@ from shallows.comparison import agreement
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs import measuring
 from shallows.runs.measuring import measure, measured_folder, measured_hash
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import SHALLOWS, STAR, needs_testbed, seal
 
 SHORT = """

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from shallows.runs.executing import execute
 from shallows.runs.measuring import measure
-from shallows.runs.running import Source, execute
+from shallows.runs.source import Source
 from shared import STAR, needs_testbed
 
 # Datagrams of two hosts fill a queue beyond its threshold for half a second, so that a SYN, which is not

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shallows.runs.measuring import measure
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shared import SHALLOWS, STAR, needs_testbed
 
 BOUNDED = (

@@ -1,41 +1,76 @@
-"""What many points are drawn as."""
+"""Tests of figures of many points: they draw few, and lose no peak, no step and no area."""
 
-import matplotlib.pyplot as plt
+from collections.abc import Sequence
+
 import numpy as np
-import pytest
+import polars as pl
 
-from shallows.figures import distributions, over_time, style
+import shallows as sh
+from drawn import data
+from fake_runs import fake_run
+from shallows import figures
+from shallows.figures import distributions, over_time
 from shallows.runs.steps import Series
 
+PORT = "s->a"
 
-def test_a_distribution_of_many_values_is_drawn_to_a_part_of_its_points() -> None:
-    # 2,001 values, one of which has half of the mass: above it is nothing until a thousand times as much.
-    values = [*range(1001), *range(1_000_000, 1_001_000)]
-    masses = np.array([1.0] * 1000 + [2000.0] + [1.0] * 1000)
-    shares = np.cumsum(masses) / masses.sum()
-    places, heights = distributions._few(values, shares.tolist())
+
+def queue_run(times: Sequence[float], backlog: Sequence[float], end_us: float) -> sh.Run:
+    """A run whose only queue changes at these times, in µs, to this backlog, in bytes."""
+    return fake_run(
+        end_us,
+        summary={"name": "x", "simulated_s": end_us / 1e6},
+        scenario={"switch": {"buffer": {"kind": "static-partition"}}},
+        labels={},
+        environment={"overrides": []},
+        counters=pl.DataFrame({"port": [PORT], "kind": ["to-host"]}),
+        queues=pl.DataFrame({"time_us": times, "kind": "port", "name": PORT, "bytes": backlog}),
+        traces=None,
+    )
+
+
+def test_a_distribution_of_many_values_is_drawn_within_a_400th_of_its_shares() -> None:
+    # 2,001 backlogs, one of which holds half of the time: above it is nothing until a thousand times as much.
+    backlog = np.array([*range(1001), *range(1_000_000, 1_001_000)], float)
+    lasts = np.array([1.0] * 1000 + [2000.0] + [1.0] * 1000)
+    shares = np.cumsum(lasts) / lasts.sum()
+    run = queue_run((np.cumsum(lasts) - lasts).tolist(), backlog.tolist(), lasts.sum())
+    (plot,) = figures.queue_cdf([run], [PORT]).axes
+    assert plot.get_xlabel() == "backlog (MB)"
+    # The line rises from zero at its first value, which it has twice.
+    places, heights = (values[1:] for values in data(plot.get_lines()[0]))
     assert len(places) <= 2 * distributions.POINTS
-    assert (places[0], places[-1], heights[-1]) == (0, values[-1], 1)
-    drawn = np.searchsorted(places, values, side="right") - 1
+    assert (places[0], places[-1], heights[-1]) == (0, backlog[-1] / 1e6, 1)
+    drawn = np.searchsorted(places, backlog / 1e6, side="right") - 1
     assert np.abs(np.array(heights)[drawn] - shares).max() <= 1 / distributions.POINTS
-    few = (values[: distributions.POINTS], shares[: distributions.POINTS].tolist())
-    assert distributions._few(*few) == few
 
 
-def test_a_line_over_time_of_many_changes_is_their_mean_in_a_band_of_all() -> None:
+def test_a_distribution_of_as_many_values_as_can_be_seen_has_all_of_them() -> None:
+    count = distributions.POINTS
+    run = queue_run([*map(float, range(count))], [1_000.0 * (place + 1) for place in range(count)], count)
+    (plot,) = figures.queue_cdf([run], [PORT]).axes
+    places, heights = (values[1:] for values in data(plot.get_lines()[0]))
+    assert len(places) == count
+    np.testing.assert_allclose(heights, np.arange(1, count + 1) / count)
+
+
+def test_a_line_of_many_changes_is_their_mean_in_a_band_up_to_the_highest() -> None:
     draw = np.random.default_rng(5)
     times = np.sort(draw.uniform(0, 1000, 20_000))
-    busy = Series(times, draw.exponential(50, 20_000) * draw.integers(0, 2, 20_000))
-    _, plot = plt.subplots()
-    unit = style.Unit("", 1)
-    line = over_time._draw_parts(plot, busy, unit, unit)
-    edges, mean = (np.asarray(values) for values in line.get_data())
+    backlog = draw.exponential(50, 20_000) * draw.integers(0, 2, 20_000)
+    run = queue_run(times.tolist(), backlog.tolist(), 1000.0)
+    busy = Series.read(run.queues, "bytes", 1000.0, 0.0)  # type: ignore[arg-type]
+    (plot,) = figures.queue([run], [PORT]).axes
+    assert plot.get_ylabel() == "backlog (B)"
+    edges, mean = (np.array(values) for values in data(plot.get_lines()[0]))
     assert len(edges) <= 2 * over_time.PARTS + 1
-    assert (mean[:-1] * np.diff(edges)).sum() == pytest.approx(busy.mean() * busy.length_us)
-    highest = max(
-        float(np.asarray(path.vertices)[:, 1].max()) for area in plot.collections for path in area.get_paths()
-    )
-    assert highest == busy.max()
-    over_time._draw_parts(plot, busy.between(0.5 + times[0], 10), unit, unit)
+    np.testing.assert_allclose(np.average(mean[:-1], weights=np.diff(edges)), busy.mean())
+    bands = [np.asarray(path.vertices)[:, 1] for area in plot.collections for path in area.get_paths()]
+    assert max(float(heights.max()) for heights in bands) == busy.max()
+
+
+def test_a_line_of_few_changes_has_no_band() -> None:
+    run = queue_run([float(time) for time in range(10)], [10.0, 0.0] * 5, 10.0)
+    (plot,) = figures.queue([run], [PORT]).axes
+    # The only area is the one below the line.
     assert len(plot.collections) == 1
-    plt.close()

@@ -8,7 +8,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.runs.threads import told
 from shallows.sweeps.local import threads_of_each
 from shared import SHALLOWS, Shell, wait_until

@@ -128,7 +128,7 @@ def test_a_threshold_of_0_of_sonic_is_the_whole_buffer_and_said() -> None:
 
 @pytest.mark.parametrize("format_", ["eos", "avd", "nxos"])
 def test_weights_of_the_average_are_written_up_to_15(format_: str) -> None:
-    # pyavd's schema; Cisco's guides.
+    # pyavd's schema; of NX-OS from memory (docs/formats.md).
     def at(weight: int) -> tuple[str, tuple[str, ...]]:
         text = write(format_, None, told(replace(PLAIN, weight=weight)))
         return text.change, text.inexpressible
@@ -156,7 +156,7 @@ def test_shares_of_the_rate_are_written_from_1_to_100_percent(format_: str) -> N
 
 @pytest.mark.parametrize(
     ("format_", "most"),
-    # porthlpr.cpp of orchagent; pyavd's schema; Cisco's guides.
+    # porthlpr.cpp of orchagent; pyavd's schema; terraform-provider-nxos.
     [("sonic", 9216), ("eos", 65_535), ("avd", 65_535), ("nxos", 9216)],
 )
 def test_an_mtu_beyond_what_a_port_takes_is_said(format_: str, most: int) -> None:
@@ -164,6 +164,19 @@ def test_an_mtu_beyond_what_a_port_takes_is_said(format_: str, most: int) -> Non
     text = write(format_, None, told(mtu=most + 1))
     assert str(most + 1) not in text.change
     assert any("MTU" in each for each in text.inexpressible)
+
+
+@pytest.mark.parametrize(("mtu", "written"), [(575, False), (576, True), (9216, True), (9217, False)])
+def test_an_mtu_of_nxos_is_written_from_576_to_9216_at_ports_and_in_classes(mtu: int, written: bool) -> None:
+    # CiscoDevNet/terraform-provider-nxos: min_int 576, max_int 9216 of l1PhysIf's mtu and of ipqosSetMTU.
+    network = (
+        "policy-map type network-qos N\n  class type network-qos c-8q-nq3\n    pause pfc-cos 3\n    mtu {}\n"
+    )
+    network += "system qos\n  service-policy type network-qos N\n"
+    for switch in (told(mtu=mtu), read("nxos", network.format(mtu))):
+        text = write("nxos", None, switch)
+        assert (f"mtu {mtu}" in text.change) is written
+        assert any("NX-OS takes 576 to 9,216" in each for each in text.inexpressible) is not written
 
 
 def test_what_is_no_whole_number_of_sonic_is_said_and_not_cut_off() -> None:

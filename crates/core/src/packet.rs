@@ -38,17 +38,6 @@ pub enum PacketKind {
     Probe,
 }
 
-/// Which part of a switch's memory holds a queued packet; written by the buffer at admission.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Memory {
-    /// The bytes reserved for its port.
-    Private,
-    /// The pool that its port shares with others.
-    #[default]
-    Shared,
-}
-
 /// As much of a packet as a switch may look at, in 16 bytes: every hop moves it from ring to ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -58,20 +47,19 @@ pub struct Header {
     pub destination: HostId,
     /// The sender's port number in the high half, the receiver's in the low.
     ports: u32,
-    /// From the low end: size (16 bits), class (8), ECN (2), kind (2), memory (1), incast (1).
+    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1).
     tags: u32,
 }
 
 const CLASS_SHIFT: u32 = 16;
 const ECN_SHIFT: u32 = 24;
 const KIND_SHIFT: u32 = 26;
-const MEMORY_SHIFT: u32 = 28;
-const INCAST_SHIFT: u32 = 29;
+const INCAST_SHIFT: u32 = 30;
 
 impl Header {
     /// A packet of no size between two hosts: data, not ECN-capable, of class 0.
     pub fn new(source: HostId, destination: HostId) -> Self {
-        Self { source, destination, ports: 0, tags: 0 }.with_memory(Memory::Shared)
+        Self { source, destination, ports: 0, tags: 0 }
     }
 
     /// With these port numbers, the sender's first.
@@ -104,14 +92,7 @@ impl Header {
     #[must_use]
     #[inline]
     pub fn with_kind(self, kind: PacketKind) -> Self {
-        self.with_tag(KIND_SHIFT, 0x3, kind as u32)
-    }
-
-    /// Held in this part of a buffer while queued.
-    #[must_use]
-    #[inline]
-    pub fn with_memory(self, memory: Memory) -> Self {
-        self.with_tag(MEMORY_SHIFT, 0x1, memory as u32)
+        self.with_tag(KIND_SHIFT, 0xf, kind as u32)
     }
 
     /// With the explicit incast notification of a switch set (Pulser §III-A: a new bit of the IP header).
@@ -151,18 +132,12 @@ impl Header {
     /// What it is.
     #[inline]
     pub fn kind(&self) -> PacketKind {
-        match self.tags >> KIND_SHIFT & 0x3 {
+        match self.tags >> KIND_SHIFT & 0xf {
             0 => PacketKind::Data,
             1 => PacketKind::PureAck,
             2 => PacketKind::Datagram,
             _ => PacketKind::Probe,
         }
-    }
-
-    /// Where it is held while queued.
-    #[inline]
-    pub fn memory(&self) -> Memory {
-        if self.tags >> MEMORY_SHIFT & 0x1 == 0 { Memory::Private } else { Memory::Shared }
     }
 
     /// Whether a switch on its way has set the explicit incast notification.
@@ -392,21 +367,20 @@ mod tests {
     #[test]
     fn a_header_keeps_what_it_is_given() {
         let header = Header::new(HostId(1), HostId(2));
-        for (ecn, kind, memory) in [
-            (Ecn::NotEct, PacketKind::Datagram, Memory::Private),
-            (Ecn::Ect, PacketKind::PureAck, Memory::Shared),
-            (Ecn::Ce, PacketKind::Data, Memory::Private),
+        for (ecn, kind) in [
+            (Ecn::NotEct, PacketKind::Datagram),
+            (Ecn::Ect, PacketKind::PureAck),
+            (Ecn::Ce, PacketKind::Data),
         ] {
-            let full =
-                header.with_size(65_535).with_class(255).with_ecn(ecn).with_kind(kind).with_memory(memory);
+            let full = header.with_size(65_535).with_class(255).with_ecn(ecn).with_kind(kind);
             assert_eq!((full.size(), full.class()), (Bytes(65_535), 255));
-            assert_eq!((full.ecn(), full.kind(), full.memory()), (ecn, kind, memory));
+            assert_eq!((full.ecn(), full.kind()), (ecn, kind));
             assert_eq!(full.with_ports(7, 65_535).ports(), (7, 65_535));
             assert!(!full.incast() && full.with_incast(true).incast());
             assert_eq!(full.with_incast(true).with_incast(false), full);
             let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect).with_incast(true);
             assert_eq!((changed.size(), changed.class(), changed.ecn()), (Bytes(1), 0, Ecn::Ect));
-            assert_eq!((changed.kind(), changed.memory()), (kind, memory));
+            assert_eq!(changed.kind(), kind);
         }
     }
 

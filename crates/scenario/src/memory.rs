@@ -3,7 +3,7 @@
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
 use shallows_switch::buffer::{
-    self, AbmConfig, Config, Congested, DrainRate, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule,
+    self, AbmConfig, Config, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule,
 };
 
 use crate::check::Checker;
@@ -155,8 +155,7 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
         Buffer::Abm(b) => Config {
             policy: Policy::Abm(AbmConfig {
                 alpha: b.alpha.values().to_vec(),
-                congested: Congested::NearThreshold { share: b.congested },
-                drain_rate: DrainRate::Measured,
+                congested: b.congested,
                 window: b.window.0,
             }),
             pools: vec![b.pool.0],

@@ -48,6 +48,21 @@ fn hosts_are_numbered_as_named_and_every_cable_has_two_named_links() {
 }
 
 #[test]
+fn each_link_knows_the_other_direction_of_its_cable() {
+    let network = parse(QUERIES, &[]).unwrap().network;
+    for (number, link) in network.links.iter().enumerate() {
+        let back = &network.links[link.reverse as usize];
+        assert_eq!((back.from, back.to, back.reverse), (link.to, link.from, number as u32), "{}", link.name);
+    }
+    // Of cables side by side each has its own.
+    let reverse = |name| network.links[number(&network, name) as usize].reverse;
+    assert_eq!(
+        [reverse("t1->t2"), reverse("t1->t2#2")],
+        ["t2->t1", "t2->t1#2"].map(|name| number(&network, name))
+    );
+}
+
+#[test]
 fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
     let links = |range: &str| format!("{{ between = ['{range}', 's0'] }}, {{ between = ['h4', 's0'] }}");
     let network = graph("['h{0..5}']", "['s0']", &links("h{0..4}")).unwrap();

@@ -10,7 +10,7 @@ use shallows_sim::Simulation;
 use shallows_switch::Port;
 use shallows_switch::aqm::{Config, Gauge, Placed, Split};
 use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
-use shallows_switch::port::{self, Arrival};
+use shallows_switch::port::{self, Arrival, Ingress};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -92,7 +92,8 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     let header = Header::default().with_size(1_500).with_ecn(Ecn::Ect);
     let (mut now, mut dropped, mut sum) = (Instant::ZERO, Vec::new(), 0u64);
     for payload in 0..count {
-        if let Arrival::Sent(departure) = port.receive(now, header, payload as u32, &mut buffer, &mut dropped)
+        if let Arrival::Sent(departure) =
+            port.receive(now, Ingress::NONE, header, payload as u32, &mut buffer, &mut dropped)
         {
             sum = sum.wrapping_add(departure.finish.0);
         }

@@ -14,7 +14,7 @@ use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit
 use shallows_switch::discipline::{
     self, ComposedConfig, FlowHash, Limits, SchedulerConfig, hashed_drr, hcf, sfq,
 };
-use shallows_switch::port::{self, Arrival};
+use shallows_switch::port::{self, Arrival, Ingress};
 use shallows_switch::scheduler::{Order, VirtualTime};
 use shallows_switch::{Port, shaper};
 
@@ -164,7 +164,8 @@ fn run(name: &str, count: u64) -> Option<u64> {
     let (mut now, mut dropped, mut sum) = (Instant::ZERO, Vec::new(), 0u64);
     for payload in 0..count {
         let header = headers[payload as usize % QUEUES];
-        if let Arrival::Sent(departure) = port.receive(now, header, payload as u32, &mut buffer, &mut dropped)
+        if let Arrival::Sent(departure) =
+            port.receive(now, Ingress::NONE, header, payload as u32, &mut buffer, &mut dropped)
         {
             sum = sum.wrapping_add(departure.finish.0);
         }

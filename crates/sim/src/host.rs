@@ -19,8 +19,8 @@ use crate::pool::Pool;
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
 #[derive(Debug)]
 pub(crate) struct Host {
-    /// The link of its port.
-    pub(crate) nic: u32,
+    /// Whether its card holds connections back whose data waits there.
+    pub(crate) holds_back: bool,
     pub(crate) senders: Vec<SenderSide>,
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
@@ -56,9 +56,9 @@ pub(crate) enum Found {
 }
 
 impl Host {
-    pub(crate) fn new(nic: u32, ictcp: Option<Ictcp>, inboxes: Inboxes) -> Self {
+    pub(crate) fn new(holds_back: bool, ictcp: Option<Ictcp>, inboxes: Inboxes) -> Self {
         Self {
-            nic,
+            holds_back,
             senders: Vec::new(),
             free_senders: Vec::new(),
             receivers: Vec::new(),

@@ -5,7 +5,7 @@
 //! takes up each of what results. A card has several queues, among which a hash of the five-tuple spreads connections (RSS), and
 //! each waits for itself. Not modelled: the processor, which would take more up while it works.
 
-use shallows_core::packet::{Flags, Header, HostId, Memory, PacketKind};
+use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
@@ -229,7 +229,7 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
 
 /// What must be the same: addresses, class, and what switches wrote. ECN bits that differ end a merge (`inet_gro_receive`).
 fn like(header: Header) -> Header {
-    header.with_size(0).with_memory(Memory::Shared)
+    header.with_size(0)
 }
 
 /// Whether a segment may be appended to one of so many packets (`tcp_gro_receive`, `skb_gro_receive`).
@@ -326,8 +326,6 @@ mod tests {
         assert_eq!(with(&|_| {}, plain), [3]);
         assert_eq!(with(&|middle| middle.header = middle.header.with_ecn(Ecn::Ce), plain), [1, 1, 1]);
         assert_eq!(with(&|middle| middle.header = middle.header.with_class(1), plain), [1, 1, 1]);
-        // A buffer has written on it where it was; nobody sees that.
-        assert_eq!(with(&|middle| middle.header = middle.header.with_memory(Memory::Private), plain), [3]);
         // CWR is on the first of a buffer.
         let cwr = Flags::ACK.with(Flags::CWR);
         assert_eq!(with(&|_| {}, [Flags::ACK, cwr, Flags::ACK]), [1, 2]);

@@ -6,37 +6,42 @@
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Duration, Instant, prefetch};
-use shallows_switch::Port;
-use shallows_switch::port::Departure;
+use shallows_switch::port::{Departure, Ingress, Port};
 
 use crate::event::LinkRank;
-use crate::packet::PacketRef;
 use crate::slots::Slots;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
+pub enum Target {
     /// A host; packets say which.
     Host,
-    /// A switch, by its number among switches.
-    Switch(u32),
+    /// A switch.
+    Switch {
+        /// Its number among switches.
+        switch: u32,
+        /// Its place among the nodes of its part.
+        node: u32,
+    },
 }
 
 /// The near end of a link: its port.
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) port: Port<PacketRef>,
+pub(crate) struct Link<T> {
+    pub(crate) port: Port<T>,
     /// Its number in the network.
     pub(crate) number: u32,
     pub(crate) rank: LinkRank,
-    /// Place of the buffer that the port uses: its node's.
-    pub(crate) buffer: u32,
+    /// Place of the node that it leaves.
+    pub(crate) node: u32,
     /// Where its far end is, if that is in another part: a place among the world's exits, or `NONE`.
     pub(crate) exit: u32,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
     pub(crate) watch: Watch,
+    /// Segments with data that the port dropped.
+    pub(crate) data_dropped: u64,
     delay: Duration,
     jitter: Option<Box<Jitter>>,
 }
@@ -58,6 +63,15 @@ pub(crate) struct Wire {
     last: u32,
     pub(crate) target: Target,
     pub(crate) rank: LinkRank,
+    /// By which the far end knows it.
+    pub(crate) ingress: Ingress,
+}
+
+impl<T> AsMut<Port<T>> for Link<T> {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut Port<T> {
+        &mut self.port
+    }
 }
 
 /// Who wants to hear what a port does, and is told at once.
@@ -79,15 +93,15 @@ impl Watch {
 }
 
 /// All packets in flight.
-pub(crate) type InFlight = Slots<Flying>;
+pub(crate) type InFlight<T> = Slots<Flying<T>>;
 
 /// Half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub(crate) struct Flying {
+pub(crate) struct Flying<T> {
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
-    pub(crate) packet: PacketRef,
+    pub(crate) payload: T,
     /// The next on the same link, or `NONE`.
     next: u32,
 }
@@ -102,44 +116,38 @@ struct Jitter {
     last_arrival: Instant,
 }
 
-impl Link {
-    pub(crate) fn new(
-        port: Port<PacketRef>,
-        number: u32,
-        rank: LinkRank,
-        buffer: u32,
-        delay: Duration,
-    ) -> Self {
+impl<T: Copy + Default> Link<T> {
+    pub(crate) fn new(port: Port<T>, number: u32, rank: LinkRank, node: u32, delay: Duration) -> Self {
         Self {
             port,
             number,
             rank,
-            buffer,
+            node,
             exit: NONE,
             waking: false,
             watch: Watch::default(),
+            data_dropped: 0,
             delay,
             jitter: None,
         }
     }
 
     /// Delay every packet by a random part of `spread`, without overtaking.
-    pub(crate) fn with_jitter(mut self, spread: Duration, stream: Stream) -> Self {
+    pub(crate) fn set_jitter(&mut self, spread: Duration, stream: Stream) {
         if spread > Duration::ZERO {
             self.jitter = Some(Box::new(Jitter { spread, stream, last_arrival: Instant::ZERO }));
         }
-        self
     }
 
     /// Where the packet goes that leaves now.
     #[inline]
-    pub(crate) fn way_of(&mut self, departure: &Departure<PacketRef>) -> Way {
+    pub(crate) fn way_of(&mut self, departure: &Departure<T>) -> Way {
         Way { arrival: self.arrival_of(departure), exit: self.exit }
     }
 
     /// When the packet that leaves now reaches the far end.
     #[inline]
-    fn arrival_of(&mut self, departure: &Departure<PacketRef>) -> Instant {
+    fn arrival_of(&mut self, departure: &Departure<T>) -> Instant {
         let arrival = departure.finish + self.delay;
         match &mut self.jitter {
             None => arrival,
@@ -149,20 +157,20 @@ impl Link {
 }
 
 impl Wire {
-    pub(crate) fn new(target: Target, rank: LinkRank) -> Self {
-        Self { first: NONE, last: NONE, target, rank }
+    pub(crate) fn new(target: Target, rank: LinkRank, ingress: Ingress) -> Self {
+        Self { first: NONE, last: NONE, target, rank, ingress }
     }
 
     /// A packet is in flight until `arrival`. Says whether it is the first, whose arrival is to be scheduled.
     #[inline(always)]
-    pub(crate) fn launch(
+    pub(crate) fn launch<T: Copy>(
         &mut self,
         arrival: Instant,
         header: Header,
-        packet: PacketRef,
-        in_flight: &mut InFlight,
+        payload: T,
+        in_flight: &mut InFlight<T>,
     ) -> bool {
-        let slot = in_flight.insert(Flying { arrival, header, packet, next: NONE });
+        let slot = in_flight.insert(Flying { arrival, header, payload, next: NONE });
         let before = std::mem::replace(&mut self.last, slot);
         if before == NONE {
             self.first = slot;
@@ -174,10 +182,10 @@ impl Wire {
 
     /// Take the packet that arrives now; also returns the next in flight, whose arrival is to be scheduled.
     #[inline]
-    pub(crate) fn land<'flying>(
+    pub(crate) fn land<'flying, T: Copy>(
         &mut self,
-        in_flight: &'flying mut InFlight,
-    ) -> (Flying, Option<&'flying Flying>) {
+        in_flight: &'flying mut InFlight<T>,
+    ) -> (Flying<T>, Option<&'flying Flying<T>>) {
         debug_assert!(self.first != NONE, "a delivery is scheduled only while something flies");
         let landed = in_flight.remove(self.first);
         self.first = landed.next;
@@ -188,6 +196,14 @@ impl Wire {
             Some(next) => _ = in_flight.get(next.next).map(prefetch),
         }
         (landed, next)
+    }
+
+    /// The packet that arrives next.
+    pub(crate) fn first<'flying, T: Copy>(
+        &self,
+        in_flight: &'flying InFlight<T>,
+    ) -> Option<&'flying Flying<T>> {
+        if self.first == NONE { None } else { in_flight.get(self.first) }
     }
 }
 
@@ -207,24 +223,27 @@ mod tests {
 
     use super::*;
     use crate::event::Ranks;
+    use crate::packet::PacketRef;
 
-    fn link(spread: Duration) -> (Link, Wire) {
+    fn link(spread: Duration) -> (Link<PacketRef>, Wire) {
         let config = shallows_switch::port::Config::default();
         let stream = |purpose, place| Stream::new(1, purpose, place as u64);
         let port = Port::new(Rate::from_gbps(100), 0, &config, stream);
         let rank = Ranks::new(1).of_link(0);
-        let link = Link::new(port, 0, rank, 0, Duration::from_micros(1))
-            .with_jitter(spread, Stream::new(1, "jitter", 0));
-        (link, Wire::new(Target::Host, rank))
+        let mut link = Link::new(port, 0, rank, 0, Duration::from_micros(1));
+        link.set_jitter(spread, Stream::new(1, "jitter", 0));
+        (link, Wire::new(Target::Host, rank, Ingress::NONE))
     }
 
     fn departure(finish: Instant) -> Departure<PacketRef> {
-        Departure { header: Header::default().with_size(1_500), payload: PacketRef::NONE, finish }
+        let header = Header::default().with_size(1_500);
+        let (queue, ingress, sojourn) = (0, Ingress::NONE, Duration::ZERO);
+        Departure { header, payload: PacketRef::NONE, finish, queue, ingress, sojourn }
     }
 
     #[test]
     fn what_a_hop_touches_of_a_link_with_one_queue_is_four_cache_lines() {
-        let (near, far) = (std::mem::size_of::<Link>(), std::mem::size_of::<Wire>());
+        let (near, far) = (std::mem::size_of::<Link<PacketRef>>(), std::mem::size_of::<Wire>());
         assert!(near + far <= 256, "{near} B at the near end, {far} B at the far one");
     }
 

@@ -1,15 +1,13 @@
 //! Who watches a run: nothing that they do changes it.
 
 use shallows_core::Instant;
-use shallows_core::packet::Header;
-use shallows_switch::buffer::SharedBuffer;
 
 use crate::capture::Tap;
 use crate::connection::Place;
 use crate::flow_tracer::FlowTracer;
 use crate::hosts::Hosts;
-use crate::link::Link;
-use crate::packet::Packet;
+use crate::network::Change;
+use crate::packet::{PacketRef, Packets};
 use crate::port_tracer::PortTracer;
 use crate::sampler::Sampler;
 
@@ -24,16 +22,15 @@ pub(crate) struct Observers {
 
 impl Observers {
     /// The port of a link has changed.
-    pub(crate) fn port_changed(&mut self, now: Instant, link: &mut Link, buffer: &SharedBuffer) {
-        if link.watch.traced {
-            self.ports.record(now, link.number, &mut link.port, buffer);
-        }
-    }
-
-    /// A packet starts to leave the port of a link.
-    pub(crate) fn port_sends(&mut self, now: Instant, link: &Link, header: &Header, packet: Option<&Packet>) {
-        if link.watch.captured {
-            self.tap.record(now, link.number, header, packet.map(|packet| &packet.segment));
+    pub(crate) fn port_changed(
+        &mut self,
+        now: Instant,
+        mut change: Change<'_, PacketRef>,
+        packets: &Packets,
+    ) {
+        change.trace(now, &mut self.ports);
+        if let Some((link, header, packet)) = change.captured() {
+            self.tap.record(now, link, &header, packets.get(packet).map(|packet| &packet.segment));
         }
     }
 

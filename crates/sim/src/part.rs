@@ -62,7 +62,7 @@ impl Part {
         let before = self.queue.handled();
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
-        self.is_busy = self.queue.handled() - before >= self.world.links.len() as u64;
+        self.is_busy = self.queue.handled() - before >= self.world.network.links().len() as u64;
         self.world.exits.collect(|part, left| next_mail.send(part, left));
     }
 
@@ -84,7 +84,7 @@ impl Part {
 
     /// Events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
-        self.queue.handled() - self.world.tally.events_of_no_node
+        self.queue.handled() - self.world.network.tally.events_of_no_node
     }
 }
 

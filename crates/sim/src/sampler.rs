@@ -1,14 +1,13 @@
 //! Samples of what waits: the backlog of every port and the occupancy of every pool, at fixed intervals.
 
-use shallows_core::{Bytes, Duration, Instant};
-use shallows_switch::buffer::SharedBuffer;
+use shallows_core::{Duration, Instant};
+
+use crate::network::Network;
 
 /// The samples so far. Entities that were empty at the last sample and still are leave no row.
 #[derive(Debug, Default)]
 pub struct Sampler {
     interval: Option<Duration>,
-    /// The number of the node of each buffer.
-    nodes: Vec<u32>,
     /// What was recorded.
     pub rows: Vec<Row>,
     /// By port, then by node and pool: whether the last sample was empty.
@@ -36,26 +35,20 @@ pub enum Entity {
 }
 
 impl Sampler {
-    /// Samples at this interval, if at any, of ports and of the buffers of these nodes.
-    pub fn new(interval: Option<Duration>, nodes: Vec<u32>) -> Self {
-        Self { interval, nodes, ..Self::default() }
+    /// Samples at this interval, if at any.
+    pub fn new(interval: Option<Duration>) -> Self {
+        Self { interval, ..Self::default() }
     }
 
-    /// Record the state at `now`, of which `backlogs` are those of the ports, with the numbers of their links; returns when to
-    /// come again.
+    /// Record the state of a network at `now`; returns when to come again.
     ///
     /// # Panics
     ///
     /// If there is no interval.
-    pub fn sample(
-        &mut self,
-        now: Instant,
-        backlogs: impl Iterator<Item = (u32, Bytes)>,
-        buffers: &[SharedBuffer],
-    ) -> Instant {
-        let ports = backlogs.map(|(number, bytes)| (Entity::Port(number), bytes));
-        let pools = self.nodes.iter().zip(buffers).flat_map(|(&node, buffer)| {
-            let pools = buffer.pools().iter().enumerate();
+    pub fn sample<T: Copy + Default>(&mut self, now: Instant, network: &Network<T>) -> Instant {
+        let ports = network.backlogs().map(|(number, bytes)| (Entity::Port(number), bytes));
+        let pools = network.memories().flat_map(|(node, memory)| {
+            let pools = memory.pools().iter().enumerate();
             pools.map(move |(pool, state)| (Entity::Pool(node, pool as u32), state.used))
         });
         for (place, (entity, bytes)) in ports.chain(pools).enumerate() {

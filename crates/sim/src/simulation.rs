@@ -15,6 +15,7 @@ use crate::event::Class;
 use crate::generators::Arrivals;
 use crate::part::Part;
 use crate::report::{Measured, Report};
+use crate::site::Site;
 use crate::tally::Tally;
 use crate::traffic::Traffic;
 use crate::windows::Windows;
@@ -204,7 +205,7 @@ impl Simulation {
         let enough = queue.handled().saturating_add(events);
         while queue.handled() < enough {
             let next = queue.next_at().unwrap_or(Instant::MAX);
-            world.finished = self.ending.is_over(world.tally.under_way(), next);
+            world.finished = self.ending.is_over(world.network.tally.under_way(), next);
             if world.finished || next > limit {
                 return true;
             }
@@ -242,7 +243,7 @@ impl Simulation {
 
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        self.worlds().for_each(|world| tally += world.tally);
+        self.worlds().for_each(|world| tally += world.network.tally);
         tally
     }
 
@@ -338,7 +339,7 @@ fn divide(
     captures: &Captures,
 ) -> (Vec<Part>, Option<Windows>) {
     let horizon = horizon(experiment);
-    let sites = build::sites(experiment, division.as_ref());
+    let sites = Site::all(experiment, division.as_ref());
     let mut parts = Vec::with_capacity(sites.len());
     for site in sites {
         let mut queue = EventQueue::new(horizon);

@@ -230,8 +230,8 @@ impl Entry {
     fn write(&self, part: &Part) {
         self.next.store(part.queue.not_before().0, Ordering::Relaxed);
         self.events.store(part.events(), Ordering::Relaxed);
-        self.flows_completed.store(part.world.tally.flows_completed, Ordering::Relaxed);
-        self.under_way.store(part.world.tally.under_way(), Ordering::Relaxed);
+        self.flows_completed.store(part.world.network.tally.flows_completed, Ordering::Relaxed);
+        self.under_way.store(part.world.network.tally.under_way(), Ordering::Relaxed);
     }
 }
 
@@ -329,6 +329,7 @@ mod tests {
     use crate::build;
     use crate::capture::Captures;
     use crate::event::Class;
+    use crate::site::Site;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {
@@ -389,11 +390,12 @@ mod tests {
                 Part::new(world, EventQueue::new(horizon))
             };
             let mut parts: Vec<Part> =
-                build::sites(&experiment, Some(&division)).into_iter().map(build).collect();
+                Site::all(&experiment, Some(&division)).into_iter().map(build).collect();
             let Part { world, queue, .. } = &mut parts[broken];
             // Nothing is in flight to a receiver so soon.
-            let place = world.links.len() - 1;
-            queue.schedule(Instant(5), Event::of_link(Class::Deliver, world.links[place].rank, place as u32));
+            let links = world.network.links();
+            let (place, link) = (links.len() - 1, &links[links.len() - 1]);
+            queue.schedule(Instant(5), Event::of_link(Class::Deliver, link.rank, place as u32));
             let mut windows = Windows::new(&experiment, division, Instant(1_000_000), horizon);
             windows.density = DENSE;
             let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut parts, u64::MAX)));

@@ -1,17 +1,13 @@
-//! The simulated network: links, switches, hosts, and how events change them.
+//! The simulated world: a network and its hosts, and how events change them.
 //!
-//! A packet walks through this file top-down: a connection sends it ([`World::pump`]), its host's port and each
-//! switch's take it ([`World::enqueue`]), each link delivers it ([`World::deliver`]) to the next switch
-//! ([`World::forward`]) or to a host ([`World::arrive`]). What hosts do with it is in [`crate::hosts`].
+//! A packet walks through this file and [`crate::network`] top-down: a connection sends it ([`World::pump`]), its host puts it into the
+//! network ([`World::put_out`]), where nodes pass it on and links carry it, and a host gets it ([`World::arrive`]). What hosts do with
+//! it is in [`crate::hosts`].
 
-use std::sync::Arc;
-
+use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
-use shallows_core::{Instant, prefetch_all};
-use shallows_scenario::Routing;
-use shallows_switch::buffer::SharedBuffer;
-use shallows_switch::port::{Arrival, Departure};
+use shallows_switch::port::{Departure, Ingress};
 
 use crate::connection::Place;
 use crate::crossing::{Crossing, Exits};
@@ -20,42 +16,84 @@ use crate::flow::Flows;
 use crate::generators::{Arrivals, Generators};
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
+use crate::link::Target;
+use crate::network::{Change, Driver, LinkAt, Network};
 use crate::observers::Observers;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::places::Places;
-use crate::tally::Tally;
 use crate::traffic::Newcomer;
 use crate::warm_up::WarmUp;
 
-/// Everything that changes state when an event fires: the whole network, or a part of it.
+/// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
 #[derive(Debug)]
 pub(crate) struct World {
-    /// Near ends of links: those that leave its nodes, by number.
-    pub(crate) links: Vec<Link>,
-    pub(crate) places_of_links: Places,
-    /// Far ends: of the same links at the same places, then of those that come from other parts.
-    pub(crate) wires: Vec<Wire>,
-    pub(crate) in_flight: InFlight,
-    /// By node: hosts first, then switches.
-    pub(crate) buffers: Vec<SharedBuffer>,
-    pub(crate) routing: Arc<Routing>,
+    pub(crate) network: Network<PacketRef>,
     pub(crate) packets: Packets,
     pub(crate) hosts: Hosts,
     pub(crate) flows: Flows,
     pub(crate) generators: Generators,
     pub(crate) observers: Observers,
     pub(crate) ranks: Ranks,
-    pub(crate) tally: Tally,
-    /// By link: segments with data that its port dropped.
-    pub(crate) data_dropped: Vec<u64>,
     /// Where links lead that end in other parts, and what has left by them.
     pub(crate) exits: Exits,
     /// Whether every flow is complete and the run may end with that.
     pub(crate) finished: bool,
     pub(crate) ends_on_completion: bool,
-    /// Payloads that a port dropped, awaiting reclaim; kept to spare an allocation.
-    pub(crate) dropped: Vec<PacketRef>,
+}
+
+/// What of a world its network calls back.
+struct Around<'a> {
+    packets: &'a mut Packets,
+    hosts: &'a mut Hosts,
+    observers: &'a mut Observers,
+    exits: &'a mut Exits,
+    queue: &'a mut EventQueue<Event>,
+}
+
+impl Driver<PacketRef> for Around<'_> {
+    #[inline(always)]
+    fn now(&self) -> Instant {
+        self.queue.now()
+    }
+
+    #[inline(always)]
+    fn transmit_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::of_link(Class::Transmit, link.rank, link.place));
+    }
+
+    #[inline(always)]
+    fn deliver_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::of_link(Class::Deliver, link.rank, link.place));
+    }
+
+    #[inline(never)]
+    fn observe(&mut self, change: Change<'_, PacketRef>) {
+        self.observers.port_changed(self.queue.now(), change, self.packets);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
+        let packet = (payload != PacketRef::NONE).then(|| self.packets.remove(payload));
+        self.exits.leave(exit, arrival, header, packet);
+    }
+
+    #[inline(always)]
+    fn expect(&self, target: Target, payload: PacketRef) {
+        // Who takes it from the store: a host, or a link to another part.
+        if matches!(target, Target::Host) || self.exits.are_there() {
+            self.packets.prefetch(payload);
+        }
+    }
+
+    fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
+        if let Some(host) = host
+            && self.hosts.host(host).holds_back
+            && let Some(body) = self.packets.get(payload)
+        {
+            // Its connection is not woken: its acknowledgements and its timer find what it has lost.
+            World::leave_card(self.hosts, host, body);
+        }
+        self.packets.discard(payload)
+    }
 }
 
 impl shallows_core::event::World for World {
@@ -88,12 +126,18 @@ impl shallows_core::event::World for World {
 impl World {
     /// Have the processor load what most packets meet on their way: but not packets, of which few are read.
     pub(crate) fn prefetch(&self) {
-        prefetch_all(&self.links);
-        prefetch_all(&self.wires);
-        self.in_flight.prefetch();
+        self.network.prefetch();
         self.hosts.prefetch();
-        self.buffers.iter().for_each(SharedBuffer::prefetch);
-        self.links.iter().for_each(|link| link.port.prefetch());
+    }
+
+    /// The network, and what it calls back.
+    #[inline(always)]
+    fn driving<'a>(
+        &'a mut self,
+        queue: &'a mut EventQueue<Event>,
+    ) -> (&'a mut Network<PacketRef>, Around<'a>) {
+        let Self { network, packets, hosts, observers, exits, .. } = self;
+        (network, Around { packets, hosts, observers, exits, queue })
     }
 
     #[inline]
@@ -101,158 +145,41 @@ impl World {
         queue.schedule(at, Event::new(class, index, self.ranks));
     }
 
-    /// The port of a link is free: send what waits there.
+    /// The port of a link is free.
     #[inline]
     fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
-        let link = &mut self.links[place as usize];
-        let buffer = &mut self.buffers[link.buffer as usize];
-        let departure = link.port.transmit_next(queue.now(), buffer, &mut self.dropped);
-        link.waking = link.port.has_backlog();
-        if link.waking {
-            queue.schedule(link.port.busy_until(), Event::of_link(Class::Transmit, link.rank, place));
+        let (network, mut around) = self.driving(queue);
+        if let Some(departure) = network.transmit(place, &mut around) {
+            self.release(departure, queue);
         }
-        let watched = link.watch.is_on();
-        let way = departure.map(|departure| link.way_of(&departure));
-        if watched {
-            self.observe(place, departure.as_ref(), queue.now());
-        }
-        if let (Some(departure), Some(way)) = (departure, way) {
-            self.launch(place, way, departure, queue);
-            if watched {
-                self.release(place, &departure, queue);
-            }
-        }
-        if !self.dropped.is_empty() {
-            self.reclaim(place);
-        }
-    }
-
-    /// A packet starts to leave the port of a link.
-    #[inline(always)]
-    fn launch(
-        &mut self,
-        place: u32,
-        Way { arrival, exit }: Way,
-        departure: Departure<PacketRef>,
-        queue: &mut EventQueue<Event>,
-    ) {
-        self.tally.packet_hops += 1;
-        let Departure { header, payload: packet, .. } = departure;
-        if exit != NONE {
-            let packet = (packet != PacketRef::NONE).then(|| self.packets.remove(packet));
-            return self.exits.leave(exit, arrival, header, packet);
-        }
-        self.fly(place, arrival, header, packet, queue);
     }
 
     /// A packet that has left another part is in flight to a node of this one.
     pub(crate) fn enter(&mut self, crossing: Crossing, queue: &mut EventQueue<Event>) {
         let Crossing { wire, arrival, header, packet } = crossing;
         let packet = packet.map_or(PacketRef::NONE, |packet| self.packets.insert(packet));
-        self.fly(wire, arrival, header, packet, queue);
+        let (network, mut around) = self.driving(queue);
+        network.fly(wire, arrival, header, packet, &mut around);
     }
 
-    /// A packet is on its way to the far end of a link.
-    #[inline(always)]
-    fn fly(
-        &mut self,
-        place: u32,
-        arrival: Instant,
-        header: Header,
-        packet: PacketRef,
-        queue: &mut EventQueue<Event>,
-    ) {
-        let wire = &mut self.wires[place as usize];
-        if wire.launch(arrival, header, packet, &mut self.in_flight) {
-            queue.schedule(arrival, Event::of_link(Class::Deliver, wire.rank, place));
-        }
-    }
-
-    /// The first packet in flight on a link arrives.
+    /// A packet reaches the far end of a link.
     #[inline]
     fn deliver(&mut self, place: u32, queue: &mut EventQueue<Event>) {
-        let wire = &mut self.wires[place as usize];
-        let (Flying { header, packet, .. }, next) = wire.land(&mut self.in_flight);
-        if let Some(next) = next {
-            queue.schedule(next.arrival, Event::of_link(Class::Deliver, wire.rank, place));
-            // Who takes it from the store: a host, or a link to another part.
-            if matches!(wire.target, Target::Host) || self.exits.are_there() {
-                self.packets.prefetch(next.packet);
-            }
-        }
-        match wire.target {
-            Target::Switch(switch) => self.forward(switch, header, packet, queue),
-            Target::Host => self.arrive(header, packet, queue),
-        }
-    }
-
-    /// A switch passes a packet on to one of its ports.
-    #[inline]
-    fn forward(&mut self, switch: u32, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let link = self.routing.next_hop(switch, &header);
-        self.enqueue(self.places_of_links.at(link) as u32, header, packet, queue);
-    }
-
-    /// A packet joins the port of a link.
-    #[inline]
-    pub(crate) fn enqueue(
-        &mut self,
-        place: u32,
-        header: Header,
-        packet: PacketRef,
-        queue: &mut EventQueue<Event>,
-    ) {
-        let link = &mut self.links[place as usize];
-        let buffer = &mut self.buffers[link.buffer as usize];
-        let watched = link.watch.is_on();
-        match link.port.receive(queue.now(), header, packet, buffer, &mut self.dropped) {
-            Arrival::Sent(departure) => {
-                let way = link.way_of(&departure);
-                if watched {
-                    self.observe(place, Some(&departure), queue.now());
-                }
-                self.launch(place, way, departure, queue);
-                if watched {
-                    self.release(place, &departure, queue);
-                }
-            }
-            Arrival::Queued => {
-                if !link.waking {
-                    link.waking = true;
-                    let event = Event::of_link(Class::Transmit, link.rank, place);
-                    queue.schedule(link.port.busy_until(), event);
-                }
-                if watched {
-                    self.observe(place, None, queue.now());
-                }
-            }
-            Arrival::Dropped if watched => self.observe(place, None, queue.now()),
-            Arrival::Dropped => {}
-        }
-        if !self.dropped.is_empty() {
-            self.reclaim(place);
-        }
-    }
-
-    /// Show observers the changed port of a link, and the packet that starts to leave it: before [`Self::launch`] may pass its body to
-    /// another part.
-    #[inline(never)]
-    fn observe(&mut self, place: u32, departure: Option<&Departure<PacketRef>>, now: Instant) {
-        let link = &mut self.links[place as usize];
-        self.observers.port_changed(now, link, &self.buffers[link.buffer as usize]);
-        if let Some(Departure { header, payload, .. }) = departure {
-            self.observers.port_sends(now, link, header, self.packets.get(*payload));
+        let (network, mut around) = self.driving(queue);
+        if let Some((header, packet)) = network.deliver(place, &mut around) {
+            self.arrive(header, packet, queue);
         }
     }
 
     /// Let the connection send whose data leaves its host's card, if that held it back. The link of a host never leads to another
     /// part, so the body is still here.
     #[inline(never)]
-    fn release(&mut self, place: u32, departure: &Departure<PacketRef>, queue: &mut EventQueue<Event>) {
-        let Departure { header, payload, .. } = departure;
-        if self.links[place as usize].watch.holds_back
+    fn release(&mut self, departure: Departure<PacketRef>, queue: &mut EventQueue<Event>) {
+        let Departure { header, payload, ingress, .. } = departure;
+        if ingress == Ingress::NONE
             && header.kind() == PacketKind::Data
-            && let Some(packet) = self.packets.get(*payload)
+            && self.hosts.host(header.source).holds_back
+            && let Some(packet) = self.packets.get(payload)
             && let Some(place) = Self::leave_card(&mut self.hosts, header.source, packet)
         {
             self.pump(place, queue);
@@ -330,7 +257,7 @@ impl World {
     #[inline(always)]
     fn hand_up(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets, .. } = arrived;
-        self.tally.packets_arrived += u64::from(packets);
+        self.network.tally.packets_arrived += u64::from(packets);
         match header.kind() {
             PacketKind::Data => self.receive_data(arrived, queue),
             PacketKind::PureAck => self.receive_ack(header, packet, queue),
@@ -347,7 +274,7 @@ impl World {
             self.receive_carried(&header, &packet, queue);
         }
         match self.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
-            Reception::Stale => self.tally.packets_stale += u64::from(packets),
+            Reception::Stale => self.network.tally.packets_stale += u64::from(packets),
             Reception::Again(acks) => {
                 for ack in acks {
                     let (header, packet) = self.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
@@ -387,7 +314,7 @@ impl World {
     #[inline(always)]
     fn hear(&mut self, place: Place, hearing: Hearing, queue: &mut EventQueue<Event>) {
         match hearing {
-            Hearing::Stale => self.tally.packets_stale += 1,
+            Hearing::Stale => self.network.tally.packets_stale += 1,
             Hearing::Open => self.pump(place, queue),
             Hearing::Complete(flow) => self.flow_acked(place, flow, queue),
         }
@@ -417,8 +344,8 @@ impl World {
     /// A host sends a packet.
     #[inline]
     fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
-        self.tally.packets_sent += 1;
-        self.tally.data_sent += u64::from(packet.segment.len > 0);
+        self.network.tally.packets_sent += 1;
+        self.network.tally.data_sent += u64::from(packet.segment.len > 0);
         let packet = self.packets.insert(packet);
         self.put_out(header, packet, queue);
     }
@@ -426,8 +353,10 @@ impl World {
     /// A packet joins the port of its host.
     #[inline]
     fn put_out(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let card = self.hosts.host(header.source).nic;
-        self.enqueue(card, header, packet, queue);
+        let (network, mut around) = self.driving(queue);
+        if let Some(departure) = network.send(header.source, header, packet, &mut around) {
+            self.release(departure, queue);
+        }
     }
 
     #[inline]
@@ -486,7 +415,7 @@ impl World {
 
     /// Whether the run may end because every flow that will ever arrive has arrived here and is complete.
     pub(crate) fn is_complete(&self) -> bool {
-        let completed = self.tally.flows_completed;
+        let completed = self.network.tally.flows_completed;
         self.ends_on_completion && self.generators.arrivals.is_complete(completed)
     }
 
@@ -494,7 +423,7 @@ impl World {
     #[inline(never)]
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let next = self.hosts.end(place, &mut self.flows, queue.now());
-        self.tally.flows_completed += 1;
+        self.network.tally.flows_completed += 1;
         self.generators.arrivals.on_acked(self.flows.at(flow), queue);
         self.finished = self.is_complete();
         self.observers.flows.on_end(flow);
@@ -521,7 +450,7 @@ impl World {
 
     #[inline(never)]
     fn warm_up(&mut self, queue: &mut EventQueue<Event>) {
-        self.tally.events_of_no_node += 1;
+        self.network.tally.events_of_no_node += 1;
         while let Some(WarmUp { place, bytes, .. }) = self.generators.warm_ups.next(queue) {
             self.hosts.prime(place, bytes, queue.now());
             self.pump(place, queue);
@@ -532,7 +461,7 @@ impl World {
     fn send_datagram(&mut self, source: u32, queue: &mut EventQueue<Event>) {
         let (header, next) = self.generators.datagrams.send(source, queue.now());
         if let Some(header) = header {
-            self.tally.packets_sent += 1;
+            self.network.tally.packets_sent += 1;
             self.put_out(header, PacketRef::NONE, queue);
         }
         if let Some(next) = next {
@@ -557,51 +486,26 @@ impl World {
 
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
-        self.tally.events_of_no_node += 1;
-        let backlogs = self.links.iter().map(|link| (link.number, link.port.backlog()));
-        let next = self.observers.queues.sample(queue.now(), backlogs, &self.buffers);
+        self.network.tally.events_of_no_node += 1;
+        let next = self.observers.queues.sample(queue.now(), &self.network);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
     /// Read the ports of a trace that is taken at intervals.
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
-        self.tally.events_of_no_node += 1;
+        self.network.tally.events_of_no_node += 1;
         let (links, next) = self.observers.ports.due(index, queue.now());
-        for number in links.into_iter().filter(|&number| self.places_of_links.has(number)) {
-            let link = &mut self.links[self.places_of_links.at(number)];
-            let buffer = &self.buffers[link.buffer as usize];
-            self.observers.ports.record(queue.now(), number, &mut link.port, buffer);
-        }
+        self.network.trace(queue.now(), &links, &mut self.observers.ports);
         self.schedule(next, Class::PortTrace, index.into(), queue);
     }
 
     /// Read the senders of a trace that is taken at intervals.
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
-        self.tally.events_of_no_node += 1;
+        self.network.tally.events_of_no_node += 1;
         let next = self.observers.flows.sample(number, queue.now(), &self.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
-    }
-
-    /// Forget what the port of a link has dropped.
-    #[cold]
-    fn reclaim(&mut self, place: u32) {
-        self.tally.packets_dropped += self.dropped.len() as u64;
-        let link = &self.links[place as usize];
-        // The link that leaves a host has its number.
-        let card = link.watch.holds_back.then_some(HostId(link.number));
-        let mut dropped = std::mem::take(&mut self.dropped);
-        for packet in dropped.drain(..) {
-            if let Some(host) = card
-                && let Some(body) = self.packets.get(packet)
-            {
-                // Its connection is not woken: its acknowledgements and its timer find what it has lost.
-                Self::leave_card(&mut self.hosts, host, body);
-            }
-            self.data_dropped[place as usize] += u64::from(self.packets.discard(packet));
-        }
-        self.dropped = dropped;
     }
 
     /// Check the laws that hold at any moment between two events; returns how many packets are under way here.
@@ -610,15 +514,7 @@ impl World {
     ///
     /// If the books do not balance, which is a defect of this program.
     pub(crate) fn audit(&self) -> u64 {
-        for buffer in &self.buffers {
-            buffer.audit();
-        }
-        let mut under_way = (self.in_flight.len() + self.hosts.waiting()) as u64;
-        for link in &self.links {
-            link.port.audit(&self.buffers[link.buffer as usize]);
-            let counters = link.port.counters();
-            under_way += counters.enqueued() - counters.dequeued();
-        }
+        let under_way = self.network.audit() + self.hosts.waiting() as u64;
         assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
         under_way
     }

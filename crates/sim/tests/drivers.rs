@@ -1,4 +1,4 @@
-//! What a driver that is no simulation takes from here: ports, the memory behind them, and captures of real frames.
+//! What a driver that is no simulation takes from here: a network, and captures of real frames.
 
 mod common;
 #[path = "common/kept.rs"]
@@ -7,7 +7,7 @@ mod kept;
 use kept::Files;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use shallows_core::{Instant, Rate};
-use shallows_sim::{Captures, ports};
+use shallows_sim::{Captures, Network};
 
 const STAR: &str = r#"
 [topology]
@@ -33,14 +33,14 @@ size = "1KB"
 #[test]
 fn ports_are_those_of_the_links_and_memory_is_that_of_the_nodes() {
     let report = common::run(STAR, &[]);
-    let (buffers, found) = ports::<u32>(&common::parse(STAR, &[]));
-    assert_eq!(buffers.len(), 3 + 1);
+    let network = Network::<u32>::new(&common::parse(STAR, &[]));
+    assert_eq!(network.memories().count(), 3 + 1);
     // Three links that leave hosts and three that lead to them, in the order of hosts.
-    let rates: Vec<Rate> = found.iter().map(|port| port.rate()).collect();
+    let rates: Vec<Rate> = (0..6).map(|link| network.rate(link)).collect();
     let slow = Rate::from_gbps(1);
     let fast = Rate::from_gbps(10);
     assert_eq!(rates, [fast, fast, slow, fast, fast, slow]);
-    let pools: Vec<u64> = buffers.iter().map(|buffer| buffer.pools()[0].size.0).collect();
+    let pools: Vec<u64> = network.memories().map(|(_, memory)| memory.pools()[0].size.0).collect();
     assert_eq!(pools[3], 1_000_000);
     assert_eq!(report.queues("switch0->host2").len(), 2);
 }

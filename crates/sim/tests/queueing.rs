@@ -11,7 +11,7 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_switch::buffer::{Config, Policy, PrivateRule, SharedBuffer};
-use shallows_switch::port::{self, Arrival, Port};
+use shallows_switch::port::{self, Arrival, Ingress, Port};
 
 const RATE: Rate = Rate::from_gbps(100);
 const MEAN_SIZE: Bytes = Bytes(1_500);
@@ -52,7 +52,7 @@ fn serve(load: f64, packets: u64, mut size: impl FnMut() -> u16) -> Seen {
         seen.waited += transmit_until(now, &mut port, &mut buffer);
         let header = Header::default().with_size(size());
         seen.busy += RATE.transmission_time(header.size());
-        let arrival = port.receive(now, header, now.0, &mut buffer, &mut vec![]);
+        let arrival = port.receive(now, Ingress::NONE, header, now.0, &mut buffer, &mut vec![]);
         assert!(!matches!(arrival, Arrival::Dropped), "the buffer holds everything");
     }
     seen.last_arrival = now;

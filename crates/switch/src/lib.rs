@@ -8,6 +8,7 @@
 pub mod aqm;
 pub mod buffer;
 pub mod discipline;
+mod node;
 pub mod port;
 pub mod queue;
 pub mod ring;
@@ -15,4 +16,5 @@ pub mod routing;
 pub mod scheduler;
 pub mod shaper;
 
-pub use port::{EgressDrop, Port};
+pub use node::{Effects, Node, Paths};
+pub use port::{EgressDrop, Ingress, Port};

@@ -2,7 +2,7 @@
 //!
 //! Order at a port: the discipline names a queue, the buffer tests, the enqueue markers decide, the bytes are accounted;
 //! on the way out the bytes are freed, then the dequeue markers decide. The port says when it can send again
-//! ([`Port::busy_until`]); the driver calls [`Port::transmit_next`] then, but only while something waits.
+//! ([`Port::wake_at`]); the driver calls [`Port::transmit_next`] then.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -13,7 +13,7 @@ use self::edge::Edge;
 use self::waiting::Elaborate;
 use crate::aqm::{Aqm, Hears, Installed};
 use crate::buffer::SharedBuffer;
-use crate::discipline;
+use crate::discipline::{self, AnyDiscipline, Discipline};
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 use crate::shaper::TokenBucket;
@@ -26,7 +26,7 @@ mod waiting;
 
 pub use self::counters::Counters;
 pub use self::interface::{Arrival, Config, Departure, EgressDrop};
-pub use crate::queue::DropReason;
+pub use crate::queue::{DropReason, Ingress};
 
 /// An egress port.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl<T: Copy + Default> Port<T> {
             total: QueueState::default(),
             account,
             egress_drop: config.egress_drop,
-            slack: config.slack,
+            halted: false,
             hears: markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears())),
             markers,
             books: Books::default(),
@@ -102,21 +102,22 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// A packet arrives. What is dropped, it or another, goes to `dropped`.
+    /// A packet arrives, which came to the node by `ingress`. What is dropped, it or another, goes to `dropped`.
     #[inline]
     pub fn receive(
         &mut self,
         now: Instant,
+        ingress: Ingress,
         header: Header,
         payload: T,
         buffer: &mut SharedBuffer,
-        dropped: &mut Vec<T>,
+        dropped: &mut impl Extend<T>,
     ) -> Arrival<T> {
         let Self { edge, queues } = self;
         match queues {
-            Queues::One(queue) => edge.receive(queue, now, header, payload, buffer, dropped),
+            Queues::One(queue) => edge.receive(queue, now, ingress, (header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
-                edge.receive_out_of_line(&mut **queues, now, header, payload, buffer, dropped)
+                edge.receive_out_of_line(&mut **queues, now, ingress, (header, payload), buffer, dropped)
             }
         }
     }
@@ -127,22 +128,60 @@ impl<T: Copy + Default> Port<T> {
         &mut self,
         now: Instant,
         buffer: &mut SharedBuffer,
-        dropped: &mut Vec<T>,
+        dropped: &mut impl Extend<T>,
     ) -> Option<Departure<T>> {
         let Self { edge, queues } = self;
         debug_assert!(edge.busy_until <= now, "the previous packet is still being sent");
-        let start = edge.start(now);
         match queues {
-            Queues::One(queue) => edge.transmit(queue, now, start, buffer, dropped),
-            Queues::Elaborate(queues) => {
-                edge.transmit_out_of_line(&mut **queues, now, start, buffer, dropped)
+            Queues::One(queue) => edge.transmit(queue, now, buffer, dropped),
+            Queues::Elaborate(queues) => edge.transmit_out_of_line(&mut **queues, now, buffer, dropped),
+        }
+    }
+
+    /// Let nothing of `queue` leave from now on; a packet on the wire is sent to its end.
+    ///
+    /// # Panics
+    ///
+    /// If the discipline has no queues that can be paused ([`discipline::Config::can_pause`]).
+    pub fn pause(&mut self, queue: usize) {
+        match self.several() {
+            // It finds out that nothing may be sent when it comes to send.
+            Some(discipline) => discipline.pause(queue, true),
+            None => self.edge.halted = true,
+        }
+    }
+
+    /// Let `queue` send again. The driver asks [`Self::wake_at`] after it.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::pause`].
+    pub fn resume(&mut self, now: Instant, queue: usize) {
+        if let Some(discipline) = self.several() {
+            discipline.pause(queue, false);
+        }
+        self.edge.go_on(now);
+    }
+
+    /// Its discipline, where that has several queues to pause, or none.
+    fn several(&mut self) -> Option<&mut AnyDiscipline<T>> {
+        match &mut self.queues {
+            Queues::Elaborate(queues) if !matches!(queues.discipline, AnyDiscipline::Fifo(_)) => {
+                Some(&mut queues.discipline)
             }
+            _ => None,
         }
     }
 
     /// When the port can send again: the packet on the wire has left, and its shaper lets the next one pass.
     pub fn busy_until(&self) -> Instant {
         self.edge.busy_until
+    }
+
+    /// When [`Self::transmit_next`] is to be called; never while nothing waits, or nothing that may be sent.
+    #[inline]
+    pub fn wake_at(&self) -> Option<Instant> {
+        (self.has_backlog() && !self.edge.halted).then_some(self.edge.busy_until)
     }
 
     /// Bytes waiting.

@@ -3,6 +3,8 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
+use crate::buffer::Memory;
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -49,6 +51,39 @@ impl DropReason {
     }
 }
 
+/// By which link a packet has come to a node: the number of the port beside it, among those of the node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ingress(pub u32);
+
+impl Ingress {
+    /// Of what the node sends itself, as a host does.
+    pub const NONE: Self = Self((1 << 31) - 1);
+}
+
+/// Whence a packet that waits came, and what holds its bytes; in one word, so that an item has 32 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held(u32);
+
+impl Held {
+    /// Of a packet that came by this link, in this memory.
+    #[inline]
+    pub fn new(ingress: Ingress, memory: Memory) -> Self {
+        Self(ingress.0 << 1 | memory as u32)
+    }
+
+    /// By which link it came.
+    #[inline]
+    pub fn ingress(self) -> Ingress {
+        Ingress(self.0 >> 1)
+    }
+
+    /// What holds its bytes.
+    #[inline]
+    pub fn memory(self) -> Memory {
+        if self.0 & 1 == 0 { Memory::Private } else { Memory::Shared }
+    }
+}
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Item<T> {
@@ -58,6 +93,8 @@ pub struct Item<T> {
     pub payload: T,
     /// When it joined its queue.
     pub enqueued_at: Instant,
+    /// Whence it came, and what holds its bytes.
+    pub held: Held,
 }
 
 /// A packet that leaves its queue.

@@ -13,7 +13,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_switch::Port;
 use shallows_switch::buffer::{DtCounts, Limit, Policy, SharedBuffer};
 use shallows_switch::discipline;
-use shallows_switch::port::{Arrival, Departure, DropReason, EgressDrop};
+use shallows_switch::port::{Arrival, Departure, DropReason, EgressDrop, Ingress};
 
 /// A packet that arrives some time after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ impl<'a> Bench<'a> {
         let before: Vec<_> = (0..self.queues()).map(|queue| self.buffer.queue(queue).shared).collect();
         self.waits.insert(id, step);
         let mut dropped = vec![];
-        match self.port.receive(now, header, id, &mut self.buffer, &mut dropped) {
+        match self.port.receive(now, Ingress::NONE, header, id, &mut self.buffer, &mut dropped) {
             Arrival::Sent(departure) => {
                 assert!(idle, "it overtakes nobody");
                 assert_eq!(departure.payload, id);
@@ -331,9 +331,9 @@ fn a_shaped_port_divides_what_the_shaper_lets_pass() {
 }
 
 /// A queue, or two by class behind a scheduler.
-fn slack_port(slack: Duration, two: bool) -> (Port<usize>, SharedBuffer) {
+fn late_port(two: bool) -> (Port<usize>, SharedBuffer) {
     let mut case = common::shaped_dwrr(RATE, Bytes(LARGEST), &[1_500, 3_000]);
-    (case.port.shaper, case.port.slack) = (None, slack);
+    case.port.shaper = None;
     if !two {
         case.port.discipline = discipline::Config::Fifo;
     }
@@ -347,46 +347,43 @@ fn packet(id: usize, size: u16) -> Header {
     Header::new(HostId(1), HostId(2)).with_size(size).with_class(id as u8 % 2)
 }
 
-/// Less than two of the largest packets take.
-const SLACK: u64 = 2_000_000;
+/// Less than two of the largest packets take, in picoseconds.
+const LATE: u64 = 4_000_000;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// All that waits from the start leaves at the rate of the link, however late within the slack the port is served; what it
-    /// is later than that is lost, and without slack all of it.
+    /// What a port is served late its link stays idle.
     #[test]
-    fn a_port_that_is_served_late_has_its_rate(
-        packets in prop::collection::vec((64..=LARGEST as u16, 0..=2 * SLACK), 1..60),
-        slack in prop_oneof![Just(0), 0..=SLACK],
+    fn a_port_that_is_served_late_starts_then(
+        packets in prop::collection::vec((64..=LARGEST as u16, 0..=LATE), 1..60),
         two in any::<bool>(),
     ) {
-        let (mut port, mut buffer) = slack_port(Duration(slack), two);
+        let (mut port, mut buffer) = late_port(two);
         let mut dropped = vec![];
         for (id, &(size, _)) in packets.iter().enumerate() {
-            port.receive(Instant::ZERO, packet(id, size), id, &mut buffer, &mut dropped);
+            port.receive(Instant::ZERO, Ingress::NONE, packet(id, size), id, &mut buffer, &mut dropped);
         }
         let mut finish = RATE.transmission_time(Bytes(packets[0].0.into())).0;
         for &(_, late) in &packets[1..] {
             let now = Instant(port.busy_until().0 + late);
             let departure = port.transmit_next(now, &mut buffer, &mut dropped).expect("it has a packet");
             let size = departure.header.size();
-            finish += late.saturating_sub(slack) + RATE.transmission_time(size).0;
+            finish += late + RATE.transmission_time(size).0;
             prop_assert_eq!(departure.finish, Instant(finish));
             prop_assert_eq!(port.busy_until(), departure.finish);
         }
         prop_assert!(!port.has_backlog() && dropped.is_empty());
     }
 
-    /// What a port hands over from one call to a later one is what its link carries in that time and in the slack, and one
+    /// What a port hands over from one call to a later one is what its link carries in that time, and one
     /// packet: idleness earns nothing, since a packet that finds a port idle starts when it comes.
     #[test]
-    fn a_port_never_sends_more_than_its_rate_and_its_slack_let_pass(
-        packets in prop::collection::vec((0..4_000_000u64, 64..=LARGEST as u16, 0..=2 * SLACK), 1..60),
-        slack in 0..=SLACK,
+    fn a_port_never_sends_more_than_its_rate_lets_pass(
+        packets in prop::collection::vec((0..4_000_000u64, 64..=LARGEST as u16, 0..=LATE), 1..60),
         two in any::<bool>(),
     ) {
-        let (mut port, mut buffer) = slack_port(Duration(slack), two);
+        let (mut port, mut buffer) = late_port(two);
         let (mut now, mut dropped, mut sent) = (Instant::ZERO, vec![], vec![]);
         for (id, &(wait, size, late)) in packets.iter().enumerate() {
             let arrives = now.max(port.busy_until()) + Duration(wait);
@@ -398,7 +395,7 @@ proptest! {
             }
             // Half of them come while the port is busy.
             now = if wait % 2 == 0 { now.max(arrives) } else { now };
-            let arrival = port.receive(now, packet(id, size), id, &mut buffer, &mut dropped);
+            let arrival = port.receive(now, Ingress::NONE, packet(id, size), id, &mut buffer, &mut dropped);
             if let Arrival::Sent(departure) = arrival {
                 prop_assert_eq!(departure.finish, now + RATE.transmission_time(Bytes(size.into())));
                 sent.push((now, departure));
@@ -407,7 +404,7 @@ proptest! {
         for first in 0..sent.len() {
             let mut taken = 0;
             for (last, departure) in &sent[first..] {
-                let open = last.0 - sent[first].0.0 + slack;
+                let open = last.0 - sent[first].0.0;
                 prop_assert!(taken <= open, "{taken} ps of packets in {open}");
                 taken += RATE.transmission_time(departure.header.size()).0;
             }

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use shallows_core::packet::{Ecn, Header, Memory};
+use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_switch::Port;
-use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Memory, Policy, PrivateRule, SharedBuffer};
 use shallows_switch::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
-use shallows_switch::port::{Arrival, Config, DropReason};
+use shallows_switch::port::{Arrival, Config, DropReason, Ingress};
 
 /// A switch: what its memory is like, and the pool of each port.
 #[derive(Clone, Debug)]
@@ -197,7 +197,7 @@ impl Real {
                 + step.queue;
         let private = self.buffer.queue(account).private;
         let port = &mut self.ports[step.port];
-        match port.receive(Instant(now), header, id, &mut self.buffer, &mut vec![]) {
+        match port.receive(Instant(now), Ingress::NONE, header, id, &mut self.buffer, &mut vec![]) {
             Arrival::Sent(departure) => {
                 assert_eq!(departure.payload, id);
                 Fate::Leaves

@@ -11,7 +11,7 @@ use shallows_core::{Bytes, Instant, Rate};
 use shallows_switch::Port;
 use shallows_switch::aqm::{self, Gauge, Placed, Point, Spacing};
 use shallows_switch::buffer::{self, Policy, PrivateRule, SharedBuffer};
-use shallows_switch::port::{Arrival, Config};
+use shallows_switch::port::{Arrival, Config, Ingress};
 
 /// A WRED profile.
 #[derive(Clone, Copy)]
@@ -52,10 +52,10 @@ fn marks(profile: Profile, count: u64, size: u16, point: Point, seed: u64) -> Ve
     let mut port: Port<u64> = Port::new(Rate::from_gbps(100), account, &config, stream);
     let packet = Header::default().with_ecn(Ecn::Ect).with_size(size);
     let mut dropped = vec![];
-    let pause = port.receive(Instant::ZERO, packet, u64::MAX, &mut buffer, &mut dropped);
+    let pause = port.receive(Instant::ZERO, Ingress::NONE, packet, u64::MAX, &mut buffer, &mut dropped);
     assert!(matches!(pause, Arrival::Sent(_)));
     for payload in 0..count {
-        let arrival = port.receive(Instant::ZERO, packet, payload, &mut buffer, &mut dropped);
+        let arrival = port.receive(Instant::ZERO, Ingress::NONE, packet, payload, &mut buffer, &mut dropped);
         assert!(matches!(arrival, Arrival::Queued), "the port is paused");
     }
     let released = (0..count).map(|payload| {

@@ -9,13 +9,12 @@ use std::collections::VecDeque;
 use std::io;
 
 use shallows_core::event::{self, EventQueue};
-use shallows_core::packet::Header;
+use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Experiment, Link, Network};
-use shallows_sim::{Captures, Measured, PortTracer, Report, Sampler, Tally, ports};
-use shallows_switch::Port;
-use shallows_switch::buffer::SharedBuffer;
-use shallows_switch::port::{Arrival, Departure};
+use shallows_scenario::{Experiment, Link};
+use shallows_sim::{
+    Captures, Change, Driver, LinkAt, Measured, Network, PortTracer, Report, Sampler, Tally, Target,
+};
 
 use crate::background::{self, Background, Made};
 use crate::frame;
@@ -57,41 +56,42 @@ pub struct PortState<'a> {
 
 #[derive(Debug)]
 struct State {
-    network: Network,
+    network: Network<Slot>,
+    hosts: u32,
     framing: u16,
-    ports: Vec<Port<Slot>>,
-    buffers: Vec<SharedBuffer>,
-    wires: Vec<Wire>,
-    frames: Frames,
+    /// By link.
+    names: Vec<String>,
+    contents: Contents,
     background: Background,
     /// What hosts have sent, by time.
-    entering: VecDeque<Flying>,
+    entering: VecDeque<Entering>,
     leaving: Vec<Delivery>,
     /// Links that lead to hosts, the shortest delay of those, and of those that leave hosts.
     to_hosts: Vec<u32>,
     last_delay: Duration,
     first_delay: Duration,
     sampler: Sampler,
+}
+
+/// The frames that are under way, and who looks at them and at the ports that they pass.
+#[derive(Debug)]
+struct Contents {
+    frames: Frames,
     tracer: PortTracer,
     captures: Option<Captures>,
-    tally: Tally,
-    data_dropped: Vec<u64>,
-    /// Kept to spare an allocation.
-    dropped: Vec<Slot>,
+    hosts: u32,
+    framing: u16,
 }
 
-/// A link: what is in flight, in order, of which only the first has an event.
-#[derive(Debug, Default)]
-struct Wire {
-    in_flight: VecDeque<Flying>,
-    /// Whether an event is pending that lets its port send the next packet.
-    waking: bool,
-    /// Whether its port is read at every change.
-    traced: bool,
+/// What of a fabric its network calls back.
+struct Around<'a> {
+    contents: &'a mut Contents,
+    queue: &'a mut EventQueue<Event>,
 }
 
+/// A frame that a host has sent.
 #[derive(Clone, Copy, Debug)]
-struct Flying {
+struct Entering {
     at: Instant,
     header: Header,
     slot: Slot,
@@ -147,12 +147,9 @@ impl Fabric {
 
     fn build(experiment: &Experiment, captures: Option<Captures>) -> Self {
         let network = &experiment.network;
-        let (buffers, ports) = ports(experiment);
-        let mut wires: Vec<Wire> = network.links.iter().map(|_| Wire::default()).collect();
         let tracer = PortTracer::new(experiment);
-        for link in tracer.at_every_change() {
-            wires[link as usize].traced = true;
-        }
+        let mut ports = Network::new(experiment);
+        ports.watch(&tracer, captures.as_ref());
         let packet = network.mtu + network.framing;
         let reach = |link: &Link| link.delay + link.rate.transmission_time(packet);
         let mut queue = EventQueue::new(network.links.iter().map(reach).max().unwrap_or_default());
@@ -170,26 +167,20 @@ impl Fabric {
         let links: Vec<(usize, &Link)> = network.links.iter().enumerate().collect();
         let to_hosts = || links.iter().filter(leads_to_host);
         let from_hosts = &network.links[..network.hosts as usize];
-        let sampler = Sampler::new(experiment.sample_queues, (0..buffers.len() as u32).collect());
+        let framing = u16::try_from(network.framing.0).expect("framing is small");
         let state = State {
             to_hosts: to_hosts().map(|(index, _)| *index as u32).collect(),
             last_delay: to_hosts().map(|(_, link)| link.delay).min().unwrap_or_default(),
             first_delay: from_hosts.iter().map(|link| link.delay).min().unwrap_or_default(),
-            framing: u16::try_from(network.framing.0).expect("framing is small"),
-            data_dropped: vec![0; ports.len()],
-            network: network.clone(),
-            ports,
-            buffers,
-            wires,
-            frames: Frames::default(),
+            names: network.links.iter().map(|link| link.name.clone()).collect(),
+            network: ports,
+            hosts: network.hosts,
+            framing,
+            contents: Contents { frames: Frames::default(), tracer, captures, hosts: network.hosts, framing },
             background,
             entering: VecDeque::new(),
             leaving: Vec::new(),
-            sampler,
-            tracer,
-            captures,
-            tally: Tally::default(),
-            dropped: Vec::new(),
+            sampler: Sampler::new(experiment.sample_queues),
         };
         Self { queue, state }
     }
@@ -199,15 +190,16 @@ impl Fabric {
     /// What is said to have come before something that has already happened, or that came before it, comes then.
     pub fn enter(&mut self, at: Instant, frame: &[u8]) -> bool {
         let state = &mut self.state;
-        let Some(parsed) = frame::parse(frame, state.network.hosts, state.framing) else { return false };
+        let Some(parsed) = frame::parse(frame, state.hosts, state.framing) else { return false };
         let after = state.entering.back().map_or(self.queue.now(), |last| last.at);
-        let flying = Flying { at: at.max(after), header: parsed.header, slot: state.frames.keep(frame) };
-        state.tally.packets_sent += 1;
-        state.tally.data_sent += u64::from(parsed.data > 0);
+        let entering =
+            Entering { at: at.max(after), header: parsed.header, slot: state.contents.frames.keep(frame) };
+        state.network.tally.packets_sent += 1;
+        state.network.tally.data_sent += u64::from(parsed.data > 0);
         if state.entering.is_empty() {
-            self.queue.schedule(flying.at, Event::Enter);
+            self.queue.schedule(entering.at, Event::Enter);
         }
-        state.entering.push_back(flying);
+        state.entering.push_back(entering);
         true
     }
 
@@ -222,8 +214,7 @@ impl Fabric {
     /// before it.
     pub fn wake_at(&mut self) -> Option<Instant> {
         let state = &self.state;
-        let arrives = state.to_hosts.iter().filter_map(|&link| state.wires[link as usize].in_flight.front());
-        let known = arrives.map(|flying| flying.at).min();
+        let known = state.to_hosts.iter().filter_map(|&link| state.network.next_arrival(link)).min();
         let later = self.queue.next_at().map(|next| next + self.state.last_delay);
         known.into_iter().chain(later).min()
     }
@@ -238,35 +229,34 @@ impl Fabric {
     /// let go.
     pub fn leaving(&mut self) -> &[Delivery] {
         for delivery in &self.state.leaving {
-            frame::rewrite(self.state.frames.get_mut(delivery.slot), &delivery.header);
+            frame::rewrite(self.state.contents.frames.get_mut(delivery.slot), &delivery.header);
         }
         &self.state.leaving
     }
 
     /// What is in a frame that leaves.
     pub fn frame(&self, delivery: &Delivery) -> &[u8] {
-        self.state.frames.get(delivery.slot)
+        self.state.contents.frames.get(delivery.slot)
     }
 
     /// The frames that left are on their way.
     pub fn let_go(&mut self) {
         for delivery in self.state.leaving.drain(..) {
-            self.state.frames.free(delivery.slot);
+            self.state.contents.frames.free(delivery.slot);
         }
     }
 
     /// The ports that have carried anything, in the order of the links.
     pub fn ports(&self) -> impl Iterator<Item = PortState<'_>> {
-        self.state.network.links.iter().zip(&self.state.ports).filter_map(|(link, port)| {
-            let counters = port.counters();
-            (counters.received > 0).then(|| PortState {
-                name: &link.name,
-                backlog: port.backlog(),
-                most: counters.max_backlog,
-                sent: counters.sent,
-                marked: counters.marked,
-                dropped: counters.dropped_total(),
-            })
+        let names = &self.state.names;
+        let carried = self.state.network.counters().filter(|(_, counters, _)| counters.received > 0);
+        carried.map(|(link, counters, backlog)| PortState {
+            name: &names[link as usize],
+            backlog,
+            most: counters.max_backlog,
+            sent: counters.sent,
+            marked: counters.marked,
+            dropped: counters.dropped_total(),
         })
     }
 
@@ -276,12 +266,12 @@ impl Fabric {
     ///
     /// The first thing that has gone wrong with one; nothing was captured after it.
     pub fn flush_captures(&mut self) -> io::Result<()> {
-        self.state.captures.as_mut().map_or(Ok(()), Captures::flush)
+        self.state.contents.captures.as_mut().map_or(Ok(()), Captures::flush)
     }
 
     /// Packets of the whole network.
     pub fn tally(&self) -> Tally {
-        self.state.tally
+        self.state.network.tally
     }
 
     /// What has happened, and what hosts have measured beside it.
@@ -297,15 +287,14 @@ impl Fabric {
         echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
             samples: state.sampler.rows,
-            trace: state.tracer.rows,
-            tally: state.tally,
-            captured: state.captures.map(|captures| captures.packets()).unwrap_or_default(),
-            data_dropped: state.data_dropped,
+            trace: state.contents.tracer.rows,
+            tally: state.network.tally,
+            captured: state.contents.captures.map(|captures| captures.packets()).unwrap_or_default(),
             datagram_bytes,
             echoes,
             ..measured
         };
-        Report::measured(experiment, &state.ports, measured)
+        Report::measured(experiment, &state.network, measured)
     }
 }
 
@@ -314,15 +303,16 @@ impl event::World for State {
 
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         match event {
-            Event::Transmit(link) => self.transmit(link, queue),
+            Event::Transmit(link) => {
+                self.network.transmit(link, &mut Around { contents: &mut self.contents, queue });
+            }
             Event::Deliver(link) => self.deliver(link, queue),
             Event::Enter => {
-                let Flying { header, slot, .. } = self.entering.pop_front().expect("it has the event");
+                let Entering { header, slot, .. } = self.entering.pop_front().expect("it has the event");
                 if let Some(next) = self.entering.front() {
                     queue.schedule(next.at, Event::Enter);
                 }
-                // Link h is the one that leaves host h.
-                self.enqueue(header.source.0, header, slot, queue);
+                self.send(header, slot, queue);
             }
             Event::Make(number) => {
                 if let Some((made, next)) = self.background.send(number, queue.now()) {
@@ -331,15 +321,13 @@ impl event::World for State {
                 }
             }
             Event::Sample => {
-                let backlogs = (0..).zip(self.ports.iter().map(Port::backlog));
-                let next = self.sampler.sample(queue.now(), backlogs, &self.buffers);
+                let next = self.sampler.sample(queue.now(), &self.network);
                 queue.schedule(next, Event::Sample);
             }
             Event::Trace(number) => {
-                let (links, next) = self.tracer.due(number, queue.now());
-                for link in links {
-                    self.read(link, queue.now());
-                }
+                let tracer = &mut self.contents.tracer;
+                let (links, next) = tracer.due(number, queue.now());
+                self.network.trace(queue.now(), &links, tracer);
                 queue.schedule(next, Event::Trace(number));
             }
         }
@@ -349,121 +337,87 @@ impl event::World for State {
 impl State {
     /// A packet of ours leaves its host.
     fn make(&mut self, (header, body): Made, queue: &mut EventQueue<Event>) {
-        let slot = self.frames.keep(&body);
-        self.tally.packets_sent += 1;
-        self.enqueue(header.source.0, header, slot, queue);
+        let slot = self.contents.frames.keep(&body);
+        self.network.tally.packets_sent += 1;
+        self.send(header, slot, queue);
     }
 
-    fn enqueue(&mut self, link: u32, header: Header, slot: Slot, queue: &mut EventQueue<Event>) {
-        let at = link as usize;
-        let buffer = &mut self.buffers[self.network.links[at].from.0 as usize];
-        match self.ports[at].receive(queue.now(), header, slot, buffer, &mut self.dropped) {
-            Arrival::Sent(departure) => self.launch(link, departure, queue),
-            Arrival::Queued if !self.wires[at].waking => {
-                self.wires[at].waking = true;
-                queue.schedule(self.ports[at].busy_until(), Event::Transmit(link));
-            }
-            Arrival::Queued | Arrival::Dropped => {}
-        }
-        self.changed(link, queue.now());
-    }
-
-    fn transmit(&mut self, link: u32, queue: &mut EventQueue<Event>) {
-        let at = link as usize;
-        let buffer = &mut self.buffers[self.network.links[at].from.0 as usize];
-        let departure = self.ports[at].transmit_next(queue.now(), buffer, &mut self.dropped);
-        self.wires[at].waking = self.ports[at].has_backlog();
-        if self.wires[at].waking {
-            queue.schedule(self.ports[at].busy_until(), Event::Transmit(link));
-        }
-        if let Some(departure) = departure {
-            self.launch(link, departure, queue);
-        }
-        self.changed(link, queue.now());
-    }
-
-    fn launch(&mut self, link: u32, departure: Departure<Slot>, queue: &mut EventQueue<Event>) {
-        let Departure { header, payload: slot, finish } = departure;
-        self.tally.packet_hops += 1;
-        self.capture(queue.now(), link, &header, slot);
-        let at = finish + self.network.links[link as usize].delay;
-        let in_flight = &mut self.wires[link as usize].in_flight;
-        if in_flight.is_empty() {
-            queue.schedule(at, Event::Deliver(link));
-        }
-        in_flight.push_back(Flying { at, header, slot });
-    }
-
-    /// A packet starts to leave the port of a link, with what that wrote on it.
-    fn capture(&mut self, now: Instant, link: u32, header: &Header, slot: Slot) {
-        let Some(captures) = self.captures.as_mut().filter(|captures| captures.want(link)) else { return };
-        let bytes = self.frames.get_mut(slot);
-        if bytes.len() < frame::ETHERNET {
-            captures.record(now, link, header, background::segment(bytes).as_ref());
-        } else {
-            frame::rewrite(bytes, header);
-            captures.copy(now, link, bytes);
-        }
+    fn send(&mut self, header: Header, slot: Slot, queue: &mut EventQueue<Event>) {
+        let Self { network, contents, .. } = self;
+        network.send(header.source, header, slot, &mut Around { contents, queue });
     }
 
     fn deliver(&mut self, link: u32, queue: &mut EventQueue<Event>) {
-        let in_flight = &mut self.wires[link as usize].in_flight;
-        let Flying { at, header, slot } = in_flight.pop_front().expect("it has the event");
-        if let Some(next) = in_flight.front() {
-            queue.schedule(next.at, Event::Deliver(link));
-        }
-        let node = self.network.links[link as usize].to.0;
-        if node < self.network.hosts {
-            self.tally.packets_arrived += 1;
-            if self.frames.get(slot).len() < frame::ETHERNET {
-                let answer = self.background.arrive(at, &header, self.frames.get(slot));
-                self.frames.free(slot);
-                if let Some(made) = answer {
-                    self.make(made, queue);
-                }
-                return;
-            }
+        let Self { network, contents, .. } = self;
+        let Some((header, slot)) = network.deliver(link, &mut Around { contents, queue }) else { return };
+        let (at, frames) = (queue.now(), &mut self.contents.frames);
+        self.network.tally.packets_arrived += 1;
+        if frames.get(slot).len() >= frame::ETHERNET {
             self.leaving.push(Delivery { header, due: at, slot });
             return;
         }
-        let next = self.network.routing.next_hop(node - self.network.hosts, &header);
-        self.enqueue(next, header, slot, queue);
-    }
-
-    /// The port of a link has changed: it is read if it is traced, and what it has dropped goes.
-    fn changed(&mut self, link: u32, now: Instant) {
-        if self.wires[link as usize].traced {
-            self.read(link, now);
-        }
-        for slot in self.dropped.drain(..) {
-            self.tally.packets_dropped += 1;
-            let data = frame::parse(self.frames.get(slot), self.network.hosts, self.framing);
-            self.data_dropped[link as usize] += u64::from(data.is_some_and(|parsed| parsed.data > 0));
-            self.frames.free(slot);
+        let answer = self.background.arrive(at, &header, frames.get(slot));
+        frames.free(slot);
+        if let Some(made) = answer {
+            self.make(made, queue);
         }
     }
 
     /// Check the laws that hold at any moment between two events.
     fn audit(&self) {
-        self.buffers.iter().for_each(SharedBuffer::audit);
-        let mut under_way = self.entering.len() as u64;
-        for ((link, port), wire) in self.network.links.iter().zip(&self.ports).zip(&self.wires) {
-            port.audit(&self.buffers[link.from.0 as usize]);
-            let counters = port.counters();
-            under_way += counters.enqueued() - counters.dequeued() + wire.in_flight.len() as u64;
-        }
-        let tally = &self.tally;
+        let under_way = self.network.audit() + self.entering.len() as u64;
+        let tally = &self.network.tally;
         assert_eq!(
             tally.packets_sent,
             tally.packets_arrived + tally.packets_dropped + under_way,
             "sent = arrived + dropped + under way"
         );
-        assert_eq!(self.frames.kept() as u64, under_way + self.leaving.len() as u64, "no frame is forgotten");
+        assert_eq!(
+            self.contents.frames.kept() as u64,
+            under_way + self.leaving.len() as u64,
+            "no frame is forgotten"
+        );
+    }
+}
+
+impl Driver<Slot> for Around<'_> {
+    fn now(&self) -> Instant {
+        self.queue.now()
     }
 
-    fn read(&mut self, link: u32, now: Instant) {
-        let buffer = &self.buffers[self.network.links[link as usize].from.0 as usize];
-        self.tracer.record(now, link, &mut self.ports[link as usize], buffer);
+    fn transmit_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::Transmit(link.place));
+    }
+
+    fn deliver_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::Deliver(link.place));
+    }
+
+    fn observe(&mut self, mut change: Change<'_, Slot>) {
+        let (now, Contents { frames, tracer, captures, .. }) = (self.queue.now(), &mut *self.contents);
+        change.trace(now, tracer);
+        let (Some((link, header, slot)), Some(captures)) = (change.captured(), captures) else { return };
+        let bytes = frames.get_mut(slot);
+        if bytes.len() < frame::ETHERNET {
+            captures.record(now, link, &header, background::segment(bytes).as_ref());
+        } else {
+            // With what switches wrote on it.
+            frame::rewrite(bytes, &header);
+            captures.copy(now, link, bytes);
+        }
+    }
+
+    fn leave(&mut self, _exit: u32, _arrival: Instant, _header: Header, _payload: Slot) {
+        unreachable!("a network that is not divided has no exits")
+    }
+
+    fn expect(&self, _target: Target, _payload: Slot) {}
+
+    fn discard(&mut self, _host: Option<HostId>, payload: Slot) -> bool {
+        let Contents { frames, hosts, framing, .. } = self.contents;
+        let parsed = frame::parse(frames.get(payload), *hosts, *framing);
+        frames.free(payload);
+        parsed.is_some_and(|parsed| parsed.data > 0)
     }
 }
 

@@ -17,7 +17,7 @@ from shallows.figures.style import Unit, size_unit, time_unit
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.page import Block, Section, chart, render, table
 from shallows.runs.folder import write_whole
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 PAGE = "advice.html"
 

@@ -11,7 +11,7 @@ from shallows.advisor.recommendation import Beside, Standing
 from shallows.advisor.rules import alpha_text, seconds
 from shallows.comparison.verdicts import Judgement
 from shallows.quantity import digits, percent, signed
-from shallows.runs.tables import NOTHING, Table
+from shallows.runs.table import NOTHING, Table
 from shallows.series.metric import Metric
 
 AS_ABOVE = "as above"

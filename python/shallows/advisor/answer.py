@@ -68,6 +68,8 @@ class Answer:
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """What was read of today's configuration."""
+    config: str | Path | None = None
+    """Where that is: a file, or a folder of files."""
     to: str | None = None
     """The format in which the change is wanted."""
     configured: Configured | None = None
@@ -76,6 +78,8 @@ class Answer:
     before: str = ""
     """The candidate that the recommendation is compared with, class by class."""
     classes: list[ClassRow] = field(default_factory=list)
+    written: dict[str, Path] = field(default_factory=dict)
+    """Files: `document`, `page`, and of a change `change` and `rollback`."""
 
     @property
     def rules(self) -> list[Advice]:

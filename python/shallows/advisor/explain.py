@@ -11,7 +11,7 @@ from shallows.advisor.findings_of_marking import never
 from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
 from shallows.advisor.unread import Unread, cited
 from shallows.quantity import digits, percent, ranges, rate, size
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 ZONES = ("below the minimum", "in between", "above the maximum", "beyond the limit")
 """Of a queue's backlog, when a packet comes."""
@@ -50,7 +50,7 @@ class Explanation:
             "chip": chip.name if chip else None,
             "verdict": self.verdict,
             "classes": [_class_document(self.resolved, each) for each in self.resolved.classes],
-            "pools": [_pool_document(resolved=self.resolved, pool=each) for each in switch.pools],
+            "pools": _pool_documents(self.resolved),
             "findings": [finding.document() for finding in self.findings],
             "understood": switch.understood,
             "unread": [{"file": each.file, "place": each.place, "text": each.text} for each in switch.unread],
@@ -356,7 +356,7 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
         nothing = "" if _others(classes[0]) else f"{_verb(classes, 'mark')} nothing and "
         how = _dropped_early(resolved, classes[0])
         yield f"{_subject(classes)} {nothing}{_verb(classes, 'drop')} {how}."
-    tail = [each for each in silent if each not in early and each not in some]
+    tail = [each for each in silent if not resolved.early(each) and not _others(each)]
     if not tail:
         return
     if len(tail) == len(resolved.classes) and not any_marks:
@@ -461,8 +461,12 @@ def _several(classes: Sequence[Class]) -> bool:
     return "–" in text or "," in text
 
 
-def _pool_document(resolved: Resolved, pool: Pool) -> dict[str, Any]:
-    found = {each.name: curve for each, curve in pool_curves(resolved)}.get(pool.name)
+def _pool_documents(resolved: Resolved) -> list[dict[str, Any]]:
+    curves = {each.name: curve for each, curve in pool_curves(resolved)}
+    return [_pool_document(resolved, each, curves.get(each.name)) for each in resolved.switch.pools]
+
+
+def _pool_document(resolved: Resolved, pool: Pool, found: Curve | None) -> dict[str, Any]:
     cell = resolved.chip.cell.value if resolved.chip and resolved.chip.cell else None
     return {
         "name": pool.name,

@@ -9,7 +9,7 @@ from shallows.advisor.resolved import Class, Resolved, microseconds
 from shallows.quantity import digits, rate
 from shallows.reports.chart import Axis, Chart, Line, Point, looks
 from shallows.reports.page import Block, Cell, Section, chart, render, table
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 MOST_CURVES = 8
 """In a chart."""

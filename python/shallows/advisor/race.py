@@ -24,7 +24,7 @@ from shallows.comparison.verdicts import SAME, Judgement, estimate, is_measured,
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.runs.results import describe
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.series.metric import Metric
 from shallows.sweeps.points import Outcome, Point, plan, write_index
 from shallows.sweeps.sweeps import Engine, run_points

@@ -21,7 +21,7 @@ from shallows.advisor.fabric import Fabric, Incast
 from shallows.advisor.rules import busy_share
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.quantity import size
-from shallows.runs.running import toml_document, toml_value
+from shallows.runs.toml_text import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
 """What ends small, and where large begins: papers' 10 MB leaves few large flows in a run of seconds."""

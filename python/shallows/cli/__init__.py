@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from shallows.cli.codes import FAILED, INTERRUPTED
 from shallows.cli.parser import parse
+from shallows.cli.streams import escaping
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 
 _received: list[int] = []
@@ -18,6 +19,11 @@ _received: list[int] = []
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    with escaping():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     _received.clear()
     signal.signal(signal.SIGTERM, _terminate)
@@ -25,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except (ScenarioError, ShallowsError) as error:
-        print(f"shallows: {_shown(error)}", file=sys.stderr)
+        print(f"shallows: {error}", file=sys.stderr)
         return FAILED
     except DefectError as error:
         print(f"shallows: defect: {error}", file=sys.stderr)
@@ -45,13 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if _received:
             return 128 + _received[-1]
         raise
-
-
-def _shown(error: Exception) -> str:
-    """Its lines; what they repeat of a file cannot move a terminal's cursor."""
-    from shallows.bounded import printable
-
-    return "\n".join(map(printable, str(error).split("\n")))
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:

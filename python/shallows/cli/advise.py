@@ -4,15 +4,12 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
 from rich.text import Text
 
-from shallows.advisor import readers, writers
-from shallows.advisor.advice_page import write_advice
+from shallows.advisor import advising
 from shallows.advisor.advice_tables import (
     classes,
     configuration,
@@ -22,18 +19,12 @@ from shallows.advisor.advice_tables import (
     reasons,
     robust,
 )
-from shallows.advisor.answer import Answer, answer
-from shallows.advisor.configuration import Switch
-from shallows.advisor.configured import Configured
-from shallows.advisor.fabric import Fabric
+from shallows.advisor.answer import Answer
 from shallows.advisor.race import Progress
 from shallows.advisor.robustness import WhatIf
-from shallows.advisor.today import today_of
-from shallows.advisor.writers import sonic
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, bar, console, print_notes, print_table
 from shallows.quantity import count, duration
-from shallows.runs.folder import check_writable, write_whole
 from shallows.sweeps.sweeps import choose_engine
 
 if TYPE_CHECKING:
@@ -41,62 +32,34 @@ if TYPE_CHECKING:
 
     from shallows.sweeps.points import Outcome
 
-DOCUMENT = "advice.json"
-
 
 def run(options: argparse.Namespace) -> int:
     """`shallows advise`."""
-    fabric = Fabric.load(options.fabric)
-    found = Answer(fabric)
-    if options.to is not None:
-        writers.writer(options.to)
-        found.to = options.to
-    if options.config is not None:
-        found.switch = readers.read(options.config)
-        found.today, found.notes = today_of(found.switch, fabric)
+    found = advising.prepare(options.fabric, options.config, options.to)
     screen = console(stderr=options.json)
     _print_rules(found, screen)
     if options.rules_only:
         if options.json:
             print(_document(found))
         return OK
-    folder = Path(options.out) if options.out else Path("runs") / f"advice-{fabric.name}"
-    check_writable(folder)
+    folder = advising.folder_for(found, options.out)
     engine = choose_engine("local", options.jobs)
     with AdviseStatus(options.budget) as status:
-        answer(found, folder, engine, options.budget, time.monotonic, status.on_round, status.on_what_if)
-    if found.configured and found.switch and (said := _unfit(found.configured, found.switch, options.config)):
-        found.configured = replace(found.configured, left_out=(*found.configured.left_out, said))
+        advising.simulate(found, folder, engine, options.budget, status.on_round, status.on_what_if)
     _print_answer(found, screen)
-    write_whole(folder / DOCUMENT, _document(found, indent=2) + "\n")
-    page = write_advice(found, folder)
     if found.to is not None and found.configured is None:
         print_notes(["there is nothing to change"], screen)
-    if found.configured:
-        for name, text in (("change", found.configured.change), ("rollback", found.configured.rollback)):
-            path = write_whole(folder / f"{name}.{found.configured.format}", text)
-            screen.print(f"{name}: {path}", soft_wrap=True, markup=False)
+    advising.write(found, folder)
     if options.json:
         print(_document(found))
-    screen.print(f"page: {page}", soft_wrap=True, markup=False)
+    for name in ("change", "rollback", "page"):
+        if name in found.written:
+            screen.print(f"{name}: {found.written[name]}", soft_wrap=True)
     return OK
 
 
-def _unfit(made: Configured, switch: Switch, config: str) -> str | None:
-    """Why a change does not fit the file that it is for."""
-    if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
-        return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
-    if made.format != "sonic":
-        return None
-    place = sonic.unfit(made.change, [text for _, text in readers.texts(config)])
-    return place and (
-        f"the file has no {place}: its keys name several ports or other queues, and `config apply-patch` "
-        "will refuse the change; give each queue of each port a row of its own first"
-    )
-
-
-def _document(found: Answer, indent: int | None = None) -> str:
-    return json.dumps(found.document(), ensure_ascii=False, indent=indent)
+def _document(found: Answer) -> str:
+    return json.dumps(found.document(), ensure_ascii=False)
 
 
 def _print_rules(found: Answer, screen: "Console") -> None:

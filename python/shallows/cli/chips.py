@@ -12,7 +12,7 @@ from shallows.advisor.chips import Chip, Ports, Sourced, catalogue, chip, source
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
 from shallows.quantity import rate, size
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,8 @@ from shallows import figures
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_notes, print_table
 from shallows.cli.folders import find_runs
-from shallows.comparison import comparison, comparison_tables
+from shallows.comparison import comparison_tables
+from shallows.comparison.comparing import compare
 from shallows.errors import ShallowsError
 from shallows.figures import forest
 from shallows.runs.folder import check_writable, write_whole
@@ -21,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     if options.verify:
         for run in find_runs(options.folders):
             run.verify()
-    found = comparison.compare(
+    found = compare(
         *options.folders,
         baseline=options.baseline,
         confidence=options.confidence,

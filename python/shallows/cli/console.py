@@ -9,14 +9,16 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.live import Live
+from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from shallows.bounded import printable
+from shallows.cli.streams import below, escaped
 from shallows.quantity import count, digits, duration
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 PLAIN_WIDTH = 120
 """Columns where no terminal says how many there are."""
@@ -27,10 +29,25 @@ LINE_EVERY_S = 5.0
 
 def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal, or wide enough for every table where there is none."""
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(
-        stderr=stderr, highlight=False, soft_wrap=False, width=None if stream.isatty() else PLAIN_WIDTH
+    stream = below(sys.stderr if stderr else sys.stdout)
+    return _Console(
+        file=stream,
+        stderr=stderr,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        width=None if stream.isatty() else PLAIN_WIDTH,
     )
+
+
+class _Console(Console):
+    """Of escape sequences, only its own reach the terminal: colours, and the cursor of live progress."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is drawn, piece by piece."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=escaped(piece.text))
 
 
 def print_table(table: Table, to: Console) -> None:
@@ -38,7 +55,7 @@ def print_table(table: Table, to: Console) -> None:
     drawn = RichTable(box=None, pad_edge=False, header_style="dim")
     for index, column in enumerate(table.columns):
         name = index < table.names
-        drawn.add_column(Text(column), justify="left" if name else "right", no_wrap=True)
+        drawn.add_column(Text(printable(column)), justify="left" if name else "right", no_wrap=True)
     for row in table.rows:
         drawn.add_row(*(Text(printable(cell)) for cell in row))
     to.print(Text(f"\n{table.title}", style="bold"))

@@ -6,18 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.markup import escape
-
 from shallows import figures, reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.sweeping import run_sweep
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, duration, percent
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
-from shallows.runs.running import Source, example
+from shallows.runs.running import example
+from shallows.runs.source import Source
 from shallows.sweeps.points import plan
 from shallows.sweeps.sweeps import choose_engine
 
@@ -48,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
     runs = [outcome.run for outcome in outcomes if outcome.run]
     if len(runs) < len(outcomes):
         return FAILED
-    print_table(tables.points(runs), screen)
+    print_table(points_table.points(runs), screen)
     text = chosen.answer(runs)
-    screen.print(f"\n{escape(text)}\n")
+    screen.print(f"\n{text}\n")
     if chosen.has_figure:
         for path in figures.save(figures.fct(runs), parent / "fct"):
             screen.print(f"figure: {path}", soft_wrap=True)

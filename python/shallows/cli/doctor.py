@@ -13,7 +13,8 @@ from shallows.about import build, label
 from shallows.errors import ShallowsError
 from shallows.quantity import count, digits
 from shallows.runs.folder import check_writable
-from shallows.runs.running import Source, example
+from shallows.runs.running import example
+from shallows.runs.source import Source
 from shallows.runs.threads import cores
 
 SELF_TEST_S = 1.0

@@ -19,7 +19,7 @@ from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
 from shallows.runs.folder import check_writable, write_whole
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console

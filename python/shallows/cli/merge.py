@@ -8,21 +8,21 @@ from shallows import reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.sweeping import read_source
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.results import describe
 from shallows.sweeps.merging import gather
-from shallows.sweeps.points import finished_runs, plan, write_index
+from shallows.sweeps.points import enter, finished_runs, plan
 
 
 def run(options: argparse.Namespace) -> int:
     """`shallows merge`."""
     parent, points = plan(read_source(options), Path(options.out) if options.out else None)
     folders = [Path(folder) for folder in options.folders]
+    enter(parent, points, replaces=options.out is None)
     missing, problems = gather(points, folders, parent, verify=options.verify)
-    write_index(parent, points)
     screen = console()
     if done := finished_runs(points):
-        print_table(tables.points(done), screen)
+        print_table(points_table.points(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     for point in missing:
         print(f"missing: {describe(point.source.labels)}", file=sys.stderr)

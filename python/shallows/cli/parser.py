@@ -470,7 +470,7 @@ def _add_imported(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY",
-        help="do without what this key does; may be repeated",
+        help="do without this key or word; may be repeated",
     )
     parser.add_argument(
         "--ignore-unmodelled",

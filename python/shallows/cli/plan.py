@@ -2,11 +2,10 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from rich.markup import escape
 
 from shallows.bounded import parse_toml
 from shallows.cli.codes import OK
@@ -14,10 +13,12 @@ from shallows.cli.console import Status, console, print_table
 from shallows.cli.sweeping import read_points, read_source
 from shallows.errors import ShallowsError
 from shallows.quantity import count, duration, size
-from shallows.runs import tables
+from shallows.runs.executing import default_folder, is_reusable
 from shallows.runs.manifest import unfit
+from shallows.runs.memory import need_of
 from shallows.runs.results import axis_name
-from shallows.runs.running import Source, default_folder, is_reusable
+from shallows.runs.source import Source
+from shallows.runs.table import Table
 from shallows.runs.threads import cores, told
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Point
@@ -33,8 +34,9 @@ def run(options: argparse.Namespace) -> int:
     alone = _alone(source, experiment, options) if experiment else None
     parent, mine = (alone.folder, [alone]) if alone else read_points(options)[::2]
     screen = console(stderr=options.json)
+    estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
     with Status() as status:
-        costs = estimate.sample(mine, lambda line: status.show(line, line))
+        costs = estimate.sample(mine, lambda line: status.show(line, line), options.jobs)
     needs = estimate.add_up(mine, costs, options.jobs)
     if options.json:
         described = [
@@ -48,14 +50,15 @@ def run(options: argparse.Namespace) -> int:
         ]
         print(json.dumps({"points": described, **needs.describe()}, ensure_ascii=False))
     elif alone and experiment:
-        screen.print(escape(f"{parent}: one run, {_cost(alone, costs[0])}"), soft_wrap=True)
+        screen.print(f"{parent}: one run, {_cost(alone, costs[0])}", soft_wrap=True)
         screen.print(f"it runs {told(experiment, cores())}", soft_wrap=True)
         for note in experiment.notes():
-            screen.print(escape(note), soft_wrap=True, highlight=False)
+            screen.print(note, soft_wrap=True, highlight=False)
     else:
         print_table(_table(mine, costs), screen)
-        screen.print(escape(f"{parent}: {len(mine)} points, {needs}"), soft_wrap=True)
-    estimate.refuse_what_cannot_fit(mine, costs, options.jobs)
+        screen.print(f"{parent}: {len(mine)} points, {needs}", soft_wrap=True)
+    if warning := needs.warning():
+        print(warning, file=sys.stderr)
     return OK
 
 
@@ -79,7 +82,8 @@ def _alone(source: Source, experiment: "Experiment", options: argparse.Namespace
     """The run of it."""
     folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
     is_finished = is_reusable(folder, experiment.hash)
-    return Point(source, experiment.hash, folder, is_finished, None if is_finished else unfit(folder))
+    damage = None if is_finished else unfit(folder)
+    return Point(source, experiment.hash, folder, is_finished, damage, need=need_of(experiment))
 
 
 def _cost(point: Point, cost: "estimate.Cost | None") -> str:
@@ -90,7 +94,7 @@ def _cost(point: Point, cost: "estimate.Cost | None") -> str:
     return f"{hops} packet-hops, about {time} and {memory} of memory ({basis})"
 
 
-def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> tables.Table:
+def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> Table:
     axes = list(points[0].source.labels) if points else []
     rows = []
     for point, cost in zip(points, costs, strict=True):
@@ -100,4 +104,4 @@ def _table(points: Sequence[Point], costs: Sequence["estimate.Cost | None"]) -> 
         known = "finished" if point.is_finished else cost.source if cost else "unknown"
         rows.append([*map(str, point.source.labels.values()), known, *numbers])
     columns = [*map(axis_name, axes), "estimate", "packet-hops", "time", "memory"]
-    return tables.Table("Points", columns, rows, names=len(axes) + 1)
+    return Table("Points", columns, rows, names=len(axes) + 1)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shallows.cli.console import print_notes, print_problems, print_table, print_warnings
-from shallows.runs import tables
+from shallows.runs import breakdown_tables, tables
 from shallows.runs.results import Run
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def print_results(
     """The tables at the end of a run, its problems and warnings, and its cost."""
     summary = finished.summary
     print_table(tables.completion(summary), screen)
-    for told in tables.breakdowns(finished, by):
+    for told in breakdown_tables.breakdowns(finished, by):
         print_table(told, screen)
     print_table(tables.network(summary), screen)
     if places := tables.ports(summary):

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
+from rich.text import Text
 
 from shallows import reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
-from shallows.runs import tables
+from shallows.runs import points_table, tables
 from shallows.runs.manifest import unfit
 from shallows.runs.results import Run
 from shallows.sweeps.points import INDEX, inside_sweep, missing_in, readable_in
@@ -55,12 +55,12 @@ def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str
         if by:
             raise ShallowsError(f"{folder} holds {len(runs)} runs, and --by is of one", "name a run's folder")
         screen.print(
-            f"[bold]{escape(first.summary['name'])}[/bold]  {len(runs)} runs  {escape(str(folder))}",
+            Text.assemble((first.summary["name"], "bold"), f"  {len(runs)} runs  {folder}"),
             soft_wrap=True,
         )
-        print_table(tables.points(runs), screen)
+        print_table(points_table.points(runs), screen)
         return
-    name, seed = escape(first.summary["name"]), first.summary["seed"]
-    screen.print(f"[bold]{name}[/bold]  seed {seed}  {escape(str(folder))}", soft_wrap=True)
+    name, seed = first.summary["name"], first.summary["seed"]
+    screen.print(Text.assemble((name, "bold"), f"  seed {seed}  {folder}"), soft_wrap=True)
     print_table(tables.marking_curves(first.summary["marking_curves"]), screen)
     print_results(first, screen, by=by)

@@ -15,10 +15,11 @@ from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
 from shallows.runs import tables
 from shallows.runs.claims import writer_of
+from shallows.runs.executing import default_folder, execute
 from shallows.runs.folder import check_writable, refuse_existing
 from shallows.runs.manifest import PAGE, holds, unfit
 from shallows.runs.results import Run
-from shallows.runs.running import Source, default_folder, execute
+from shallows.runs.source import Source
 from shallows.runs.threads import threads_of
 
 if TYPE_CHECKING:

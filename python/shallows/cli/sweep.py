@@ -9,7 +9,7 @@ from shallows import reports
 from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import console, print_table, print_warnings
 from shallows.cli.sweeping import read_points, run_sweep
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Outcome, finished_runs
 from shallows.sweeps.sweeps import choose_engine
@@ -22,14 +22,14 @@ def run(options: argparse.Namespace) -> int:
     screen = console(stderr=options.json)
     if options.engine == "local":
         estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
-    outcomes = run_sweep(parent, points, engine, screen, mine)
+    outcomes = run_sweep(parent, points, engine, screen, mine, replaces=options.out is None)
     if options.json:
         print(json.dumps({"points": [_describe(outcome) for outcome in outcomes]}, ensure_ascii=False))
     # Also what other shards have finished: the last of them writes the page of the whole sweep.
     if done := finished_runs(points):
         if not options.json:
-            print_table(tables.points(done), screen)
-        print_warnings(tables.losses_of_cards(done), screen)
+            print_table(points_table.points(done), screen)
+        print_warnings(points_table.losses_of_cards(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     return _exit_code(outcomes)
 

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
+from rich.text import Text
 
 from shallows.cli.console import Status, bar
 from shallows.quantity import count, duration
-from shallows.runs.folder import check_writable
 from shallows.runs.manifest import MANIFEST
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.sweeps import estimate
-from shallows.sweeps.points import Outcome, Point, Shard, plan, write_index
+from shallows.sweeps.points import Outcome, Point, Shard, enter, plan
 from shallows.sweeps.sweeps import Engine, run_points
 
 if TYPE_CHECKING:
@@ -39,23 +38,31 @@ def read_points(
 
 
 def run_sweep(
-    parent: Path, points: list[Point], engine: Engine, screen: "Console", mine: list[Point] | None = None
+    parent: Path,
+    points: list[Point],
+    engine: Engine,
+    screen: "Console",
+    mine: list[Point] | None = None,
+    *,
+    replaces: bool = True,
 ) -> list[Outcome]:
-    """Run the points of a sweep, or some of them, with a live view, and say which failed."""
+    """Run the points of a sweep, or some of them, with a live view, and say which failed.
+
+    Unless it `replaces` another sweep, the folder of one is refused.
+    """
     mine = points if mine is None else mine
     costs = estimate.from_finished(mine)
     of = f" of {len(points)}" if len(mine) < len(points) else ""
     needs = estimate.add_up(mine, costs, None)
     line = f"{len(mine)}{of} points, {needs}"
-    screen.print(f"[bold]{escape(parent.name)}[/bold]  {escape(line)}", soft_wrap=True)
+    screen.print(Text.assemble((parent.name, "bold"), f"  {line}"), soft_wrap=True)
     if not needs.finished and (others := _others(parent, points)):
         of_whom = "of other settings, or of another build of the engine; they stay"
         screen.print(f"{others} other runs are in {parent}: {of_whom}", soft_wrap=True, highlight=False)
-    check_writable(parent)
     for point in mine:
         if point.damage:
             print(f"{point.damage.message}: it is run again", file=sys.stderr)
-    write_index(parent, points)
+    enter(parent, points, replaces=replaces)
     with SweepStatus(len(mine)) as status:
         outcomes = run_points(mine, engine, status.update)
     for outcome in outcomes:
@@ -115,6 +122,6 @@ def describe_sweep(
     parts += [f"{len(running)} running", f"{count(hops / max(elapsed, 1e-9))} packet-hops/s"]
     worked = len(ran) + failed + sum(progress["fraction"] for progress in running.values())
     left = points - len(outcomes) + len(ran) + failed - worked
-    if worked > 0.05:
-        parts.append(f"{duration(elapsed * left / worked)} left")
+    if (still := estimate.time_left(elapsed, worked, left)) is not None:
+        parts.append(f"{duration(still)} left")
     return ", ".join(parts)

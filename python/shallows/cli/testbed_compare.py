@@ -6,17 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from shallows import figures
 from shallows.about import build
 from shallows.cli.codes import OK
 from shallows.cli.console import RunStatus, console, print_notes, print_table
 from shallows.comparison import agreement
 from shallows.figures import overlaid
+from shallows.runs.executing import OnProgress, execute
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.manifest import holds
 from shallows.runs.measuring import measure, measured_hash
 from shallows.runs.results import Run
-from shallows.runs.running import OnProgress, Source, execute
+from shallows.runs.source import Source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +33,9 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.out) if options.out is not None else Path("runs") / f"{first.name}-testbed-compare"
     check_writable(folder)
     screen = console(stderr=options.json)
-    screen.print(f"[bold]{first.name}[/bold] simulated and on real TCP, {options.repeats} times each")
+    screen.print(
+        Text.assemble((first.name, "bold"), f" simulated and on real TCP, {options.repeats} times each")
+    )
     simulated, real = [], []
     for seed in range(first.seed, first.seed + options.repeats):
         source = Source.read(options.scenario, tuple(options.overrides), seed)

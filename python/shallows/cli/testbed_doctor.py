@@ -11,7 +11,7 @@ from pathlib import Path
 from shallows.errors import ShallowsError
 from shallows.quantity import digits
 from shallows.runs.measuring import carried, measure, program
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 
 TRIAL = """
 name = "trial"

@@ -4,13 +4,15 @@ import argparse
 import json
 from pathlib import Path
 
+from rich.text import Text
+
 from shallows import reports
 from shallows.cli.codes import EMPTY, OK
 from shallows.cli.console import RunStatus, console, print_problems, print_warnings
 from shallows.cli.printing import print_results
 from shallows.runs.folder import check_writable, refuse_existing
 from shallows.runs.measuring import captures_of, measure, measured_folder, measured_hash
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_existing(folder, measured_hash(experiment, options.dilate), force=options.force)
     check_writable(folder.parent)
     screen = console(stderr=options.json)
-    screen.print(f"[bold]{experiment.name}[/bold] on real TCP  seed {experiment.seed}")
+    screen.print(Text.assemble((experiment.name, "bold"), f" on real TCP  seed {experiment.seed}"))
     print_warnings(experiment.warnings(), screen)
     with RunStatus(experiment.name) as status:
         finished = measure(source, experiment, folder, status.update, options.dilate)

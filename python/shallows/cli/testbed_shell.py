@@ -13,9 +13,9 @@ from shallows.reports.serve import ADDRESS, open_pages
 from shallows.runs import tables
 from shallows.runs.folder import check_writable
 from shallows.runs.measuring import captures_of, stand
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.runs.standing import watching
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 
 def run(options: argparse.Namespace) -> int:

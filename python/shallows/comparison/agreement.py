@@ -12,8 +12,9 @@ from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, finite, parse_time, percent, signed
+from shallows.runs.bins import bins
 from shallows.runs.results import Run
-from shallows.runs.tables import NOTHING, Table, bins
+from shallows.runs.table import NOTHING, Table
 from shallows.series.backlogs import backlogs, busiest
 
 if TYPE_CHECKING:

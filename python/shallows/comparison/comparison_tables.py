@@ -5,7 +5,7 @@ from shallows.comparison.ranking import Ranking, Standing
 from shallows.comparison.verdicts import INCLUDES_ZERO
 from shallows.quantity import digits, percent, signed
 from shallows.runs.results import describe
-from shallows.runs.tables import NOTHING, Table
+from shallows.runs.table import NOTHING, Table
 from shallows.series.metric import Metric
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
 from shallows.quantity import parse_size
+from shallows.runs.bins import bins
 from shallows.runs.results import Run
-from shallows.runs.tables import bins
 from shallows.series.flow_measures import part
 from shallows.series.metric import GROUPS, TOTALS, Metric
 

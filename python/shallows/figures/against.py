@@ -10,7 +10,7 @@ from shallows.comparison.intervals import over_seeds, said_of_bars
 from shallows.errors import ShallowsError
 from shallows.figures.lines import BEHIND, Lines, Place, of_groups, side_by_side
 from shallows.figures.swept import Swept, across, values_on
-from shallows.runs import tables
+from shallows.runs.bins import bins
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import Runs, as_list, groups, labels, table
 
@@ -62,9 +62,7 @@ def fct(runs: Runs) -> "Figure":
 
     # A size of flows that no run has gets no row.
     times = [run.summary["fct_us"] for run in runs]
-    sizes = tables.bins({"fct_us": {name: 0 for found in times for name in found if found[name]["count"]}})[
-        1:
-    ]
+    sizes = bins({"fct_us": {name: 0 for found in times for name in found if found[name]["count"]}})[1:]
     metrics: list[_Metric] = []
     for size in sizes:
         both = [points(_completion(size, statistic)) for statistic in ("mean", "p99")]

@@ -15,6 +15,7 @@ from shallows.figures.lines import (
     side_by_side,
 )
 from shallows.quantity import order, size
+from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest
@@ -219,11 +220,10 @@ def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> 
     """A percentile of the slowdown of flows between two edges of sizes, and the number of the second."""
     places, values = [], []
     for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False), 1):
-        inside = within(flows, low, high)["slowdown"]
-        if len(inside):
+        inside = within(flows, low, high)["slowdown"].drop_nulls().to_numpy()
+        if inside.size:
             places.append(float(place))
-            # Nearest rank, as in the summary: a value that occurred.
-            values.append(float(inside.quantile(percentile, "equiprobable") or 0))
+            values.append(nearest_rank([inside], percentile))
     return places, values
 
 

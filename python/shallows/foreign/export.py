@@ -15,7 +15,7 @@ from shallows.foreign import writing
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.network import Network, network
 from shallows.runs.results import Run
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 
 if TYPE_CHECKING:
     from shallows._core import Experiment

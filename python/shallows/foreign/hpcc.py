@@ -34,7 +34,7 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
     config = read_config(source / "config.txt" if source.is_dir() else source, root, ignored)
     network = read_topology(config.path("TOPOLOGY_FILE"), ignored)
     flows, notes = read_flows(config.path("FLOW_FILE"), network)
-    classes = sorted({flow.pg for flow in flows if flow.pg is not None})
+    several = len(set(flows.column("pg"))) > 1
     mtu = config.payload + TCP_HEADERS
     wire = {"mtu": mtu, "framing": HEADERS - TCP_HEADERS}
     hosts = [node_name(node, is_switch=False) for node in network.hosts]
@@ -42,7 +42,7 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
     tables: dict[str, dict[str, Any]] = {
         "stop": {"at": writing.time(config.stop_ps)},
         "topology": writing.graph(hosts, switches, network.cables, wire),
-        "switch": switch(config, network, several=len(classes) > 1),
+        "switch": switch(config, network, several=several),
         "tcp": {
             "congestion": {"kind": "dctcp", "g": config.gain},
             "timestamps": False,
@@ -59,7 +59,11 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
     names = [config.file.name, *(config.path(key).name for key in ("TOPOLOGY_FILE", "FLOW_FILE"))]
     origin = f"HPCC's {names[0]}, {names[1]} and {names[2]}"
     notes = [*config.notes, *network.notes, *notes]
-    return Imported(origin, tables, flows, comments=comments, notes=notes)
+    places = dict.fromkeys(tables, str(config.file)) | {
+        "topology": str(config.path("TOPOLOGY_FILE")),
+        "workload": str(config.path("FLOW_FILE")),
+    }
+    return Imported(origin, tables, flows, comments=comments, notes=notes, places=places)
 
 
 def switch(config: Config, network: Network, *, several: bool) -> dict[str, Any]:

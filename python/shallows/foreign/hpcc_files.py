@@ -1,12 +1,16 @@
 """HPCC's `topology.txt` and `flow.txt`, and those of its descendants, which differ in what a line has."""
 
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from shallows.errors import ShallowsError
+from shallows.foreign.columns import Columns
 from shallows.foreign.ignoring import NOTHING, Ignored, listed
 from shallows.foreign.reading import PS_PER_S, Line, read_lines
-from shallows.foreign.writing import Cable, Flow
+from shallows.foreign.writing import Cable, Flow, no_flows
 
 HEADERS = (
     "NODES SWITCHES LINKS (HPCC), NODES SWITCHES TORS LINKS (PowerTCP), that and two rates (Reverie), or "
@@ -50,12 +54,13 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     links, and NVSwitches, so that the GPUs of a server, too, meet only in the network.
     """
     lines = read_lines(path)
-    if not lines:
+    first = next(lines, None)
+    if first is None:
         raise ShallowsError(f"{path} is empty", f"its first line is {HEADERS}")
-    first = lines[0]
     header = _header(first, ignored)
-    nodes, used = _switches(first, lines[1:], header)
-    links, notes = _counted(first, lines[1 + used :], header.links, "links")
+    nodes = _switches(first, lines, header)
+    links = list(islice(lines, header.links))
+    notes = _rest(first, lines, len(links), header.links, "links")
     for line in links:
         line.expect(5, "SOURCE DESTINATION 100Gbps 1us 0 (the last is the error rate)")
     links = _last_of_pairs(first, links, header.nodes, notes)
@@ -101,10 +106,10 @@ def _header(first: Line, ignored: Ignored) -> _Header:
     return _Header(nodes, switches + nvswitches, links, nvswitches, note)
 
 
-def _switches(first: Line, lines: list[Line], header: _Header) -> tuple[list[int], int]:
-    """The switches in their order, and how many lines list them."""
+def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
+    """The switches in their order; the lines that list them are taken."""
     found: dict[int, int] = {}
-    for used, line in enumerate(lines, start=1):
+    for line in lines:
         if not all(word.isdecimal() for word in line.words):
             message = f"{len(found)} switches are listed above; the first line says {header.switches}"
             raise line.error(message, "mend the number, or list each switch")
@@ -117,7 +122,7 @@ def _switches(first: Line, lines: list[Line], header: _Header) -> tuple[list[int
             message = f"{len(found)} switches; the first line says {header.switches}"
             raise line.error(message, "mend the number, or list each switch once")
         if len(found) == header.switches:
-            return list(found), used
+            return list(found)
     raise first.error(f"{header.switches} switches, but {len(found)} follow", "list each after this line")
 
 
@@ -167,28 +172,32 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
     return [f"left out, as asked: error rates of links ({where})"] if lossy else []
 
 
-def read_flows(path: Path, network: Network) -> tuple[list[Flow], list[str]]:
+def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
     """A `flow.txt`: the number of flows, then a line for each, in order of time; what follows is not read."""
     lines = read_lines(path)
-    if not lines:
+    first = next(lines, None)
+    if first is None:
         raise ShallowsError(f"{path} is empty", "its first line is the number of flows")
-    first = lines[0]
     first.expect(1, "the number of flows")
     count = first.whole("the number of flows", first.words[0])
     if count == 0:
         raise first.error("it lists no flow", "list at least one")
-    listed_flows, notes = _counted(first, lines[1:], count, "flows")
     numbers = {node: number for number, node in enumerate(network.hosts)}
-    with_ports = len(listed_flows[0].words) != 5
-    flows: list[Flow] = []
-    for line in listed_flows:
+    flows, large = no_flows(), array("I")
+    with_ports, latest = True, 0
+    for line in islice(lines, count):
+        if not flows:
+            with_ports = len(line.words) != 5
         flow = _flow(line, numbers, with_ports=with_ports)
-        if flows and flow.start_ps < flows[-1].start_ps:
+        if flow.start_ps < latest:
             raise line.error("it starts before the flow above it", "sort the flows by time")
+        latest = flow.start_ps
         flows.append(flow)
+        if flow.size > LARGEST_HPCC:
+            large.append(line.number)
+    notes = _rest(first, lines, len(flows), count, "flows")
     if not with_ports:
         notes.append(f"{path.name} is one of ConWeave's, without ports: those of its flows are chosen here")
-    large = [line.number for line, flow in zip(listed_flows, flows, strict=True) if flow.size > LARGEST_HPCC]
     if large and network.short_sizes:
         notes.append(f"{path.name}: HPCC cannot read sizes of 4 GiB and more ({listed(large)})")
     return flows, notes
@@ -213,19 +222,21 @@ def _flow(line: Line, numbers: dict[int, int], *, with_ports: bool) -> Flow:
         source=numbers[ends[0]],
         destination=numbers[ends[1]],
         size=line.whole("the size", size, 1, 1 << 50),
+        line=line.number,
         # Queue 0 is that of control packets, which are never marked.
         pg=line.whole("the priority group", pg, 1, 7),
-        port=line.whole("the port", port, 0, 65_535) if with_ports else None,
+        port=line.whole("the port", port, 0, 65_535) if with_ports else -1,
     )
 
 
-def _counted(first: Line, lines: list[Line], said: int, what: str) -> tuple[list[Line], list[str]]:
-    """As many lines as the first says, and a note on those after them."""
-    if len(lines) < said:
-        raise first.error(f"{said} {what}, but only {len(lines)} lines follow", "mend the number")
-    if len(lines) == said:
-        return lines, []
-    note = (
-        f"{first.file.name}: left out from line {lines[said].number} on, as HPCC does; it says {said} {what}"
-    )
-    return lines[:said], [note]
+def _rest(first: Line, lines: Iterator[Line], found: int, said: int, what: str) -> list[str]:
+    """A note on the lines after as many as the first line says, which HPCC does not read."""
+    if found < said:
+        raise first.error(f"{said} {what}, but only {found} lines follow", "mend the number")
+    after = next(lines, None)
+    if after is None:
+        return []
+    count = 1 + sum(1 for _ in lines)
+    rest = f"{count} line{'s' if count > 1 else ''}"
+    where = f"left out from line {after.number} on ({rest})"
+    return [f"{first.file.name}: {where}, as HPCC does; it says {said} {what}"]

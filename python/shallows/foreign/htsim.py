@@ -4,23 +4,22 @@ Flows become a list, and triggers the signals by which flows of the list wait fo
 nothing of switches and senders; the scenario says which it has instead.
 """
 
-import struct
+from array import array
 from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
-from shallows.foreign.htsim_matrix import Connection, Matrix, Trigger, find, read_matrix
+from shallows.foreign.columns import Columns
+from shallows.foreign.htsim_matrix import WHY, Connection, Matrix, Trigger, read_matrix
 from shallows.foreign.htsim_topology import read_topology
-from shallows.foreign.ignoring import NOTHING, Ignored, listed
-from shallows.foreign.writing import Flow, Imported
+from shallows.foreign.ignoring import NOTHING, Ignored, LeftOut
+from shallows.foreign.writing import Flow, Imported, no_flows
 
 UNITS = {"ps": 1, "us": 10**6}
 """Picoseconds of the units in which htsim's programs read starts."""
-LARGEST_HTSIM = 2**31 - 1
 END_PS = 10**9
 """When htsim stops if -end does not say it: after 1 ms."""
 
@@ -35,10 +34,11 @@ def import_htsim(
     ShallowsError
         With file and line, if something is malformed or would be ignored.
     """
-    matrix = read_matrix(path, ignored)
+    left_out = LeftOut()
+    matrix = read_matrix(path, ignored, left_out)
     unit, notes = _unit(matrix, start_unit)
-    notes += [*_precision(matrix.connections, unit), *_left_out(matrix)]
-    network = _network(path, topology, matrix, notes)
+    notes += [*_precision(matrix, unit), *left_out.notes()]
+    network = _network(topology, matrix, ignored, left_out, notes)
     tables: dict[str, dict[str, Any]] = {
         "topology": network,
         "switch": {
@@ -55,6 +55,7 @@ def import_htsim(
     comments = {
         "switch": "The connection matrix says nothing of switches and senders: change these.",
     }
+    _check_starts(matrix, UNITS[unit])
     endless = _endless(matrix, UNITS[unit])
     if endless:
         tables = {"stop": {"at": writing.time(END_PS)}, **tables}
@@ -67,19 +68,34 @@ def import_htsim(
         notes.append("msg: flows of one id share a connection, one after the other (htsim_uec -conn_reuse)")
     origin = f"htsim's {path.name}" + (f" and {topology.name}" if topology else "")
     flows = _flows(matrix, UNITS[unit])
-    return Imported(origin, tables, flows, workload, endless, comments=comments, notes=notes)
+    places = {"topology": str(topology or path), "workload": str(path)}
+    return Imported(origin, tables, flows, workload, endless, comments=comments, notes=notes, places=places)
 
 
-def _network(path: Path, topology: Path | None, matrix: Matrix, notes: list[str]) -> dict[str, Any]:
+def _network(
+    topology: Path | None, matrix: Matrix, ignored: Ignored, left_out: LeftOut, notes: list[str]
+) -> dict[str, Any]:
+    further = LeftOut()
     if topology is None:
         notes.append("no --topo: every host has a link of 100 Gbps to one switch")
-        return {"kind": "star", "hosts": matrix.nodes, "rate": "100Gbps", "link_delay": "1us"}
-    network, hosts = read_topology(topology)
-    if hosts != matrix.nodes:
-        raise ShallowsError(
-            f"{path} has {matrix.nodes} nodes, {topology} {hosts}",
-            "both must have the same number of hosts",
-        )
+        network: dict[str, Any] = {
+            "kind": "star",
+            "hosts": matrix.nodes,
+            "rate": "100Gbps",
+            "link_delay": "1us",
+        }
+    else:
+        network, hosts = read_topology(topology, ignored, further)
+        notes += further.notes(f"{topology.name}: ")
+        if hosts != matrix.nodes:
+            raise ShallowsError(
+                f"{matrix.file} has {matrix.nodes} nodes, {topology} {hosts}",
+                "both must have the same number of hosts",
+            )
+    found = {word.lower() for word in (*left_out.lines, *further.lines)}
+    for key in ignored.keys:
+        if key not in WHY and key.lower() not in found:
+            raise ShallowsError(f"there is no {key} to ignore", "leave out this --ignore")
     return network
 
 
@@ -89,64 +105,63 @@ def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
     uec.cpp, `connectPort`, takes microseconds, the other programs picoseconds. Only htsim_uec knows messages,
     and starts of less than a nanosecond are none: there they are microseconds.
     """
-    starts = [connection.start for connection in matrix.connections if connection.start > 0]
-    if asked or not starts:
+    latest = matrix.starts.latest
+    if asked or not latest:
         return asked or "ps", []
     if matrix.has_messages:
         return "us", ["starts are read in us: only htsim_uec, which takes them so, knows msg"]
-    if max(starts) < 1_000:
+    if latest < 1_000:
         return "us", [
-            f"starts, up to {max(starts)}, are read in us, as htsim_uec takes them; "
+            f"starts, up to {latest}, are read in us, as htsim_uec takes them; "
             "htsim's other programs take ps: --start-unit ps"
         ]
     return "ps", ["starts are read in ps; htsim_uec alone takes us: --start-unit us"]
 
 
-def _flows(matrix: Matrix, unit_ps: int) -> list[Flow]:
-    flows = [
-        _flow(connection, matrix.triggers, unit_ps) for connection in matrix.connections if connection.size
-    ]
-    # A list has those that wait for nothing in order of time; htsim's has them in any.
-    timed = iter(sorted((flow for flow in flows if not flow.after), key=lambda flow: flow.start_ps))
-    return [flow if flow.after else next(timed) for flow in flows]
+def _check_starts(matrix: Matrix, unit_ps: int) -> None:
+    for connection in matrix.connections if unit_ps > 1 else ():
+        if connection.start * unit_ps > 86_400 * 10**12:
+            message = f"a start of {connection.start} is later than a day"
+            remedy = "mend it, or say that starts are in ps: --start-unit ps"
+            raise matrix.error(connection.line, message, remedy)
 
 
-def _flow(connection: Connection, triggers: dict[int, Trigger], unit_ps: int) -> Flow:
-    values = connection.values
-    after, count = "", 1
-    if "trigger" in values:
-        trigger = find(connection, "trigger", triggers)
-        after = str(int(values["trigger"]))
-        count = connection.turn if trigger.kind == "multishot" else trigger.count or 1
-
-    def fires(name: str) -> str:
-        return str(int(values[name])) if name in values else ""
-
-    return Flow(
-        start_ps=_start(connection, unit_ps),
-        source=connection.source,
-        destination=connection.destination,
-        size=connection.size,
-        after=after,
-        count=count,
-        on_received=fires("recv_done_trigger"),
-        on_acked=fires("send_done_trigger"),
-    )
+def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
+    """The flows that have a size."""
+    flows, turns = no_flows(), Counter[int]()
+    for connection in matrix.connections.take(_order(matrix.connections)):
+        count = 1
+        if connection.trigger:
+            turns[connection.trigger] += 1
+            count = _count(matrix.triggers[connection.trigger], turns[connection.trigger])
+        flows.append(_flow(connection, unit_ps, count))
+    return flows
 
 
-def _start(connection: Connection, unit_ps: int) -> int:
-    # connection_matrix.cpp: a whole number of the unit, of which a part is cut off.
-    start = int(connection.start) * unit_ps
-    if start > 86_400 * 10**12:
-        message = f"a start of {connection.values['start']} is later than a day"
-        raise connection.line.error(message, "mend it, or say that starts are in ps: --start-unit ps")
-    return start
+def _order(connections: Columns[Connection]) -> "array[int]":
+    """The places of connections of a size: those that wait for nothing by time, as lists have them."""
+    sizes, triggers = connections.column("size"), connections.column("trigger")
+    sized = [place for place, size in enumerate(sizes) if size]
+    starts = connections.column("start")
+    by_time = iter(sorted((place for place in sized if not triggers[place]), key=starts.__getitem__))
+    return array("I", (place if triggers[place] else next(by_time) for place in sized))
+
+
+def _count(trigger: Trigger, turn: int) -> int:
+    """How often a trigger is fired before it starts the flow whose turn this is."""
+    return turn if trigger.kind == "multishot" else trigger.count or 1
+
+
+def _flow(one: Connection, unit_ps: int, count: int) -> Flow:
+    ends = one.source, one.destination
+    fires = one.recv_done_trigger, one.send_done_trigger
+    return Flow(one.start * unit_ps, *ends, one.size, one.line, -1, -1, one.trigger, count, *fires)
 
 
 def _endless(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
     """Workloads of the flows without an end: one for those that begin together and have one receiver."""
-    endless = [connection for connection in matrix.connections if not connection.size]
-    times = Counter((_start(one, unit_ps), one.destination, one.source) for one in endless)
+    endless = (connection for connection in matrix.connections if not connection.size)
+    times = Counter((one.start * unit_ps, one.destination, one.source) for one in endless)
     groups: dict[tuple[int, int, int], list[int]] = {}
     for (start, receiver, sender), count in times.items():
         groups.setdefault((start, receiver, count), []).append(sender)
@@ -174,25 +189,15 @@ def _hosts(numbers: Sequence[int]) -> int | str | list[int]:
     return f"{row[0]}..{row[-1] + 1}" if row == list(numbers) else list(numbers)
 
 
-def _left_out(matrix: Matrix) -> list[str]:
-    found = [f"{word} ({listed(lines)})" for word, lines in matrix.left_out.items() if lines]
-    return [f"left out, as asked: {', '.join(found)}"] if found else []
-
-
-def _precision(connections: Sequence[Connection], unit: str) -> list[str]:
+def _precision(matrix: Matrix, unit: str) -> list[str]:
     """Where htsim reads other numbers than stand there: starts as 32-bit floats, sizes as 32-bit integers."""
     notes = []
-    off = []
-    for connection in connections:
-        start = connection.start
-        gap = abs(Decimal(struct.unpack("f", struct.pack("f", float(start)))[0]) - start)
-        if gap >= 1:
-            off.append((gap, connection.line.number))
-    if off:
-        gap, number = max(off)
-        most = f"up to {int(gap)} {unit} off (line {number})"
-        notes.append(f"{len(off)} starts are exact here; htsim reads them as 32-bit floats, {most}")
-    large = [one.line.number for one in connections if one.size > LARGEST_HTSIM]
-    if large:
-        notes.append(f"htsim cannot read sizes of 2 GiB and more, such as that of line {large[0]}")
+    if matrix.starts.inexact:
+        gap, line = matrix.starts.most_off
+        most = f"up to {int(gap)} {unit} off (line {line})"
+        notes.append(
+            f"{matrix.starts.inexact} starts are exact here; htsim reads them as 32-bit floats, {most}"
+        )
+    if matrix.too_large:
+        notes.append(f"htsim cannot read sizes of 2 GiB and more, such as that of line {matrix.too_large}")
     return notes

@@ -6,6 +6,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
+from shallows.foreign.ignoring import Ignored, LeftOut, how_to_ignore
 from shallows.foreign.reading import Line, read_lines
 from shallows.foreign.writing import Cable
 
@@ -42,12 +43,12 @@ class Section:
         return self.lines.get(key, self.line).error(message, remedy)
 
 
-def read_topology(path: Path) -> tuple[dict[str, Any], int]:
-    """A `[topology]`, and how many hosts it has.
+def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict[str, Any], int]:
+    """A `[topology]`, and how many hosts it has; what is passed over is added to `left_out`.
 
     Switches take no time here: half their latency is in each link at them, so that every path takes as long.
     """
-    header, tiers = _read(path)
+    header, tiers = _read(path, ignored, left_out)
     hosts, pods = header["nodes"], header["nodes"] // header["podsize"]
     tors = _divide(header, "podsize", tiers[0]["radix_down"], "Radix_Down of tier 0")
     aggs = _divide(tiers[0], "radix_up", tiers[1]["bundle"], "the bundle of tier 1")
@@ -89,16 +90,20 @@ def _bundle(lower: str, above: list[str], tier: Section, below: Section) -> list
     return [Cable((lower, upper), *_link(tier, below)) for _ in range(tier["bundle"]) for upper in above]
 
 
-def _read(path: Path) -> tuple[Section, list[Section]]:
-    lines = read_lines(path, comment="#")
+def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, list[Section]]:
+    lines = list(read_lines(path, comment="#"))
     if not lines:
         raise ShallowsError(f"{path} is empty", "its first lines are Nodes, Tiers and Podsize")
     header = Section(lines[0])
     tiers: dict[int, Section] = {}
     section, known = header, HEADER
+    named = {key.lower() for key in ignored.keys}
     for line in lines:
         key = line.words[0].lower()
-        line.expect(2, f"{line.words[0]} NUMBER")
+        if key in named or (ignored.unmodelled and key != "tier" and key not in known):
+            left_out.add(line.words[0], line.number)
+            continue
+        line.expect(2, "KEY NUMBER")
         if key == "tier":
             number = line.whole("tier", line.words[1], 0, 2)
             if number in tiers:
@@ -109,9 +114,11 @@ def _read(path: Path) -> tuple[Section, list[Section]]:
             known = KEYS
         elif key not in known:
             where = "a tier" if known is KEYS else "the header"
-            raise line.error(f"{where} has no key {line.words[0]}", f"one of {', '.join(known)}")
+            remedy = f"one of {', '.join(known)}; or do without it: {how_to_ignore(line.words[0])}"
+            raise line.error(f"{where} has no key {line.words[0]}", remedy)
         elif key in section.values:
-            raise line.error(f"{line.words[0]} is given twice", "keep one of the two")
+            message = f"{line.words[0]} stands in line {section.lines[key].number} too"
+            raise line.error(message, "keep one of the two")
         else:
             section.values[key] = line.whole(line.words[0], line.words[1], *known[key])
             section.lines[key] = line

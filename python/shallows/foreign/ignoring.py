@@ -1,7 +1,11 @@
 """What an import may leave out, because the user said so."""
 
+import re
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from shallows.bounded import printable
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,40 @@ class Ignored:
 
 
 NOTHING = Ignored()
+
+
+def how_to_ignore(word: str) -> str:
+    """The option by which the user does without a word.
+
+    >>> how_to_ignore("Queue_Up"), how_to_ignore("$(reboot)")
+    ('--ignore Queue_Up', '--ignore-unmodelled')
+    """
+    return f"--ignore {word}" if re.fullmatch(r"[\w.-]{1,40}", word, re.ASCII) else "--ignore-unmodelled"
+
+
+@dataclass
+class LeftOut:
+    """Words of a file that an import passes over because the user said so.
+
+    >>> left_out = LeftOut()
+    >>> left_out.add("prio", 6)
+    >>> left_out.add("prio", 7)
+    >>> left_out.notes()
+    ['left out, as asked: prio (lines 6, 7)']
+    """
+
+    lines: dict[str, "array[int]"] = field(default_factory=dict)
+    """The lines of each word."""
+
+    def add(self, word: str, line: int) -> None:
+        """Add a line that has a word."""
+        self.lines.setdefault(word, array("I")).append(line)
+
+    def notes(self, prefix: str = "") -> list[str]:
+        """A note that lists all of them, if there are any."""
+        words = {word: word if len(word) <= 40 else f"{word[:40]}…" for word in self.lines}
+        found = ", ".join(f"{printable(words[word])} ({listed(lines)})" for word, lines in self.lines.items())
+        return [f"{prefix}left out, as asked: {found}"] if found else []
 
 
 def listed(numbers: Sequence[int]) -> str:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 from shallows import bounded
 from shallows.bounded import EXACT, LARGEST_LIST, quoted
@@ -16,8 +16,7 @@ MOST_LINES, LONGEST_LINE = 1 << 22, 1 << 20
 """Of a file, and characters of one: 131,072 switches stand in a line."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line that says something."""
 
     file: Path
@@ -82,27 +81,19 @@ class Line:
         return self.picoseconds(name, found[1], 10 ** units[found[2] or "s"])
 
 
-def read_lines(path: Path, comment: str | None = None) -> list[Line]:
-    """The lines of a text file that are not empty.
+def read_lines(path: Path, comment: str | None = None) -> Iterator[Line]:
+    """Read the lines of a text file that are not empty, one by one.
 
     Raises
     ------
     ShallowsError
-        If there is no such text file.
+        If there is no such text file, or it exceeds the bounds.
     """
-    text = bounded.read_text(path, remedy="name another file", most=LARGEST_LIST)
-    return list(_lines(path, text, comment))
-
-
-def _lines(path: Path, text: str, comment: str | None) -> Iterator[Line]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    remedy = "divide it, or name another file"
+    lines = bounded.read_lines(path, remedy=remedy, longest=LONGEST_LINE, most=LARGEST_LIST)
+    for number, line in enumerate(lines, start=1):
         if number > MOST_LINES:
-            raise ShallowsError(f"{path} has more than {MOST_LINES} lines", "divide it")
-        if len(line) > LONGEST_LINE:
-            raise ShallowsError(
-                f"{path}:{number}: more than {LONGEST_LINE} characters",
-                "it has no such lines: name another file",
-            )
+            raise ShallowsError(f"{path} has more than {MOST_LINES} lines", remedy)
         words = line.split()
         if words and not (comment and words[0].startswith(comment)):
             yield Line(path, number, words)

@@ -1,16 +1,19 @@
 """Scenarios that are made from other files: quantities, lists of flows, and the two files they become."""
 
+import re
 import tempfile
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from shallows.errors import ShallowsError
+from shallows.errors import ScenarioError, ShallowsError
+from shallows.foreign.columns import Columns
 from shallows.runs.folder import check_writable, write_whole
-from shallows.runs.running import Source, toml_value
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_value
 
 
 def rate(bits: int) -> str:
@@ -38,53 +41,71 @@ def _exact(number: int, units: Sequence[tuple[int, str]]) -> str:
     return f"{number // 10**power}{unit}"
 
 
-@dataclass(frozen=True)
-class Flow:
-    """A row of a list of flows; a column that no row uses is not written."""
+class Flow(NamedTuple):
+    """A row of a list of flows; a column that has its default in all rows is not written."""
 
     start_ps: int
     source: int
     destination: int
     size: int
-    pg: int | None = None
-    port: int | None = None
-    after: str = ""
-    count: int = 1
-    on_received: str = ""
-    on_acked: str = ""
-
-    def fields(self) -> dict[str, str]:
-        """What stands in the columns, by their names."""
-        whole, rest = divmod(self.start_ps, 1_000)
-        return {
-            "start_ns": f"{whole}.{rest:03}".rstrip("0").rstrip(".") if rest else str(whole),
-            "source": str(self.source),
-            "destination": str(self.destination),
-            "bytes": str(self.size),
-            "class": "" if self.pg is None else str(self.pg),
-            "port": "" if self.port is None else str(self.port),
-            "after": self.after,
-            "count": str(self.count) if self.count > 1 else "",
-            "on_received": self.on_received,
-            "on_acked": self.on_acked,
-        }
+    """In bytes."""
+    line: int
+    """Where it stands in the file that it comes from; not written."""
+    pg: int = -1
+    """Its priority group; -1 is none."""
+    port: int = -1
+    """Where its receiver listens; -1 is none."""
+    after: int = 0
+    """The signal that it waits for; 0 is none, here and in the next two."""
+    times: int = 1
+    """How often that signal is given before it starts."""
+    on_received: int = 0
+    on_acked: int = 0
 
 
-REQUIRED = ["start_ns", "source", "destination", "bytes"]
+def no_flows() -> Columns[Flow]:
+    """Return a list of flows to append to: a million take 30 to 60 MB."""
+    return Columns(Flow, "qIIqIbiIIII")
 
 
-def flow_list(flows: Sequence[Flow]) -> str:
-    """A list of flows as scenarios read it.
+_COLUMNS: dict[str, tuple[str, Callable[[int], str]]] = {
+    "start_ns": ("start_ps", lambda start: _nanoseconds(start)),
+    "source": ("source", str),
+    "destination": ("destination", str),
+    "bytes": ("size", str),
+    "class": ("pg", lambda pg: "" if pg < 0 else str(pg)),
+    "port": ("port", lambda port: "" if port < 0 else str(port)),
+    "after": ("after", lambda signal: str(signal or "")),
+    "count": ("times", lambda times: str(times) if times > 1 else ""),
+    "on_received": ("on_received", lambda signal: str(signal or "")),
+    "on_acked": ("on_acked", lambda signal: str(signal or "")),
+}
+"""The columns of a list of flows: the field of a flow, and how it is written."""
 
-    >>> print(flow_list([Flow(1_500, 0, 3, 1000, port=100)]), end="")
-    start_ns,source,destination,bytes,port
-    1.5,0,3,1000,100
+
+def flow_list(flows: Columns[Flow]) -> Iterator[str]:
+    r"""Yield the lines of a list of flows as scenarios read it.
+
+    >>> flows = no_flows()
+    >>> flows.append(Flow(1_500, 0, 3, 1000, line=1, port=100))
+    >>> list(flow_list(flows))
+    ['start_ns,source,destination,bytes,port\n', '1.5,0,3,1000,100\n']
     """
-    rows = [flow.fields() for flow in flows]
-    used = {name for row in rows for name, text in row.items() if text}
-    columns = [name for name in rows[0] if name in used or name in REQUIRED] if rows else REQUIRED
-    lines = [",".join(columns), *(",".join(row[name] for name in columns) for row in rows)]
-    return "\n".join(lines) + "\n"
+    used = {name: found for name, found in _COLUMNS.items() if flows.has(found[0])}
+    yield ",".join(used) + "\n"
+    texts = (map(text, flows.column(name)) for name, text in used.values())
+    for cells in zip(*texts, strict=True):
+        yield ",".join(cells) + "\n"
+
+
+def _nanoseconds(picoseconds: int) -> str:
+    """A time in nanoseconds, exactly.
+
+    >>> _nanoseconds(1_500), _nanoseconds(2_000)
+    ('1.5', '2')
+    """
+    whole, rest = divmod(picoseconds, 1_000)
+    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
 
 
 @dataclass(frozen=True)
@@ -194,7 +215,7 @@ class Imported:
     """What it comes from, for the first line."""
     tables: dict[str, dict[str, Any]]
     """Its tables in their order, but for the workload."""
-    flows: list[Flow]
+    flows: Columns[Flow]
     workload: dict[str, Any] = field(default_factory=dict)
     """What its list of flows has beside its path."""
     further: list[dict[str, Any]] = field(default_factory=list)
@@ -203,6 +224,8 @@ class Imported:
     """What to say above a table, by its name."""
     notes: list[str] = field(default_factory=list)
     """What to tell the user, and readers of the scenario."""
+    places: dict[str, str] = field(default_factory=dict)
+    """The file that each table comes from, by the table's name; `workload` is the list of flows."""
 
     def text(self, flow_file: str) -> str:
         """The scenario."""
@@ -238,20 +261,51 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
     ShallowsError
         If a file is there already, or cannot be written.
     ScenarioError
-        If the engine cannot run it.
+        If the engine cannot run it; it names the files that were imported, and has the import's notes.
     """
     if out.suffix != ".toml":
         raise ShallowsError(f"{out} is no name for a scenario", "name a file that ends in .toml with -o")
-    listed = out.with_name(f"{out.stem}.flows.csv")
-    texts = {listed: flow_list(imported.flows)} if imported.flows else {}
-    text = imported.text(listed.name)
-    refuse_existing([out, *texts], force=force)
+    listed = [out.with_name(f"{out.stem}.flows.csv")] if imported.flows else []
+    text = imported.text(f"{out.stem}.flows.csv")
+    refuse_existing([out, *listed], force=force)
     with tempfile.TemporaryDirectory() as folder:
-        for path, flows in texts.items():
-            (Path(folder) / path.name).write_text(flows, encoding="utf-8")
-        Source(str(out), text).parse(Path(folder))
-    check_writable(out.parent)
-    return [write_whole(path, text) for path, text in {**texts, out: text}.items()]
+        beside = Path(folder)
+        for path in listed:
+            with (beside / path.name).open("w", encoding="utf-8") as file:
+                file.writelines(flow_list(imported.flows))
+        try:
+            Source(str(out), text).parse(beside)
+        except ScenarioError as error:
+            raise _at_its_source(error, imported, text, out) from None
+        check_writable(out.parent)
+        for path in listed:
+            with (beside / path.name).open(encoding="utf-8") as file:
+                write_whole(path, file)
+    return [*listed, write_whole(out, text)]
+
+
+def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Path) -> ScenarioError:
+    """The error of a scenario that is not written, at the place in the files that were imported."""
+    # Below a message is an excerpt of a file that is not written.
+    said = [line for line in str(error).splitlines() if not re.match(r"\s*[0-9]*\s+\|", line)]
+    messages = [_moved(line, imported, text, out) for line in said]
+    notes = [f"  note: {note}" for note in imported.notes]
+    return ScenarioError("\n".join([*messages, *notes]))
+
+
+def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
+    """A line of an error that names what was imported, where it names a file that is not written."""
+    row = re.search(rf"\S* ?{re.escape(out.stem)}\.flows\.csv, line ([0-9]+): ", message)
+    if row and 2 <= int(row[1]) <= len(imported.flows) + 1:
+        line = imported.flows[int(row[1]) - 2].line
+        return f"{imported.places['workload']}:{line}: the flow cannot run: {message[row.end() :]}"
+    found = re.match(rf"{re.escape(str(out))}:(?:([0-9]+):[0-9]+: )? ?", message)
+    if found is None:
+        return message
+    above = "\n".join(text.splitlines()[: int(found[1] or 0)])
+    headers = re.findall(r"^\[+(\w+)", above, re.MULTILINE)
+    place = imported.places.get(headers[-1], imported.origin) if headers else imported.origin
+    return f"{place}: the scenario made of it cannot run: {message[found.end() :]}"
 
 
 def refuse_existing(paths: Sequence[Path], *, force: bool) -> None:

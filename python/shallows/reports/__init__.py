@@ -5,8 +5,8 @@ that down. Charts are drawn in the browser by ECharts, from few numbers that `ch
 """
 
 from shallows.reports.found import holds_claims, write
-from shallows.reports.of_reproduction import check_same, write_reproduction
+from shallows.reports.of_reproduction import write_reproduction
 from shallows.reports.of_run import write_run
 from shallows.reports.of_sweep import write_sweep
 
-__all__ = ["check_same", "holds_claims", "write", "write_reproduction", "write_run", "write_sweep"]
+__all__ = ["holds_claims", "write", "write_reproduction", "write_run", "write_sweep"]

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from shallows.reports.of_reproduction import CLAIMS, write_reproduction
+from shallows.reports.of_reproduction import write_reproduction
 from shallows.reports.of_run import write_run
 from shallows.reports.of_sweep import write_sweep
+from shallows.reproduction.written import CLAIMS
 from shallows.runs.manifest import is_run
 from shallows.runs.results import Run
 from shallows.sweeps.points import missing_in, readable_in

@@ -13,9 +13,10 @@ from shallows.reports.chart import Chart
 from shallows.reports.found import holds_claims
 from shallows.reports.page import Block, Live, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.manifest import finished_hash
 from shallows.runs.results import Run, describe
+from shallows.runs.table import Table
 from shallows.sweeps import progress
 from shallows.sweeps.points import INDEX, finished_in, missing_in, points_of
 from shallows.sweeps.progress import Progress
@@ -120,7 +121,7 @@ class Site:
             return None
         note = [] if rows else [Block("note", "Nothing is here yet: no sweep, and no finished run.")]
         note += [Block("warning", self._refusal(each).message) for each in outside]
-        shown = tables.Table("", ["", "done", "running", "failed", "points"], rows)
+        shown = Table("", ["", "done", "running", "failed", "points"], rows)
         blocks = [*note, *([table(shown, links)] if rows else [])]
         claims = (
             [Block("note", f"`shallows report {folder}` shows its claims.")] if holds_claims(folder) else []
@@ -131,7 +132,7 @@ class Site:
         state = progress.read(folder)
         runs = finished_in(folder)
         charts = self._charts(folder, runs)
-        results = [table(tables.points(runs), [f"{run.path.name}/" for run in runs])] if runs else []
+        results = [table(points_table.points(runs), [f"{run.path.name}/" for run in runs])] if runs else []
         warnings = [Block("warning", each) for each in of_sweep.count_warnings(runs)] if runs else []
         return render(
             title=str(runs[0].summary["name"]) if runs else folder.name,

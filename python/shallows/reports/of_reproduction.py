@@ -4,21 +4,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from shallows.bounded import parse_json, read_text
 from shallows.comparison.intervals import said_of_bars
-from shallows.errors import ShallowsError
 from shallows.quantity import digits
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.page import Block, Cell, Section, chart, render
 from shallows.reproduction.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
+from shallows.reproduction.written import mixed, read_documents
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
-
-CLAIMS = "claims*.json"
-"""Of the whole paper, and of single figures that were asked for."""
-
-NEEDED = {"paper", "quick", "claims", "drawings", "figures", "command", "build"}
 
 
 def write_reproduction(folder: Path) -> Path:
@@ -32,35 +26,11 @@ def write_reproduction(folder: Path) -> Path:
     return write_whole(folder / PAGE, page(folder))
 
 
-def check_same(folder: Path, paper: str, *, quick: bool) -> None:
-    """Refuse a folder with claims of another paper, or of quick runs beside full ones.
-
-    Raises
-    ------
-    ShallowsError
-        If it has such claims, or they cannot be read.
-    """
-    if any((each["paper"], each["quick"]) != (paper, quick) for each in _documents(folder)):
-        raise _mixed(folder)
-
-
-def _mixed(folder: Path) -> ShallowsError:
-    return ShallowsError(
-        f"{folder} has claims of another paper, or of quick runs beside full ones",
-        "reproduce each into a folder of its own: --out DIR",
-    )
-
-
-def _documents(folder: Path) -> list[dict[str, Any]]:
-    """What it has of claims. What was judged last, of the whole paper or of a figure, comes last."""
-    return [_read(path) for path in sorted(folder.glob(CLAIMS), key=lambda path: path.stat().st_mtime)]
-
-
 def page(folder: Path) -> str:
     """The report, as HTML."""
-    documents = _documents(folder)
+    documents = read_documents(folder)
     if len({(each["paper"], each["quick"]) for each in documents}) > 1:
-        raise _mixed(folder)
+        raise mixed(folder)
     claims = {claim["id"]: claim for document in documents for claim in document["claims"]}
     drawings = {name: found for document in documents for name, found in document["drawings"].items()}
     named = {name: found for document in documents for name, found in document["figures"].items()}
@@ -95,23 +65,6 @@ def page(folder: Path) -> str:
 
 
 WORDS = {HOLDS: "hold", CANNOT_TELL: "cannot be told", DOES_NOT_HOLD: "do not hold"}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    remedy = "give its `shallows reproduce` command again; finished runs are kept"
-    try:
-        document = parse_json(read_text(path, remedy=remedy))
-        # Earlier versions drew other bars, and did not say how many seeds they and verdicts rest on.
-        if (
-            isinstance(document, dict)
-            and document.keys() >= NEEDED
-            and all("seeds" in each for each in (*document["drawings"].values(), *document["claims"]))
-        ):
-            return document
-        reason = "another version wrote it"
-    except ValueError as error:
-        reason = str(error)
-    raise ShallowsError(f"{path} cannot be read: {reason}", remedy)
 
 
 def _warnings(documents: list[dict[str, Any]]) -> list[Block]:

@@ -16,12 +16,14 @@ from shallows.reports import chart as charts
 from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.page import Block, Section, chart, render, table
-from shallows.runs import tables
+from shallows.runs import breakdown_tables, tables
+from shallows.runs.bins import bins
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.network import network
 from shallows.runs.results import DAMAGED, Run, describe
 from shallows.runs.settings import settings
+from shallows.runs.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +118,7 @@ def few_samples(summary: dict[str, Any]) -> dict[str, int]:
     """Flows and queries, by their sizes and workloads, that are too few for a 99th percentile."""
     found = {}
     for what, groups in (("flows", summary["fct_us"]), ("queries", summary.get("queries") or {})):
-        names = tables.bins(summary) if what == "flows" else list(groups)
+        names = bins(summary) if what == "flows" else list(groups)
         few = {name: groups[name]["count"] for name in names if 0 < groups[name]["count"] < ENOUGH}
         # If even all of them together are too few, that says it for each of their kinds.
         for name in ["all"] if "all" in few else few:
@@ -124,13 +126,13 @@ def few_samples(summary: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def _results(run: Run) -> list[tables.Table]:
+def _results(run: Run) -> list[Table]:
     summary = run.summary
-    use = [tables.breakdown(run, "port")]
+    use = [breakdown_tables.breakdown(run, "port")]
     if "up" in summary["ports"]:
-        use.append(tables.breakdown(run, "uplinks"))
+        use.append(breakdown_tables.breakdown(run, "uplinks"))
     asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary), tables.health(summary)]
-    measured = [tables.completion(summary), *tables.breakdowns(run), tables.network(summary)]
+    measured = [tables.completion(summary), *breakdown_tables.breakdowns(run), tables.network(summary)]
     return [made for made in [*measured, tables.ports(summary), *use, *asked] if made]
 
 

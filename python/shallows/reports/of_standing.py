@@ -6,7 +6,7 @@ from shallows.quantity import digits
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.page import Block, Live, Section, chart, render, table
 from shallows.runs.standing import EVERY_S, KEPT, State, Watch
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 SILENT_S = 2.0
 """After so long without a word the page says that nothing is heard."""

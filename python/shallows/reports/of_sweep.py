@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
-from shallows.comparison import comparison
+from shallows.comparison.comparing import compare
 from shallows.comparison.comparison_tables import changes, verdict_cells
 from shallows.comparison.verdicts import INCLUDES_ZERO
 from shallows.errors import ShallowsError
@@ -15,11 +15,11 @@ from shallows.reports import ranked, setup
 from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
 from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.runs import tables
+from shallows.runs import points_table
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
-from shallows.runs.tables import NOTHING
+from shallows.runs.table import NOTHING
 from shallows.series.metric import Metric
 from shallows.sweeps.points import points_of
 
@@ -112,7 +112,7 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
     if len(runs) > MOST_COMPARED:
         return [Block("note", f"{len(runs)} runs: `shallows compare` says which scheme is better where.")]
     try:
-        found = comparison.compare(list(runs))
+        found = compare(list(runs))
     except ShallowsError as error:
         return [Block("note", f"The schemes cannot be compared: {error.message}.")]
     return [*_tables(found), *ranked.blocks(found), *_notes(found)]
@@ -145,7 +145,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
     if len(runs) > MOST_COMPARED:
         return [Block("note", f"{len(runs)} runs: `shallows compare --by` says which place is better.")]
     try:
-        found = comparison.compare(list(runs), by=axes)
+        found = compare(list(runs), by=axes)
     except ShallowsError as error:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
@@ -202,7 +202,7 @@ def _change(row: "Row | None", reasons: Sequence[str]) -> Cell:
 
 def _results(runs: Sequence[Run]) -> list[Block]:
     links = [f"{run.path.name}/{PAGE}" if (run.path / PAGE).is_file() else "" for run in runs]
-    whole = table(tables.points(runs), links)
+    whole = table(points_table.points(runs), links)
     if len(runs) <= MOST_OPEN:
         return [whole]
     return [Block("folded", whole.content, f"All {len(runs)} runs", names=whole.names)]

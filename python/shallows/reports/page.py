@@ -7,15 +7,17 @@ that nothing in a name or a scenario can become one.
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from shallows.about import label
 from shallows.reports.chart import MOST_POINTS, Chart, looks
-from shallows.runs.tables import Table
+from shallows.runs.table import Table
 
 STATIC = Path(__file__).with_name("static")
 
@@ -40,7 +42,7 @@ class Cell:
     detail: str = ""
     """A second, smaller line."""
     link: str = ""
-    """What a click on it opens."""
+    """What a click on it opens: a path from the page, as the file system has it."""
 
 
 @dataclass(frozen=True)
@@ -168,4 +170,10 @@ def _template() -> Any:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["path"] = _path
     return environment.get_template("report.html.j2")
+
+
+def _path(relative: str) -> str:
+    """A path below the page as the reference of a link: RFC 3986 has `#`, `?` and `%` for itself."""
+    return quote(os.fsencode(relative))

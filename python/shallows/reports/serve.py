@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
                 HTTPStatus.MISDIRECTED_REQUEST, "This server answers for localhost only.\n", "text/plain"
             )
             return
-        path = unquote(urlsplit(self.path).path)
+        path = unquote(urlsplit(self.path).path, errors="surrogateescape")  # as Python has names of files
         try:
             found = self.page(path)
         except LeadsOutError as error:
@@ -153,14 +153,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.NOT_FOUND, "There is nothing here.\n", "text/plain")
         elif not path.endswith("/"):
             self.send_response(HTTPStatus.MOVED_PERMANENTLY)
-            self.send_header("Location", f"{urlsplit(self.path).path.rsplit('/', 1)[-1]}/")
+            self.send_header("Location", f"./{urlsplit(self.path).path.rsplit('/', 1)[-1]}/")
             self.send_header("Content-Length", "0")
             self.end_headers()
         else:
             self._answer(HTTPStatus.OK, found, "text/html")
 
     def _answer(self, status: HTTPStatus, text: str, kind: str) -> None:
-        body = text.encode()
+        body = text.encode(errors="replace")  # a name of a file may be no UTF-8
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))

@@ -15,7 +15,7 @@ from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.of_run import CLOSE, has_queues, levels
-from shallows.runs import tables
+from shallows.runs.bins import bins
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import labels
 
@@ -133,7 +133,7 @@ def metrics(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _metrics(runs: Sequence[Run]) -> list[tuple[str, str, str, bool, Value]]:
-    sizes = tables.bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
+    sizes = bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
     found: list[tuple[str, str, str, bool, Value]] = []
     several = [name for name in sizes if name != "all"]
     for name in several or ["all"]:

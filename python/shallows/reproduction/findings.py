@@ -14,8 +14,9 @@ from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import FILE, Claim, Experiment, Paper
 from shallows.reproduction.judging import HOLDS, Check, Measured, Value
 from shallows.runs.results import place_on
-from shallows.runs.running import Source, override_texts
-from shallows.runs.tables import NOTHING
+from shallows.runs.source import Source
+from shallows.runs.table import NOTHING
+from shallows.runs.toml_text import override_texts
 from shallows.series.measures import check, compute
 from shallows.series.offered import Offered
 from shallows.sweeps.points import Point, plan

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,9 @@ from shallows.runs.process import Process, me
 
 LOOK_S = 0.5
 """Between two looks at a claim of another process."""
+
+SOON_S = 0.02
+"""Between two looks at a claim of what takes a moment to write."""
 
 LONG_S = 3600.0
 """No text file takes so long to write."""
@@ -98,8 +101,8 @@ def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
     return kind(f"{what}: {error.strerror or error}", remedy)
 
 
-def write_whole(path: Path, text: str) -> Path:
-    """Write a text file so that it is complete, and on the disk, or as it was before."""
+def write_whole(path: Path, text: str | Iterable[str]) -> Path:
+    """Write a text, or its parts one by one, into a file that is complete and on the disk, or as it was."""
     try:
         with _beside(path, text) as partial:
             sync(partial)
@@ -125,11 +128,12 @@ def write_note(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def _beside(path: Path, text: str) -> Iterator[Path]:
+def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
     """A file of this text that nobody else has, beside where it shall be; it goes if it is not renamed."""
     partial = path.with_name(f".{path.name}.{me().tag}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        with partial.open("w", encoding="utf-8") as file:
+            file.writelines([text] if isinstance(text, str) else text)
         remove_left(path.parent, glob.escape(path.name), now=partial.stat().st_mtime)
         yield partial
     finally:
@@ -256,6 +260,23 @@ def claim_or_wait(final: Path) -> Claim:
                     "wait for it, or name another folder with --out",
                 )
             time.sleep(LOOK_S)
+    except OSError as error:
+        raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
+    return claim
+
+
+def claim_soon(final: Path) -> Claim:
+    """Claim what takes only a moment to write, once whoever writes it now is done.
+
+    Raises
+    ------
+    ShallowsError
+        If its folder cannot be written.
+    """
+    watch = Watch()
+    try:
+        while (claim := claims.take(final, watch)) is None:
+            time.sleep(SOON_S)
     except OSError as error:
         raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
     return claim

@@ -109,6 +109,18 @@ def check(folder: Path, *, verify: bool = False) -> None:
         )
 
 
+def check_file(folder: Path, name: str) -> None:
+    """Raise if a file of a run is not what was written, by its hash: a flipped bit is damage, too."""
+    known = _files(_read(folder / MANIFEST)).get(name)
+    problem = (
+        _altered(folder / name, known) if known else f"{name} cannot be read: {MANIFEST} does not list it"
+    )
+    if problem:
+        raise ShallowsError(
+            f"{folder} is damaged: {problem}", _again(folder, _read(folder / "env.json"), "--verify")
+        )
+
+
 def is_run(folder: Path) -> bool:
     """Whether a run of ours is in this folder, whole or not, of whatever version."""
     manifest, environment = _read(folder / MANIFEST), _read(folder / "env.json")
@@ -167,13 +179,17 @@ def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any])
 
 
 def _difference(folder: Path, manifest: dict[str, Any]) -> str:
-    for name, known in manifest["files"].items():
-        try:
-            if _hash(folder / name) != known["blake2b"]:
-                return f"the contents of {name} are not what was written"
-        except OSError as error:
-            return f"{name} cannot be read: {error.strerror or error}"
-    return ""
+    problems = (_altered(folder / name, known) for name, known in manifest["files"].items())
+    return next(filter(None, problems), "")
+
+
+def _altered(path: Path, known: dict[str, Any]) -> str:
+    """How a file differs from what was written; nothing if it does not."""
+    try:
+        same = path.is_file() and _hash(path) == known["blake2b"]
+    except OSError as error:
+        return f"{path.name} cannot be read: {error.strerror or error}"
+    return "" if same else f"the contents of {path.name} are not what was written"
 
 
 def _hash(path: Path) -> str:

@@ -16,9 +16,11 @@ from typing import Any
 from shallows import _core
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 from shallows.runs.claims import Claim
+from shallows.runs.executing import OnProgress, environment_of, store
 from shallows.runs.folder import run_name
 from shallows.runs.results import Run
-from shallows.runs.running import OnProgress, Source, environment_of, store, toml_value
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_value
 
 PROGRAM = "shallows-testbed"
 

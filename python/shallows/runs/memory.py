@@ -4,6 +4,8 @@ import contextlib
 import json
 import resource
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,23 +19,54 @@ SCARCE_MB = 200.0
 """With less than this left, a run that holds more than that ends before the machine ends something."""
 
 
-def refuse_too_large(experiment: "Experiment") -> None:
-    """Raise if a run needs more memory than there is, by what is known before it is built.
+@dataclass(frozen=True)
+class Need:
+    """Memory that a run needs."""
+
+    bytes: float
+    most: str = ""
+    """What takes most of it, with its size, if the need was counted before the run was built."""
+    remedy: str = ""
+    """How it needs less."""
+    label: str = ""
+    """Which point of a sweep it is."""
+
+
+def need_of(experiment: "Experiment", label: str = "") -> Need:
+    """The memory that a run needs at least, by what its scenario counts."""
+    needs = json.loads(experiment.footprint())
+    most = needs[0]
+    said = f"{most['what']} take {size(most['bytes'])}"
+    return Need(sum(need["bytes"] for need in needs), said, most["remedy"], label)
+
+
+def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
+    """Raise if the largest runs, as many as run at the same time, need more memory than is free.
+
+    `plan`, `run` and `sweep` refuse by this rule alone, before a run is built.
 
     Raises
     ------
     ShallowsError
-        With what needs most, and how it needs less.
+        With the number of runs that fits, or with what needs most, and how it needs less.
     """
-    needs = json.loads(experiment.footprint())
-    needed, free = sum(need["bytes"] for need in needs), available_mb() * 1e6
+    together = sorted(needs, key=lambda need: need.bytes, reverse=True)[:at_once]
+    needed, free = sum(need.bytes for need in together), available_mb() * 1e6
     if needed <= free:
         return
-    most = needs[0]
+    largest = together[0]
+    least = "at least " if largest.most else ""
+    message = f"the run needs {least}{size(needed)} of memory, and {size(free)} are free"
+    if len(together) > 1:
+        message = message.replace("the run needs", f"{len(together)} points at a time need", 1)
+    if largest.label:
+        message += f"; the largest, {largest.label}, takes {size(largest.bytes)}"
+    if largest.most:
+        message += f"; {largest.most}"
+    fits = int(free / largest.bytes)
+    smaller = largest.remedy or "use fewer flows and samples"
     raise ShallowsError(
-        f"the run needs at least {size(needed)} of memory, and {size(free)} are free; {most['what']} "
-        f"take {size(most['bytes'])}",
-        f"{most['remedy']}; or a machine with more memory",
+        message, f"--jobs {fits} fits" if fits else f"{smaller}; or a machine with more memory"
     )
 
 

@@ -9,7 +9,7 @@ from shallows.bounded import folder_of, parse_json, quoted, read_text
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent
 from shallows.runs import shown
-from shallows.runs.manifest import check
+from shallows.runs.manifest import check, check_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -271,6 +271,7 @@ class Run:
 
     def _document(self, name: str) -> dict[str, Any]:
         path = self.path / name
+        check_file(self.path, name)
         try:
             document = parse_json(read_text(path, remedy=DAMAGED), lambda found: Document(path, found))
         except ValueError as error:
@@ -285,9 +286,8 @@ class Run:
         from shallows.runs.frames import Frame
 
         path = self.path / name
+        check_file(self.path, name)
         try:
-            if path.exists() and not path.is_file():
-                raise OSError("it is not a file")
             return Frame(pl.read_parquet(path, glob=False))
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._unreadable(name, error) from None

@@ -10,8 +10,10 @@ from typing import Any
 from shallows.errors import ShallowsError
 from shallows.runs import shown
 from shallows.runs.results import Run
-from shallows.runs.running import Source, override_texts, run_source, toml_document
+from shallows.runs.running import run_source
 from shallows.runs.settings import settings
+from shallows.runs.source import Source
+from shallows.runs.toml_text import override_texts, toml_document
 
 WRITTEN = "scenario.toml"
 """What messages call the text of a scenario that came from no file; in its run's folder it has this name."""

@@ -1,37 +1,12 @@
-"""Results as tables, for the terminal and for reports."""
+"""Results of one run as tables, for the terminal and for reports."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from shallows.quantity import count, digits, duration, percent, rate, size
-from shallows.runs.results import Run, axis_name
-
-RESULTS = [
-    "mean µs",
-    "max µs",
-    "small p99 µs",
-    "large mean µs",
-    "switch loss",
-    "card loss",
-    "timeouts",
-    "open",
-    "hops/s",
-]
-"""Columns of a sweep's results. *open*: flows that were not complete, so that they are in no mean."""
-
-NOTHING = "–"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of text. The first columns are names and set left, the others numbers and set right."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    names: int = 1
-    note: str = ""
+from shallows.runs.bins import bins
+from shallows.runs.breakdown_tables import PORTS
+from shallows.runs.table import NOTHING, Table
 
 
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
@@ -109,18 +84,6 @@ def completion(summary: dict[str, Any]) -> Table:
         "p99 slowdown",
     ]
     return Table("Flow completion times", columns, rows)
-
-
-def bins(summary: dict[str, Any]) -> list[str]:
-    """Names of the size bins from small to large, after that of all flows together."""
-    named = ["all", "small", "medium", "large"]
-
-    def place(name: str) -> int:
-        # Other bins are called after their edges in bytes: `0_to_1000`, `1000_to_5000`, `above_5000`.
-        edges = [int(part) for part in name.split("_") if part.isdecimal()]
-        return named.index(name) if name in named else len(named) + max(edges) + (name[0] == "a")
-
-    return sorted(summary["fct_us"], key=place)
 
 
 def markers(summary: dict[str, Any]) -> Table | None:
@@ -223,102 +186,6 @@ def ports(summary: dict[str, Any]) -> Table | None:
     return Table("Losses and marks by place", columns, rows)
 
 
-def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
-    """Results by what is asked for; if nothing is, by workload, class or group where there are several."""
-    if asked:
-        return [breakdown(run, what) for what in asked]
-    told = [what for what in ("workload", "class", "group", "to_group") if what in run.flows.columns]
-    return [made for what in told if len((made := breakdown(run, what)).rows) > 1]
-
-
-def breakdown(run: Run, what: str) -> Table:
-    """What `Run.by` tells, for people."""
-    found = run.by(what)
-    shown = {name: heading for name, heading in HEADINGS.items() if name in found.columns}
-    rows = [[_cell(name, row[name]) for name in shown] for row in found.iter_rows(named=True)]
-    note = ""
-    if what == "uplinks":
-        note = "Largest over mean, and standard deviation over mean, of the bytes of a leaf's uplinks."
-        if len(rows) > MOST_LEAVES:
-            order = found["variation"].fill_null(-1.0).arg_sort(descending=True)
-            rows, note = (
-                [rows[place] for place in order[:MOST_LEAVES]],
-                (f"{note} Those {MOST_LEAVES} of {len(rows)} leaves that were most uneven."),
-            )
-    return Table(f"By {WAYS[what]}", list(shown.values()), rows, len([n for n in shown if n in NAMES]), note)
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return NOTHING
-    if name in NAMES:
-        return PORTS.get(value, str(value))
-    if name.startswith("utilisation"):
-        return percent(value)
-    if name.endswith("_bytes"):
-        return size(value)
-    return f"{value:,}" if isinstance(value, int) else digits(value)
-
-
-MOST_LEAVES = 8
-"""Of which a table of uplinks tells."""
-
-WAYS = {
-    "workload": "workload",
-    "class": "class of service",
-    "group": "group of senders",
-    "to_group": "group of receivers",
-    "port": "kind of port",
-    "queue": "queue",
-    "uplinks": "leaf: how evenly it used its uplinks",
-}
-"""By what results are told, in the titles of tables."""
-
-NAMES = {"workload", "kind", "class", "group", "to_group", "queue", "leaf"}
-"""Columns of these tables that say which."""
-
-HEADINGS = {
-    "workload": "workload",
-    "class": "class",
-    "group": "group",
-    "to_group": "to group",
-    "kind": "kind",
-    "queue": "queue",
-    "leaf": "leaf",
-    "flows": "flows",
-    "completed": "completed",
-    "fct_mean_us": "mean µs",
-    "fct_p50_us": "p50 µs",
-    "fct_p99_us": "p99 µs",
-    "goodput_gbps": "Gb/s",
-    "timeouts": "timeouts",
-    "retransmits": "repeated",
-    "ports": "ports",
-    "uplinks": "uplinks",
-    "sent": "packets sent",
-    "sent_bytes": "sent",
-    "max_backlog_bytes": "longest",
-    "marked": "marked",
-    "dropped": "dropped",
-    "utilisation": "busy",
-    "utilisation_max": "busiest",
-    "max_over_mean": "largest",
-    "variation": "deviation",
-}
-"""What their columns are called there; others are left to `Run.by`."""
-
-PORTS = {
-    "nic": "hosts' cards",
-    "to-host": "switch to host",
-    "up": "leaf to spine, or edge to aggregation",
-    "down": "spine to leaf, or aggregation to edge",
-    "core-up": "aggregation to core",
-    "core-down": "core to aggregation",
-    "trunk": "switch to switch",
-}
-"""What kinds of ports are called."""
-
-
 def health(summary: dict[str, Any]) -> Table | None:
     """Of a run with real TCP, whether its machine kept up; nothing of a simulation."""
     if (found := summary.get("health")) is None:
@@ -351,51 +218,3 @@ def engine(summary: dict[str, Any]) -> str:
         f"{count(cost['packet_hops'])} packet-hops in {duration(cost['wall_s'])} "
         f"({count(cost['packet_hops_per_s'])}/s), {digits(cost['peak_rss_mb'])} MB"
     )
-
-
-def points(runs: Iterable[Run]) -> Table:
-    """One row for each run of a sweep: its labels and its main results."""
-    runs = list(runs)
-    axes = list(dict.fromkeys(axis for run in runs for axis in run.labels))
-    rows = [[*(_label(run.labels.get(axis)) for axis in axes), *_main_results(run.summary)] for run in runs]
-    columns = [*map(axis_name, axes), *RESULTS]
-    empty = {index for index in range(len(columns)) if all(row[index] == NOTHING for row in rows)}
-    kept = [index for index in range(len(columns)) if index not in empty]
-    note = "open: flows that were not complete, and are in no mean" if columns.index("open") in kept else ""
-    return Table(
-        "Results",
-        [columns[index] for index in kept],
-        [[row[index] for index in kept] for row in rows],
-        names=len(axes),
-        note=note,
-    )
-
-
-def losses_of_cards(runs: Sequence[Run]) -> list[str]:
-    """What is to be said of runs whose losses are mostly not the network's."""
-    own = [run for run in runs if run.summary["loss_rate_in_cards"] > run.summary["loss_rate_in_switches"]]
-    return (
-        [f"{len(own)} of {len(runs)} runs lost more packets in hosts' own cards than in switches"]
-        if own
-        else []
-    )
-
-
-def _label(value: object) -> str:
-    return NOTHING if value is None else str(value)
-
-
-def _main_results(summary: dict[str, Any]) -> list[str]:
-    times, flows = summary["fct_us"], summary["flows"]
-    unfinished = flows["started"] - flows["completed"] - flows["endless"]
-    return [
-        digits(times["all"]["mean"]),
-        digits(times["all"]["max"]),
-        digits(times.get("small", {}).get("p99")),
-        digits(times.get("large", {}).get("mean")),
-        percent(summary["loss_rate_in_switches"]),
-        percent(summary["loss_rate_in_cards"]) if summary["loss_rate_in_cards"] else NOTHING,
-        f"{summary['timeouts']:,}",
-        f"{unfinished:,}" if unfinished > 0 else NOTHING,
-        count(summary["engine"]["packet_hops_per_s"]),
-    ]

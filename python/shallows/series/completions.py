@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
 from shallows.quantity import parse_size
-from shallows.runs import tables
+from shallows.runs.bins import bins
 from shallows.runs.results import Run
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
     if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
         raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
     bounds = list(pairwise(edges))
-    names = max((tables.bins(run.summary)[1:] for run in runs), key=len)
+    names = max((bins(run.summary)[1:] for run in runs), key=len)
     return {name: (low or 0, high) for name, (low, high) in zip(names, bounds, strict=True)}
 
 

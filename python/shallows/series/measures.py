@@ -14,7 +14,7 @@ from shallows import _core
 from shallows.errors import ShallowsError, UnknownMetric, listed
 from shallows.quantity import parse_rate, parse_size
 from shallows.runs.results import Run
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.series import flow_measures, percentiles, port_measures
 from shallows.series.flow_measures import Bin, Moment, over_flows
 from shallows.series.metric import (

@@ -31,7 +31,7 @@ class Offered:
     Examples
     --------
     >>> import shallows as sh
-    >>> from shallows.runs.running import Source
+    >>> from shallows.runs.source import Source
     >>> offered = Offered.of(Source.read(sh.example("incast")).parse())
     >>> offered.workloads, offered.bins, offered.end_us
     (['incast', 'long-lived'], ['all', 'small', 'medium', 'large'], 210000.0)

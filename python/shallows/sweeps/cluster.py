@@ -25,8 +25,9 @@ from shallows.bounded import LARGEST_INPUT, read_bytes
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.child import Child
 from shallows.runs.claims import Claim
+from shallows.runs.executing import execute
 from shallows.runs.folder import RunFolder, failure
-from shallows.runs.running import Source, execute
+from shallows.runs.source import Source
 from shallows.runs.threads import cores
 from shallows.sweeps.local import State
 from shallows.sweeps.points import Point

@@ -1,5 +1,7 @@
 """What a sweep will cost: packet-hops, time and memory, from finished points and short samples of others."""
 
+import contextlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -7,13 +9,13 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from typing import Any
 
-from shallows.errors import ShallowsError
 from shallows.quantity import count, duration, size
 from shallows.runs.child import Child
-from shallows.runs.memory import available_mb, peak_memory_mb, refuse_too_large
+from shallows.runs.memory import Need, available_mb, peak_memory_mb, refuse_too_large
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source
+from shallows.runs.source import Source
 from shallows.runs.threads import cores
+from shallows.sweeps.local import threads_of_each
 from shallows.sweeps.points import Point
 
 SAMPLE_S, LONGEST_S = 0.5, 5.0
@@ -65,6 +67,17 @@ class Needs:
             f"at a time ({self.basis})"
         )
 
+    def warning(self) -> str:
+        """A warning if what is extrapolated is more memory than is free; certain it is not."""
+        free = available_mb()
+        if self.memory_mb is None or self.memory_mb <= free:
+            return ""
+        return (
+            f"warning: by this estimate {size(self.memory_mb * 1e6)} of memory are needed, and "
+            f"{size(free * 1e6)} are free\n  a run that uses up the memory ends, and nothing of it is kept: "
+            "record less, or run fewer at a time (--jobs)"
+        )
+
     def describe(self) -> dict[str, Any]:
         """For `--json`."""
         return {
@@ -84,15 +97,41 @@ def from_finished(points: Sequence[Point]) -> list[Cost | None]:
     return _fill(points, _measured(points))
 
 
-def sample(points: Sequence[Point], say: Callable[[str], None]) -> list[Cost | None]:
-    """As `from_finished`, after some points of each scheme have run for a moment, one after the other."""
+def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
+    """As `from_finished`, after some points of each scheme have run for a moment.
+
+    As many run at the same time, on as many threads, as when the sweep runs, so that they find the machine
+    as busy as the sweep will.
+    """
     known = _measured(points)
     chosen = _choose(points, known)
-    for number, index in enumerate(chosen, 1):
-        say(f"trying point {number} of {len(chosen)}")
-        if cost := _try(points[index].source):
-            known[index] = cost
+    left = len(points) - len(known)
+    beside, threads = side_by_side(left, jobs), threads_of_each(left, jobs)
+    for first in range(0, len(chosen), beside):
+        group = chosen[first : first + beside]
+        numbers = str(first + 1) if len(group) == 1 else f"{first + 1} to {first + len(group)}"
+        say(f"trying point {numbers} of {len(chosen)}")
+        # Where fewer are left to try, some are tried twice: the machine must have the sweep's load.
+        tried = [*group, *itertools.islice(itertools.cycle(chosen), beside - len(group))]
+        costs = _try([points[index].source for index in tried], threads)
+        known |= {index: cost for index, cost in zip(group, costs, strict=False) if cost}
     return _fill(points, known)
+
+
+def side_by_side(points: int, jobs: int | None) -> int:
+    """How many of so many points compute at the same time: more than there are cores take turns."""
+    return max(min(jobs or cores(), cores(), points), 1)
+
+
+def time_left(elapsed: float, worked: float, left: float) -> float | None:
+    """The time that so many points take that are left, if it goes on as it went.
+
+    `plan`, the live view of a sweep and `serve` use it. Nothing until a twentieth of a point is done.
+
+    >>> time_left(10.0, worked=1.0, left=4.0), time_left(10.0, worked=0.01, left=4.0)
+    (40.0, None)
+    """
+    return elapsed * max(left, 0.0) / worked if worked > 0.05 else None
 
 
 def _measured(points: Sequence[Point]) -> dict[int, Cost]:
@@ -133,44 +172,45 @@ def _scheme(point: Point) -> Any:
     return point.source.labels.get("scheme")
 
 
-def _try(source: Source) -> Cost | None:
-    """Run a point for a moment; nothing if it does not get far enough to tell, or fails.
-
-    Raises
-    ------
-    ShallowsError
-        If it needs more memory than there is, by what is known before it is built.
-    """
-    refuse_too_large(source.parse())
+def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
+    """Run points for a moment, all at once; nothing for those that do not get far enough, or fail."""
     start = time.perf_counter()
-    child = Child()
-    child.give(run_briefly, source)
+    children = [Child() for _ in sources]
+    costs: list[Cost | None] = [None] * len(sources)
+    waiting = dict(enumerate(children))
     try:
-        wait([child.pipe])
-        seen = next(iter(child.receive()), None)
-        child.end()
-    except EOFError:
-        child.end()
-        return None
-    except BaseException:
-        child.stop()
-        raise
-    if not seen:
-        return None
+        for child, source in zip(children, sources, strict=True):
+            child.give(run_briefly, source, threads)
+        while waiting:
+            ready = wait([child.pipe for child in waiting.values()])
+            for index in [index for index, child in waiting.items() if child.pipe in ready]:
+                seen = None
+                with contextlib.suppress(EOFError):
+                    seen = next(iter(waiting.pop(index).receive()), None)
+                if seen:
+                    costs[index] = _cost(seen, time.perf_counter() - start)
+    finally:
+        # Until the last has been seen, all keep the machine busy.
+        for child in children:
+            child.stop()
+    return costs
+
+
+def _cost(seen: dict[str, Any], lasted: float) -> Cost:
+    """What a run costs of which a trial, that lasted so long with its start, has seen a part."""
     fraction, wall = seen["fraction"], seen["wall_s"]
-    starting = time.perf_counter() - start - wall
     grown = max(seen["memory_mb"] - seen["middle_mb"], 0.0) / max(fraction - seen["middle"], 1e-9)
     return Cost(
         packet_hops=seen["packet_hops"] / fraction,
-        wall_s=wall / fraction + starting,
+        wall_s=wall / fraction + lasted - wall,
         peak_mb=seen["memory_mb"] + grown * (1 - fraction),
         source="sampled",
     )
 
 
-def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source) -> None:
-    """Simulate for a moment and say how far that went."""
-    simulation = source.parse().simulate()
+def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, threads: int) -> None:
+    """Simulate for a moment and say how far that went; then go on until the process is ended."""
+    simulation = source.parse().simulate(threads=threads)
     start = time.perf_counter()
     middle, middle_mb = 0.0, peak_memory_mb()
     while True:
@@ -180,30 +220,30 @@ def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source) -
             break
         if wall < SAMPLE_S / 2:
             middle, middle_mb = fraction, peak_memory_mb()
-    if not fraction:
-        send(None)
-        return
     seen = {"middle": middle, "middle_mb": middle_mb, "memory_mb": peak_memory_mb(), "wall_s": wall}
-    send({"fraction": fraction, "packet_hops": progress["packet_hops"]} | seen)
+    send({"fraction": fraction, "packet_hops": progress["packet_hops"]} | seen if fraction else None)
+    while not progress["done"]:
+        progress = json.loads(simulation.advance(50))
 
 
 def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> Needs:
     """What is left to do, all points together."""
     todo = [(point, cost) for point, cost in zip(points, costs, strict=True) if not point.is_finished]
     known = [cost for _, cost in todo if cost]
-    at_once = max(min(jobs or cores(), len(todo)), 1)
+    at_once, beside = max(min(jobs or cores(), len(todo)), 1), side_by_side(len(todo), jobs)
     hops = wall = memory = None
     if known:
         # Points that nothing is known of are taken to be like the average of the others.
         scale = len(todo) / len(known)
         hops = sum(cost.packet_hops for cost in known) * scale
-        busy = min(at_once, cores())
-        wall = max(sum(cost.wall_s for cost in known) * scale / busy, max(cost.wall_s for cost in known))
+        together = sum(cost.wall_s for cost in known) / beside
+        wall = max(time_left(together, len(known), len(todo)) or 0.0, *(cost.wall_s for cost in known))
         largest = sorted((cost.peak_mb for cost in known), reverse=True)[:at_once]
         memory = sum(largest) + largest[-1] * (at_once - len(largest))
     samples = sum(cost.source == "sampled" for cost in known)
     finished = len(points) - len(todo)
-    parts = [f"{samples} points tried for {SAMPLE_S:g} s"] if samples else []
+    turns = f", {beside} at a time" if beside > 1 else ""
+    parts = [f"{samples} points tried for {SAMPLE_S:g} s{turns}"] if samples else []
     parts += [f"{finished} finished points"] if finished else []
     basis = "judged by " + " and ".join(parts) if parts else "nothing to judge by"
     return Needs(len(todo), finished, at_once, hops, wall, memory, basis)
@@ -212,22 +252,24 @@ def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | No
 def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> None:
     """Raise if the largest points that would run at the same time need more memory than there is.
 
+    A point needs what its scenario counts, or what a finished point of its scheme has taken, if that is more:
+    `costs` are those of `from_finished`. What a trial extrapolates is not certain, and refuses nothing.
+
     Raises
     ------
     ShallowsError
         With the number of jobs that fits, if one does.
     """
-    needs, free = add_up(points, costs, jobs), available_mb()
-    if needs.memory_mb is None or needs.memory_mb <= free:
-        return
-    todo = [(cost.peak_mb, point) for point, cost in zip(points, costs, strict=True) if cost]
-    todo = [(peak, point) for peak, point in todo if not point.is_finished]
-    largest, point = max(todo, key=lambda each: each[0])
-    fits = int(free / largest)
-    remedy = f"--jobs {fits} fits" if fits else "use a machine with more memory, or fewer flows and samples"
-    labels = describe(point.source.labels)
-    who = f"{needs.jobs} points at a time need" if labels else "the run needs"
-    which = f"; the largest, {labels}, takes {size(largest * 1e6)}" if labels else ""
-    raise ShallowsError(
-        f"{who} {size(needs.memory_mb * 1e6)} of memory, and {size(free * 1e6)} are free{which}", remedy
-    )
+    todo = [(point, cost) for point, cost in zip(points, costs, strict=True) if not point.is_finished]
+    found = [_need(point, cost) for point, cost in todo]
+    known = [need for need in found if need]
+    if known:
+        # Points that nothing is known of are taken to be like the smallest of the others.
+        least = min(known, key=lambda need: need.bytes)
+        refuse_too_large([need or least for need in found], jobs or cores())
+
+
+def _need(point: Point, cost: Cost | None) -> Need | None:
+    """The larger of what a point needs at least, and of what it has taken, or one like it."""
+    taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
+    return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

@@ -11,8 +11,9 @@ from typing import Any
 
 from shallows.runs.child import Child
 from shallows.runs.claims import Claim
+from shallows.runs.executing import execute
 from shallows.runs.measuring import measure
-from shallows.runs.running import Source, execute
+from shallows.runs.source import Source
 from shallows.runs.threads import cores
 from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share

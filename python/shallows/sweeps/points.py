@@ -9,8 +9,10 @@ The `[sweep]` table of a scenario file::
     set = { "tcp.congestion" = "reno" }
 """
 
+import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +22,14 @@ from shallows import _core
 from shallows.bounded import parse_json, parse_toml, read_text
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.claims import writer_of
-from shallows.runs.folder import write_whole
+from shallows.runs.executing import default_folder, is_reusable
+from shallows.runs.folder import check_writable, claim_soon, write_whole
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.runs.measuring import measured_folder, measured_hash
+from shallows.runs.memory import Need, need_of
 from shallows.runs.results import Run, describe
-from shallows.runs.running import Source, default_folder, is_reusable, toml_value
+from shallows.runs.source import Source
+from shallows.runs.toml_text import toml_value
 from shallows.sweeps.conditions import Condition
 
 INDEX = "sweep.json"
@@ -43,6 +48,8 @@ class Point:
     """Why its folder is there, and will not be used."""
     stamp: object = None
     """Of what its folder held when the sweep was planned."""
+    need: Need | None = None
+    """The memory that it needs at least; nothing where it runs with real TCP."""
 
     @property
     def has_results(self) -> bool:
@@ -126,7 +133,8 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         content_hash, folder = _place_of(point, experiment, parent)
         is_finished = is_reusable(folder, content_hash, verify=verify)
         damage = None if is_finished else unfit(folder, verify=verify)
-        points.append(Point(point, content_hash, folder, is_finished, damage, stamp(folder)))
+        need = need_of(experiment, describe(labels)) if point.dilation is None else None
+        points.append(Point(point, content_hash, folder, is_finished, damage, stamp(folder), need))
     if not points:
         raise ShallowsError(
             f"{source.file}: sweep.where and sweep.exclude leave no point", "check which way they compare"
@@ -288,7 +296,63 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
     It says nothing that depends on what has run where, so that shards may write it over each other.
     """
     described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
-    write_whole(parent / INDEX, json.dumps({"points": described}, indent=2, ensure_ascii=False) + "\n")
+    document = {"points": described, "settings": settings_of(points)}
+    write_whole(parent / INDEX, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def settings_of(points: Sequence[Point]) -> str:
+    """A hash of what the points of a sweep set; no build of the engine changes it.
+
+    A sweep has one text, and of each point the keys that it changes.
+    """
+    said = [[point.source.text, point.source.overrides] for point in points[:1]]
+    said += [[point.source.overrides] for point in points[1:]]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
+    """Write `sweep.json` of a sweep that is about to run, unless the folder is another sweep's.
+
+    A sweep may have gained or lost points, or another build of the engine may run it. `replaces` takes
+    the folder from another sweep, whose runs stay. One process at a time looks and writes.
+
+    Raises
+    ------
+    ShallowsError
+        If the folder holds another sweep, or cannot be written.
+    """
+    check_writable(parent)
+    claim = claim_soon(parent / INDEX)
+    try:
+        if not replaces:
+            _refuse_other(parent, points)
+        write_index(parent, points)
+    finally:
+        claim.release()
+
+
+def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
+    """Raise if the folder holds a sweep of other settings that has no point in common with these."""
+    there = points_of(parent)
+    ours = {point.folder for point in points}
+    if not there or any(path in ours for path, _ in there):
+        return
+    known = _read_index(parent).get("settings")
+    alike = [labels for _, labels in there] == [point.source.labels for point in points]
+    if known == settings_of(points) or (known is None and alike):
+        return
+    other = _said(there[0][0], len(there), there[0][1])
+    this = _said(points[0].folder, len(points), points[0].source.labels)
+    raise ShallowsError(
+        f"{parent} holds another sweep, {other}; this one, {this}, has other settings and no point of it",
+        f"name another folder with --out (out= in Python), or remove {parent / INDEX}: its runs stay",
+    )
+
+
+def _said(folder: Path, count: int, labels: Mapping[str, Any]) -> str:
+    """A sweep in words, by its first point."""
+    name = re.sub(r"-[0-9a-f]{12}-s[0-9]+.*", "", folder.name)
+    return f'"{name}" of {count} points from {describe(dict(labels))} on'
 
 
 def inside_sweep(folder: Path) -> list[Path]:
@@ -301,10 +365,18 @@ def inside_sweep(folder: Path) -> list[Path]:
 def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
     try:
-        points = parse_json(read_text(folder / INDEX, remedy=""))["points"]
+        points = _read_index(folder)["points"]
         return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
     except (ShallowsError, ValueError, LookupError, TypeError):
         return []
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    try:
+        document = parse_json(read_text(folder / INDEX, remedy=""))
+    except (ShallowsError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:

@@ -18,6 +18,7 @@ from shallows.errors import ShallowsError
 from shallows.runs.folder import remove_left, write_note
 from shallows.runs.manifest import finished_hash
 from shallows.runs.process import Process, me
+from shallows.sweeps.estimate import time_left
 from shallows.sweeps.points import Outcome, Point, points_of
 
 EVERY_S = 1.0
@@ -148,7 +149,7 @@ def _left_s(document: dict[str, Any], done: Sequence[str]) -> float | None:
     waiting = len({*document["points"]} - {*done} - {each["folder"] for each in document["failed"]})
     left = waiting - sum(each["fraction"] for each in document["running"])
     elapsed = document["updated"] - document["started"]
-    return float(elapsed * max(left, 0) / worked) if worked > 0.05 else None
+    return time_left(elapsed, worked, left)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import folder_of
 from shallows.errors import NoSpaceError, ShallowsError
-from shallows.runs import shown, tables
+from shallows.runs import points_table, shown
 from shallows.runs.folder import check_writable
 from shallows.runs.results import Run
-from shallows.runs.running import Source, override_texts
+from shallows.runs.source import Source
+from shallows.runs.toml_text import override_texts
+from shallows.sweeps.estimate import from_finished, refuse_what_cannot_fit
 from shallows.sweeps.local import State, run_here
-from shallows.sweeps.points import Outcome, Point, plan, write_index
+from shallows.sweeps.points import Outcome, Point, enter, plan
 from shallows.sweeps.progress import Recorder
 from shallows.sweeps.sharing import remove_left
 
@@ -129,7 +131,7 @@ class Sweep:
         return f"Sweep({str(self.path)!r}, {len(self.runs)} runs, {len(self.failed)} failed{said})"
 
     def _repr_html_(self) -> str:
-        results = tables.points(self.runs)
+        results = points_table.points(self.runs)
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return shown.grid(f"{self.path}: {len(self.runs)} runs{failed}", results.columns, results.rows)
 
@@ -178,7 +180,7 @@ def sweep(
         Values that differ from the file's, by dotted key; they win over schemes and axes.
     out
         Folder for the points' folders; `runs/NAME` if not given. Points that are finished there are not run
-        again.
+        again. A folder that holds another sweep, with other settings and no point in common, is refused.
     jobs
         How many points run at the same time: one per core if not given, and with Ray as many as fit.
     engine
@@ -198,7 +200,7 @@ def sweep(
     ScenarioError
         If a point cannot run; then none does.
     ShallowsError
-        If a file cannot be read or written, or the cluster is lost.
+        If a file cannot be read or written, the folder holds another sweep, or the cluster is lost.
 
     Examples
     --------
@@ -213,6 +215,8 @@ def sweep(
         folder_of(out) if out is not None else None,
         verify=verify,
     )
-    check_writable(parent)
-    write_index(parent, points)
+    if engine == "local":
+        refuse_what_cannot_fit(points, from_finished(points), jobs)
+    # The folder that a scenario has by its name is that of all its sweeps.
+    enter(parent, points, replaces=out is None)
     return Sweep(parent, run_points(points, chosen, lambda *_: None))

@@ -190,7 +190,6 @@ impl Site<'_> {
                 spec::EgressDrop::Free => EgressDrop::Free,
             },
             // Events come on time.
-            slack: Duration::ZERO,
         }
     }
 

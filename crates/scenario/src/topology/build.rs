@@ -284,9 +284,9 @@ pub(super) fn links(plan: &Plan, host_delay: impl Fn(u32) -> Duration) -> Vec<Li
     let switches = plan.switch_names.len();
     // Of cables side by side the second is called `a->b#2`.
     let mut beside: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
-    let mut by_switch: Vec<Vec<Link>> = vec![Vec::new(); switches];
+    let mut by_switch: Vec<Vec<(usize, Link)>> = vec![Vec::new(); switches];
     let mut links = Vec::with_capacity(2 * plan.cables.len());
-    for cable in &plan.cables {
+    for (number, cable) in plan.cables.iter().enumerate() {
         for (from, to, kind) in
             [(cable.ends[0], cable.ends[1], cable.kinds[0]), (cable.ends[1], cable.ends[0], cable.kinds[1])]
         {
@@ -310,15 +310,24 @@ pub(super) fn links(plan: &Plan, host_delay: impl Fn(u32) -> Duration) -> Vec<Li
                 port: 0,
                 pool: 0,
                 private: Bytes(0),
+                reverse: 0,
                 name,
             };
             match from.0.checked_sub(plan.hosts) {
-                Some(switch) => by_switch[switch as usize].push(link),
-                None => links.push(link),
+                Some(switch) => by_switch[switch as usize].push((number, link)),
+                None => links.push((number, link)),
             }
         }
     }
     links.extend(by_switch.into_iter().flatten());
+    let (cables, mut links): (Vec<usize>, Vec<Link>) = links.into_iter().unzip();
+    let mut first_of = vec![None; plan.cables.len()];
+    for (link, cable) in cables.into_iter().enumerate() {
+        if let Some(first) = first_of[cable].replace(link) {
+            links[link].reverse = first as u32;
+            links[first].reverse = link as u32;
+        }
+    }
     links
 }
 

@@ -58,6 +58,8 @@ pub struct Link {
     pub pool: usize,
     /// Bytes of that buffer that each queue of its port has alone.
     pub private: Bytes,
+    /// The number of the other direction of its cable.
+    pub reverse: u32,
     /// Such as `leaf3->spine1`.
     pub name: String,
 }

@@ -63,6 +63,7 @@ mod tests {
             port: 0,
             pool: 0,
             private: Bytes(0),
+            reverse: 0,
             name: String::new(),
         }
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, FctEnd, QueryRecord};
-use shallows_switch::Port;
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
@@ -14,6 +13,8 @@ use crate::flow::{End, FlowRecord, Flows};
 use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
 use crate::generators::Arrivals;
 use crate::link::Link;
+use crate::network::Network;
+use crate::packet::PacketRef;
 use crate::port_tracer::PortRow;
 use crate::probe::Echo;
 use crate::sampler::{Entity, Row};
@@ -62,8 +63,6 @@ pub struct Measured {
     pub tally: Tally,
     /// Packets of each capture.
     pub captured: Vec<u64>,
-    /// By link: segments with data that its port dropped.
-    pub data_dropped: Vec<u64>,
     /// Wire bytes of datagrams that reached their hosts.
     pub datagram_bytes: Bytes,
     /// Echo requests, in the order in which they left.
@@ -113,13 +112,10 @@ impl Report {
         flows: usize,
         measured: Measured,
     ) -> Self {
-        let mut links: Vec<(&Link, u64)> = worlds
-            .iter()
-            .flat_map(|world| world.links.iter().zip(world.data_dropped.iter().copied()))
-            .collect();
-        links.sort_by_key(|(link, _)| link.number);
-        let counted = counted(links.iter().map(|(link, _)| &link.port));
-        let data_dropped = links.iter().map(|&(_, dropped)| dropped).collect();
+        let mut links: Vec<&Link<PacketRef>> =
+            worlds.iter().flat_map(|world| world.network.links()).collect();
+        links.sort_by_key(|link| link.number);
+        let counted = counted(links.into_iter());
         let queries = match &worlds[0].generators.arrivals {
             Arrivals::Drawn(traffic) => {
                 traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
@@ -128,7 +124,7 @@ impl Report {
             Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
         };
         let ranks = worlds[0].ranks;
-        let measured = Measured { queries, data_dropped, ..measured };
+        let measured = Measured { queries, ..measured };
         let mut all = Self::new(experiment, counted, measured);
         for World { generators, observers, .. } in &mut worlds {
             all.echoes.append(&mut generators.probes.echoes);
@@ -145,18 +141,19 @@ impl Report {
         all
     }
 
-    /// A run of `experiment` over these ports, by whatever has measured it.
+    /// A run of `experiment` in this network, by whatever has measured it.
     pub fn measured<T: Copy + Default>(
         experiment: Experiment,
-        ports: &[Port<T>],
+        network: &Network<T>,
         measured: Measured,
     ) -> Self {
-        Self::new(experiment, counted(ports.iter()), measured)
+        Self::new(experiment, counted(network.links().iter()), measured)
     }
 
     /// Without what only a simulation has.
-    fn new(experiment: Experiment, (ports, queues, markers): Counted, measured: Measured) -> Self {
-        let Measured { flows, queries, samples, trace, tally, data_dropped, end, .. } = measured;
+    fn new(experiment: Experiment, counted: Counted, measured: Measured) -> Self {
+        let Measured { flows, queries, samples, trace, tally, end, .. } = measured;
+        let Counted { ports, queues, markers, data_dropped } = counted;
         Self {
             captured: measured.captured,
             experiment,
@@ -263,14 +260,22 @@ impl Report {
     }
 }
 
-/// What ports have counted: each as a whole, its queues, its markers.
-type Counted = (Vec<Counters>, Vec<Vec<Counters>>, Vec<Vec<(&'static str, MarkerCounts)>>);
+/// What ports have counted, by link.
+#[derive(Debug, Default)]
+struct Counted {
+    ports: Vec<Counters>,
+    queues: Vec<Vec<Counters>>,
+    markers: Vec<Vec<(&'static str, MarkerCounts)>>,
+    data_dropped: Vec<u64>,
+}
 
-fn counted<'a, T: Copy + Default + 'a>(ports: impl Iterator<Item = &'a Port<T>> + Clone) -> Counted {
-    let markers = |port: &Port<T>| port.markers().iter().map(|m| (m.name(), m.counts())).collect();
-    (
-        ports.clone().map(Port::counters).collect(),
-        ports.clone().map(Port::queue_counters).collect(),
-        ports.map(markers).collect(),
-    )
+fn counted<'a, T: Copy + Default + 'a>(links: impl Iterator<Item = &'a Link<T>>) -> Counted {
+    let mut counted = Counted::default();
+    for Link { port, data_dropped, .. } in links {
+        counted.ports.push(port.counters());
+        counted.queues.push(port.queue_counters());
+        counted.markers.push(port.markers().iter().map(|marker| (marker.name(), marker.counts())).collect());
+        counted.data_dropped.push(*data_dropped);
+    }
+    counted
 }

@@ -5,7 +5,7 @@ use shallows_core::{Bytes, Rate};
 
 use super::*;
 use crate::buffer::{Config as BufferConfig, Limit, Policy, PrivateRule, SharedBuffer};
-use crate::port::{self, Arrival, DropReason, EgressDrop, Port};
+use crate::port::{self, Arrival, DropReason, EgressDrop, Ingress, Port};
 
 /// 1,000 bytes at 100 Gbit/s: 80 ns.
 const SLOT: Duration = Duration::from_nanos(80);
@@ -35,7 +35,8 @@ impl Bench {
     fn receive(&mut self, now: Instant, count: u32, ecn: Ecn) {
         let packet = Header::default().with_size(1_000).with_ecn(ecn);
         for payload in 0..count {
-            let arrival = self.port.receive(now, packet, payload, &mut self.buffer, &mut vec![]);
+            let arrival =
+                self.port.receive(now, Ingress::NONE, packet, payload, &mut self.buffer, &mut vec![]);
             assert!(!matches!(arrival, Arrival::Sent(_)) || payload == 0);
         }
     }

@@ -17,48 +17,16 @@ use super::pool::{Pool, Queue};
 pub struct Config {
     /// *α_p* by priority; the last one holds for all that follow.
     pub alpha: Vec<f64>,
-    /// When a queue counts in *n_p*.
-    pub congested: Congested,
-    /// How its drain rate is told from what it sent.
-    pub drain_rate: DrainRate,
+    /// A queue counts in *n_p* while it holds at least this share of its threshold. It is looked at when a packet joins or leaves it.
+    pub congested: f64,
     /// Bytes that a port sends from one measurement of drain rates to the next: about one round-trip time's.
     pub window: Bytes,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            alpha: vec![0.5],
-            congested: Congested::NearThreshold { share: 0.9 },
-            drain_rate: DrainRate::Measured,
-            window: Bytes(75_000),
-        }
+        Self { alpha: vec![0.5], congested: 0.9, window: Bytes(75_000) }
     }
-}
-
-/// When a queue counts as congested. It is looked at when a packet joins or leaves it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Congested {
-    /// While it holds at least this share of its threshold.
-    NearThreshold {
-        /// The share.
-        share: f64,
-    },
-    /// By degrees, as in the authors' simulator: in proportion to its length, wholly from `saturation` on.
-    AsReleased {
-        /// That length.
-        saturation: Bytes,
-    },
-}
-
-/// How the drain rate of a queue is told from what it sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DrainRate {
-    /// Its share, if it had a backlog throughout; otherwise the scheduler did not hold it back, and it counts as one.
-    #[default]
-    Measured,
-    /// Its share, but one if that is less than an equal share of its port, as in the authors' simulator.
-    AsReleased,
 }
 
 /// ABM at work: what it knows of each queue and port.
@@ -67,16 +35,16 @@ pub(super) struct Abm {
     config: Config,
     queues: Vec<Member>,
     ports: Vec<Port>,
-    /// By pool and priority: the sum of what its queues count, in units of [`Self::unit`].
-    congestion: Vec<Vec<u64>>,
+    /// By pool and priority: how many of its queues are congested.
+    congested: Vec<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Member {
     port: usize,
     priority: usize,
-    /// What it counts in *n_p*.
-    congestion: u64,
+    /// Whether it counts in *n_p*.
+    congested: bool,
     /// Bytes sent in this window.
     sent: Bytes,
     /// Whether it holds something.
@@ -98,13 +66,11 @@ struct Port {
 impl Abm {
     /// # Panics
     ///
-    /// If there is no *α*, or the window or the saturation is nothing.
+    /// If there is no *α*, or the window is nothing.
     pub(super) fn new(config: &Config) -> Self {
         assert!(!config.alpha.is_empty(), "every priority needs an alpha");
         assert!(config.window.0 > 0, "a drain rate is measured over some bytes");
-        let saturation = Congested::AsReleased { saturation: Bytes(0) };
-        assert!(config.congested != saturation, "a queue is congested from some length on");
-        Self { config: config.clone(), queues: Vec::new(), ports: Vec::new(), congestion: Vec::new() }
+        Self { config: config.clone(), queues: Vec::new(), ports: Vec::new(), congested: Vec::new() }
     }
 
     /// A queue is added: the first of a port, or the next of the last port.
@@ -118,16 +84,16 @@ impl Abm {
         self.queues.push(Member {
             port,
             priority,
-            congestion: 0,
+            congested: false,
             sent: Bytes(0),
             occupied: false,
             backlogged: false,
             drain_rate: 1.0,
         });
-        if self.congestion.len() <= pool {
-            self.congestion.resize(pool + 1, Vec::new());
+        if self.congested.len() <= pool {
+            self.congested.resize(pool + 1, Vec::new());
         }
-        let priorities = &mut self.congestion[pool];
+        let priorities = &mut self.congested[pool];
         priorities.resize(priorities.len().max(priority + 1), 0);
     }
 
@@ -135,9 +101,9 @@ impl Abm {
     pub(super) fn threshold(&self, index: usize, queue: &Queue, pool: &Pool) -> Bytes {
         let Member { priority, drain_rate, .. } = self.queues[index];
         let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];
-        let congested = self.congestion[queue.pool][priority] as f64 / self.unit() as f64;
+        let congested = self.congested[queue.pool][priority].max(1);
         let remaining = pool.size.saturating_sub(pool.used);
-        remaining.scale(alpha / congested.max(1.0) * drain_rate)
+        remaining.scale(alpha / f64::from(congested) * drain_rate)
     }
 
     pub(super) fn admits(&self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
@@ -173,11 +139,8 @@ impl Abm {
     fn measure(&mut self, number: usize, port: Port) {
         for member in &mut self.queues[port.first..port.first + port.queues] {
             let share = member.sent.0 as f64 / port.sent.0 as f64;
-            let counts = match self.config.drain_rate {
-                DrainRate::Measured => member.backlogged,
-                DrainRate::AsReleased => share * port.queues as f64 >= 1.0,
-            };
-            member.drain_rate = if counts { share } else { 1.0 };
+            // A queue that was empty meanwhile is not held back by the scheduler: it counts as one.
+            member.drain_rate = if member.backlogged { share } else { 1.0 };
             member.sent = Bytes(0);
             member.backlogged = member.occupied;
         }
@@ -185,25 +148,12 @@ impl Abm {
     }
 
     fn count_congestion(&mut self, index: usize, queue: &Queue, pool: &Pool) {
-        let congestion = match self.config.congested {
-            Congested::NearThreshold { share } => {
-                let near = self.threshold(index, queue, pool).scale(share);
-                u64::from(queue.shared.0 > 0 && queue.shared >= near)
-            }
-            Congested::AsReleased { saturation } => queue.shared.0.min(saturation.0),
-        };
+        let near = self.threshold(index, queue, pool).scale(self.config.congested);
+        let congested = queue.shared.0 > 0 && queue.shared >= near;
         let member = &mut self.queues[index];
-        let sum = &mut self.congestion[queue.pool][member.priority];
-        *sum = *sum + congestion - member.congestion;
-        member.congestion = congestion;
-    }
-
-    /// What a wholly congested queue counts.
-    fn unit(&self) -> u64 {
-        match self.config.congested {
-            Congested::NearThreshold { .. } => 1,
-            Congested::AsReleased { saturation } => saturation.0,
-        }
+        let count = &mut self.congested[queue.pool][member.priority];
+        *count = *count + u32::from(congested) - u32::from(member.congested);
+        member.congested = congested;
     }
 }
 
@@ -218,9 +168,7 @@ pub(super) enum Place {
 
 #[cfg(test)]
 mod tests {
-    use shallows_core::packet::Memory;
-
-    use super::super::{Config as BufferConfig, Policy, PrivateRule, Refusal, SharedBuffer};
+    use super::super::{Config as BufferConfig, Memory, Policy, PrivateRule, Refusal, SharedBuffer};
     use super::*;
 
     /// A pool of 100,000 bytes, which ports of so many queues share.
@@ -318,20 +266,6 @@ mod tests {
     }
 
     #[test]
-    fn as_released_congestion_counts_by_degrees() {
-        // Saturation 20,000: queues of 10, 20 and 30 packets count 0.5, 1 and 1: n = 2.5; T = 40,000/2.5.
-        let congested = Congested::AsReleased { saturation: Bytes(20_000) };
-        let mut buffer = buffer(Config { alpha: vec![4.0], congested, ..Config::default() }, &[1, 1, 1]);
-        take(&mut buffer, 0, 10);
-        assert_eq!(thresholds(&buffer), [360_000; 3], "n is at least one");
-        take(&mut buffer, 1, 20);
-        take(&mut buffer, 2, 30);
-        assert_eq!(thresholds(&buffer), [64_000; 3]);
-        send(&mut buffer, 0, 10);
-        assert_eq!(thresholds(&buffer), [100_000; 3]);
-    }
-
-    #[test]
     fn a_queue_may_hold_in_proportion_to_how_fast_it_drains() {
         // Three queues at a port, two of them backlogged: 8 and 2 of 10 packets sent make 0.8 and 0.2 of 70,000; the
         // third sent nothing because it had nothing. The other port is not measured.
@@ -364,26 +298,6 @@ mod tests {
     }
 
     #[test]
-    fn as_released_a_rate_below_an_equal_share_counts_as_whole() {
-        // Two queues: 3 of 10 packets are below one half and count as whole, 7 as 0.7; 5 of 10 are an equal share.
-        for (sent, expected) in [(3, [1.0, 0.7]), (5, [0.5, 0.5])] {
-            let config = Config {
-                alpha: vec![1.0],
-                drain_rate: DrainRate::AsReleased,
-                window: Bytes(10_000),
-                ..Config::default()
-            };
-            let mut buffer = buffer(config, &[2]);
-            take(&mut buffer, 0, 20);
-            take(&mut buffer, 1, 20);
-            send(&mut buffer, 0, sent);
-            send(&mut buffer, 1, 10 - sent);
-            let expected = expected.map(|rate| Bytes(70_000).scale(rate).0);
-            assert_eq!(thresholds(&buffer), expected, "{sent}");
-        }
-    }
-
-    #[test]
     fn a_starved_queue_holds_nothing_more_until_it_is_empty() {
         let config = Config { alpha: vec![1.0], window: Bytes(5_000), ..Config::default() };
         let mut buffer = buffer(config, &[2]);
@@ -406,12 +320,5 @@ mod tests {
     #[should_panic(expected = "a drain rate is measured over some bytes")]
     fn a_window_of_nothing_is_refused() {
         buffer(Config { window: Bytes(0), ..Config::default() }, &[1]);
-    }
-
-    #[test]
-    #[should_panic(expected = "a queue is congested from some length on")]
-    fn a_saturation_of_nothing_is_refused() {
-        let congested = Congested::AsReleased { saturation: Bytes(0) };
-        buffer(Config { congested, ..Config::default() }, &[1]);
     }
 }

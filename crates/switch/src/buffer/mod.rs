@@ -7,12 +7,21 @@ mod abm;
 mod dynamic_threshold;
 mod pool;
 
+pub use abm::Config as AbmConfig;
 use abm::{Abm, Place};
-pub use abm::{Config as AbmConfig, Congested, DrainRate};
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
 pub use pool::{Pool, Queue};
-use shallows_core::packet::Memory;
 use shallows_core::{Bytes, prefetch_all};
+
+/// Which part of a switch's memory holds a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// The bytes reserved for its queue.
+    Private,
+    /// The pool that its queue shares with others.
+    #[default]
+    Shared,
+}
 
 /// A bound on a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

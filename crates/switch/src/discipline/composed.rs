@@ -9,7 +9,7 @@ use super::interface::Discipline;
 use crate::buffer::Limit;
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
-use crate::scheduler::{self, AnyScheduler, Scheduler};
+use crate::scheduler::{self, AnyScheduler, Every, May, Paused, Scheduler};
 
 /// What a composed port is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +39,11 @@ pub struct Composed<T> {
     queues: Box<[QueueState]>,
     queue_of_class: Arc<[u8]>,
     limits: Limits,
-    total: QueueState,
+    /// Of all queues together.
+    packets: u32,
+    backlog: Bytes,
     scheduler: AnyScheduler,
+    paused: Paused,
 }
 
 impl<T: Copy + Default> Composed<T> {
@@ -63,15 +66,32 @@ impl<T: Copy + Default> Composed<T> {
             queues: queues.into_boxed_slice(),
             queue_of_class: Arc::clone(&config.queue_of_class),
             limits: config.limits.clone(),
-            total: QueueState::default(),
+            packets: 0,
+            backlog: Bytes(0),
             scheduler: config.scheduler.build(rate),
+            paused: Paused::default(),
         }
     }
 
-    fn fits(state: &QueueState, size: Bytes, limit: Limit) -> bool {
+    /// The queue that sends next.
+    #[inline]
+    fn select(&mut self, now: Instant) -> Option<usize> {
+        if self.paused.is_none() {
+            self.scheduler.select(now, &self.queues, Every)
+        } else {
+            self.select_among(now)
+        }
+    }
+
+    #[cold]
+    fn select_among(&mut self, now: Instant) -> Option<usize> {
+        self.scheduler.select(now, &self.queues, self.paused)
+    }
+
+    fn fits(packets: u32, backlog: Bytes, size: Bytes, limit: Limit) -> bool {
         match limit {
-            Limit::Bytes(limit) => state.backlog + size <= limit,
-            Limit::Packets(limit) => state.packets < limit,
+            Limit::Bytes(limit) => backlog + size <= limit,
+            Limit::Packets(limit) => packets < limit,
         }
     }
 }
@@ -80,11 +100,13 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
     #[inline]
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
-        if self.limits.port.is_some_and(|limit| !Self::fits(&self.total, header.size(), limit)) {
+        if self.limits.port.is_some_and(|limit| !Self::fits(self.packets, self.backlog, header.size(), limit))
+        {
             return Err(DropReason::PortLimit);
         }
         let own = self.limits.queues.get(queue);
-        if own.is_some_and(|&limit| !Self::fits(&self.queues[queue], header.size(), limit)) {
+        let QueueState { packets, backlog, .. } = self.queues[queue];
+        if own.is_some_and(|&limit| !Self::fits(packets, backlog, header.size(), limit)) {
             return Err(DropReason::QueueLimit);
         }
         Ok(queue)
@@ -99,8 +121,8 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         }
         state.packets += 1;
         state.backlog += size;
-        self.total.packets += 1;
-        self.total.backlog += size;
+        self.packets += 1;
+        self.backlog += size;
         let now = item.enqueued_at;
         self.rings[queue].push(item);
         self.scheduler.on_enqueue(now, queue, size, &self.queues);
@@ -108,26 +130,35 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
 
     #[inline]
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
-        let queue = self.scheduler.select(now, &self.queues)?;
+        let queue = self.select(now)?;
         let item = self.rings[queue].pop().expect("a scheduler selects a queue that is not empty");
         let size = item.header.size();
         let state = &mut self.queues[queue];
         state.packets -= 1;
         state.backlog -= size;
         state.head = self.rings[queue].front().map_or(Bytes(0), |next| next.header.size());
-        self.total.packets -= 1;
-        self.total.backlog -= size;
+        self.packets -= 1;
+        self.backlog -= size;
         let ends_turn = self.scheduler.on_dequeue(now, queue, size, &self.queues);
         Some(Left { item, queue, ends_turn })
     }
 
     fn peek(&mut self, now: Instant) -> Option<Bytes> {
-        self.scheduler.select(now, &self.queues).map(|queue| self.queues[queue].head)
+        self.select(now).map(|queue| self.queues[queue].head)
     }
 
     #[inline]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-        self.scheduler.pass(now, queue, size)
+        if self.paused.has(queue) { self.scheduler.pass(now, queue, size) } else { None }
+    }
+
+    fn pause(&mut self, queue: usize, paused: bool) {
+        self.paused.set(queue, paused);
+    }
+
+    #[inline]
+    fn may_send(&self, queue: usize) -> bool {
+        self.paused.has(queue)
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use shallows_core::{Bytes, Instant};
 
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
-/// The queues of a port and the order in which they are served. Work-conserving.
+/// The queues of a port and the order in which they are served. Work-conserving while no queue is paused.
 ///
 /// An arrival is [`Self::push_out`] until that returns nothing, [`Self::place`], then [`Self::enqueue`] unless the
 /// buffer or a marker refuses the packet in between.
@@ -22,7 +22,7 @@ pub trait Discipline<T> {
     /// The packet joins `queue`, where [`Self::place`] has just put it.
     fn enqueue(&mut self, queue: usize, item: Item<T>);
 
-    /// The next packet for the link.
+    /// The next packet for the link; none if all that wait are in paused queues.
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>>;
 
     /// Size of the packet that [`Self::dequeue`] would return now. Only a shaped port asks.
@@ -32,6 +32,16 @@ pub trait Discipline<T> {
     /// joined and left at once. Says whether a turn ends with it; nothing if the packet must join and leave indeed.
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         None
+    }
+
+    /// Pause one of several queues, or let it send again. Only disciplines with [`Config::can_pause`](super::Config::can_pause) are asked.
+    fn pause(&mut self, _queue: usize, _paused: bool) {
+        unreachable!("it has no queues that can be paused")
+    }
+
+    /// Whether `queue`, one of several, may send while others may not.
+    fn may_send(&self, _queue: usize) -> bool {
+        false
     }
 
     /// The queues, each with an account of its own in the buffer.

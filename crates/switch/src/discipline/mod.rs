@@ -55,6 +55,15 @@ impl Config {
         }
     }
 
+    /// Whether its queues can be paused, each for itself, so that it can carry a lossless class. Disciplines that choose among packets by
+    /// hash or credit have no queue of a class.
+    pub fn can_pause(&self) -> bool {
+        match self {
+            Self::Fifo | Self::Composed(_) => true,
+            Self::Hcf(_) | Self::HashedDrr(_) | Self::Sfq(_) => false,
+        }
+    }
+
     /// What each of these queues may claim of the link.
     pub fn shares(&self) -> Vec<Share> {
         match self {
@@ -128,6 +137,15 @@ macro_rules! disciplines {
             #[inline]
             fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
                 match self { $(Self::$name(discipline) => discipline.pass(now, queue, size),)* }
+            }
+
+            fn pause(&mut self, queue: usize, paused: bool) {
+                match self { $(Self::$name(discipline) => discipline.pause(queue, paused),)* }
+            }
+
+            #[inline]
+            fn may_send(&self, queue: usize) -> bool {
+                match self { $(Self::$name(discipline) => discipline.may_send(queue),)* }
             }
 
             #[inline]

@@ -30,7 +30,7 @@ pub(crate) fn offer<T: Copy + Default>(
         pushed.push(left.item.payload);
     }
     let queue = discipline.place(now, &header)?;
-    discipline.enqueue(queue, Item { header, payload, enqueued_at: now });
+    discipline.enqueue(queue, Item { header, payload, enqueued_at: now, ..Item::default() });
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::testing::{Step, held, offer, packet, send, steps, stream};
 use super::*;
 use crate::aqm::{self, Gauge, Placed, Point, Split};
 use crate::buffer::{self, Limit, Policy, PrivateRule, SharedBuffer};
-use crate::port::{self, Arrival, Port};
+use crate::port::{self, Arrival, Ingress, Port};
 
 /// A rate that no discipline without a scheduler depends on.
 const RATE: Rate = Rate::from_gbps(10);
@@ -124,10 +124,10 @@ fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
     for (config, victim) in [(Config::HashedDrr(drr), 1), (Config::Hcf(dynamic), 4), (Config::Sfq(sfq), 4)] {
         let (mut port, mut buffer, mut dropped) = (port(config.clone(), vec![]), buffer(4_000), vec![]);
         for payload in 0..5 {
-            port.receive(Instant::ZERO, packet(1), payload, &mut buffer, &mut dropped);
+            port.receive(Instant::ZERO, Ingress::NONE, packet(1), payload, &mut buffer, &mut dropped);
         }
         assert_eq!(dropped, []);
-        let arrival = port.receive(Instant::ZERO, packet(2), 5, &mut buffer, &mut dropped);
+        let arrival = port.receive(Instant::ZERO, Ingress::NONE, packet(2), 5, &mut buffer, &mut dropped);
         assert!(matches!(arrival, Arrival::Queued), "{config:?}");
         assert_eq!(dropped, [victim], "{config:?}");
         let counters = port.counters();
@@ -214,7 +214,7 @@ proptest! {
             if arrives {
                 let ecn = if flow % 2 == 0 { Ecn::Ect } else { Ecn::NotEct };
                 let header = packet(flow).with_size(size).with_ecn(ecn);
-                port.receive(now, header, number, &mut buffer, &mut dropped);
+                port.receive(now, Ingress::NONE, header, number, &mut buffer, &mut dropped);
             } else {
                 now = now.max(port.busy_until());
                 port.transmit_next(now, &mut buffer, &mut dropped);

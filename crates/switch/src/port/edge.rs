@@ -7,8 +7,8 @@ use super::counters::Books;
 use super::interface::{Arrival, Departure, EgressDrop};
 use super::waiting::Waiting;
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
-use crate::buffer::{Refusal, SharedBuffer};
-use crate::queue::{DropReason, Item, Left, QueueState};
+use crate::buffer::{Memory, Refusal, SharedBuffer};
+use crate::queue::{DropReason, Held, Ingress, Item, Left, QueueState};
 
 /// What surrounds the queues of a port: the link, the account in the buffer, the markers, the books.
 #[derive(Clone, Debug)]
@@ -22,20 +22,20 @@ pub(super) struct Edge {
     /// Number of the first queue in the buffer of the switch; the others follow.
     pub(super) account: usize,
     pub(super) egress_drop: EgressDrop,
-    pub(super) slack: Duration,
+    /// Whether nothing of what waits may be sent, until a queue is resumed.
+    pub(super) halted: bool,
     /// What the markers must hear of.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,
 }
 
-/// A packet leaves its queue.
+/// Whether a packet joins a queue.
 #[derive(Clone, Copy)]
-struct Leave {
-    now: Instant,
-    enqueued_at: Instant,
-    /// From when on it takes the link.
-    start: Instant,
+enum Admission {
+    /// It does, and its bytes are held there.
+    Join(Memory),
+    Drop(DropReason),
 }
 
 impl Edge {
@@ -45,12 +45,12 @@ impl Edge {
         &mut self,
         waiting: &mut W,
         now: Instant,
-        header: Header,
-        payload: W::Payload,
+        ingress: Ingress,
+        packet: (Header, W::Payload),
         buffer: &mut SharedBuffer,
-        dropped: &mut Vec<W::Payload>,
+        dropped: &mut impl Extend<W::Payload>,
     ) -> Arrival<W::Payload> {
-        self.receive(waiting, now, header, payload, buffer, dropped)
+        self.receive(waiting, now, ingress, packet, buffer, dropped)
     }
 
     /// A packet arrives.
@@ -59,52 +59,59 @@ impl Edge {
         &mut self,
         waiting: &mut W,
         now: Instant,
-        mut header: Header,
-        payload: W::Payload,
+        ingress: Ingress,
+        (mut header, payload): (Header, W::Payload),
         buffer: &mut SharedBuffer,
-        dropped: &mut Vec<W::Payload>,
+        dropped: &mut impl Extend<W::Payload>,
     ) -> Arrival<W::Payload> {
         // What has to go so that it finds room.
         while let Some(Left { item, queue, .. }) = waiting.push_out(now, &header) {
-            self.free(queue, &item.header, buffer);
+            self.free(queue, item.header.size(), item.held.memory(), buffer);
             self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
-            dropped.push(item.payload);
+            dropped.extend([item.payload]);
         }
         let queue = match waiting.place(now, &header) {
             Ok(queue) => queue,
             Err(reason) => {
                 self.books.received += 1;
                 self.books.rare().dropped[reason as usize] += 1;
-                dropped.push(payload);
+                dropped.extend([payload]);
                 return Arrival::Dropped;
             }
         };
-        if !self.admit(waiting, now, queue, &mut header, buffer) {
-            dropped.push(payload);
-            return Arrival::Dropped;
-        }
+        let memory = match self.admit(waiting, now, queue, &mut header, buffer) {
+            Admission::Join(memory) => memory,
+            Admission::Drop(reason) => {
+                self.count(waiting, queue).rare().dropped[reason as usize] += 1;
+                dropped.extend([payload]);
+                return Arrival::Dropped;
+            }
+        };
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
             // It joins its queue only in passing: what it would take it gives back at once.
-            let leave = Leave { now, enqueued_at: now, start: now };
-            let departs = self.depart(waiting, leave, queue, header, buffer);
+            let item = Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) };
+            let departs = self.depart(waiting, now, queue, item, buffer);
             if ends_turn {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
             return match departs {
-                Some(header) => Arrival::Sent(Departure { header, payload, finish: self.busy_until }),
+                Some(departure) => Arrival::Sent(departure),
                 None => {
-                    dropped.push(payload);
+                    dropped.extend([payload]);
                     Arrival::Dropped
                 }
             };
         }
-        self.hold(queue, &header, buffer);
-        waiting.enqueue(queue, Item { header, payload, enqueued_at: now });
+        self.hold(queue, header.size(), memory, buffer);
+        waiting.enqueue(queue, Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) });
         if !idle {
+            if self.halted && waiting.may_send(queue) {
+                self.go_on(now);
+            }
             return Arrival::Queued;
         }
-        match self.transmit_out_of_line(waiting, now, now, buffer, dropped) {
+        match self.transmit_out_of_line(waiting, now, buffer, dropped) {
             Some(departure) => Arrival::Sent(departure),
             None if self.total.backlog.0 > 0 => Arrival::Queued,
             None => Arrival::Dropped,
@@ -117,57 +124,62 @@ impl Edge {
         &mut self,
         waiting: &mut W,
         now: Instant,
-        start: Instant,
         buffer: &mut SharedBuffer,
-        dropped: &mut Vec<W::Payload>,
+        dropped: &mut impl Extend<W::Payload>,
     ) -> Option<Departure<W::Payload>> {
-        self.transmit(waiting, now, start, buffer, dropped)
+        self.transmit(waiting, now, buffer, dropped)
     }
 
-    /// The link is free: send the next packet that waits, which takes it from `start` on.
+    /// The link is free: send the next packet that waits.
     #[inline(always)]
     pub(super) fn transmit<W: Waiting>(
         &mut self,
         waiting: &mut W,
         now: Instant,
-        start: Instant,
         buffer: &mut SharedBuffer,
-        dropped: &mut Vec<W::Payload>,
+        dropped: &mut impl Extend<W::Payload>,
     ) -> Option<Departure<W::Payload>> {
-        loop {
+        while !self.halted {
             if let Some(ready) = waiting.held_until(now) {
                 self.busy_until = ready;
                 return None;
             }
-            let Left { item, queue, ends_turn } = waiting.dequeue(now)?;
-            let Item { header, payload, enqueued_at } = item;
-            self.free(queue, &header, buffer);
-            let departs = self.depart(waiting, Leave { now, enqueued_at, start }, queue, header, buffer);
+            let Some(Left { item, queue, ends_turn }) = waiting.dequeue(now) else {
+                // If something waits, it is in queues that are paused.
+                self.halted = self.total.backlog.0 > 0;
+                break;
+            };
+            let size = item.header.size();
+            self.free(queue, size, item.held.memory(), buffer);
+            let departs = self.depart(waiting, now, queue, item, buffer);
             let slot_used = departs.is_some() || self.egress_drop == EgressDrop::Slot;
             if slot_used {
-                waiting.spend(now, header.size());
+                waiting.spend(now, size);
             }
             if ends_turn {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
-            if let Some(header) = departs {
-                return Some(Departure { header, payload, finish: self.busy_until });
+            if departs.is_some() {
+                return departs;
             }
-            dropped.push(payload);
+            dropped.extend([item.payload]);
             if slot_used {
-                return None;
+                break;
             }
+        }
+        None
+    }
+
+    /// Something that waits may be sent again.
+    #[cold]
+    pub(super) fn go_on(&mut self, now: Instant) {
+        self.halted = false;
+        if self.total.backlog.0 > 0 {
+            self.busy_until = self.busy_until.max(now);
         }
     }
 
-    /// Since when the next packet that waits has the link: since it was free, but for what is beyond the slack.
-    #[inline(always)]
-    pub(super) fn start(&self, now: Instant) -> Instant {
-        let late = now.0 - self.busy_until.0;
-        Instant(now.0 - late.min(self.slack.0))
-    }
-
-    /// Whether the buffer and the enqueue markers let a packet join `queue`; notes in its header what they decide.
+    /// Whether the buffer and the enqueue markers let a packet join `queue`; notes in its header what they mark.
     #[inline(always)]
     fn admit<W: Waiting>(
         &mut self,
@@ -176,56 +188,48 @@ impl Edge {
         queue: usize,
         header: &mut Header,
         buffer: &SharedBuffer,
-    ) -> bool {
+    ) -> Admission {
         self.count(waiting, queue).received += 1;
         if self.hears.includes(Hears::ARRIVALS) {
             self.tell(waiting, queue, buffer, |marker, port| marker.on_arrival(now, header, port));
         }
-        match buffer.room(self.account + queue, header.size()) {
-            Ok(memory) => *header = header.with_memory(memory),
-            Err(refusal) => {
-                self.refuse(waiting, refusal, queue);
-                return false;
-            }
-        }
+        let memory = match buffer.room(self.account + queue, header.size()) {
+            Ok(memory) => memory,
+            Err(Refusal::QueueLimit) => return Admission::Drop(DropReason::QueueLimit),
+            Err(Refusal::PoolFull) => return Admission::Drop(DropReason::PoolFull),
+        };
         if !self.hears.includes(Hears::ENQUEUES) {
-            return true;
+            return Admission::Join(memory);
         }
         let verdict = self
             .ask(waiting, queue, Duration::ZERO, buffer, |marker, port| marker.on_enqueue(now, header, port));
-        self.carry_out(waiting, verdict, queue, header)
-    }
-
-    #[cold]
-    fn refuse<W: Waiting>(&mut self, waiting: &mut W, refusal: Refusal, queue: usize) {
-        let reason = match refusal {
-            Refusal::QueueLimit => DropReason::QueueLimit,
-            Refusal::PoolFull => DropReason::PoolFull,
-        };
-        self.count(waiting, queue).rare().dropped[reason as usize] += 1;
+        match self.carry_out(waiting, verdict, queue, header) {
+            None => Admission::Join(memory),
+            Some(reason) => Admission::Drop(reason),
+        }
     }
 
     /// Whether nothing waits and the link is free.
     #[inline(always)]
     fn is_idle(&self, now: Instant) -> bool {
-        self.total.backlog.0 == 0 && self.busy_until <= now
+        self.total.backlog.0 == 0 && self.busy_until <= now && !self.halted
     }
 
     /// A packet takes its room in `queue`.
     #[inline(always)]
-    fn hold(&mut self, queue: usize, header: &Header, buffer: &mut SharedBuffer) {
-        buffer.take(self.account + queue, header.size(), header.memory());
-        self.total.backlog += header.size();
+    fn hold(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
+        buffer.take(self.account + queue, size, memory);
+        self.total.backlog += size;
         self.total.packets += 1;
         self.books.max_backlog = self.books.max_backlog.max(self.total.backlog);
     }
 
     /// A packet gives back its room in `queue`.
     #[inline(always)]
-    fn free(&mut self, queue: usize, header: &Header, buffer: &mut SharedBuffer) {
-        self.total.backlog -= header.size();
+    fn free(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
+        self.total.backlog -= size;
         self.total.packets -= 1;
-        buffer.release(self.account + queue, header.size(), header.memory());
+        buffer.release(self.account + queue, size, memory);
     }
 
     /// Where to count what happens to packets of `queue`.
@@ -239,28 +243,30 @@ impl Edge {
     fn depart<W: Waiting>(
         &mut self,
         waiting: &mut W,
-        Leave { now, enqueued_at, start }: Leave,
+        now: Instant,
         queue: usize,
-        mut header: Header,
+        Item { mut header, payload, enqueued_at, held }: Item<W::Payload>,
         buffer: &SharedBuffer,
-    ) -> Option<Header> {
+    ) -> Option<Departure<W::Payload>> {
+        let sojourn = now - enqueued_at;
         if self.hears.includes(Hears::DEQUEUES) {
-            let sojourn = now - enqueued_at;
             let verdict = self
                 .ask(waiting, queue, sojourn, buffer, |marker, port| marker.on_dequeue(now, &header, port));
-            if !self.carry_out(waiting, verdict, queue, &mut header) {
-                self.count(waiting, queue).rare().dropped_at_dequeue += 1;
+            if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut header) {
+                let rare = self.count(waiting, queue).rare();
+                rare.dropped[reason as usize] += 1;
+                rare.dropped_at_dequeue += 1;
                 if self.egress_drop == EgressDrop::Slot {
-                    self.busy_until = start + self.transmission_time(header.size());
+                    self.busy_until = now + self.transmission_time(header.size());
                 }
                 return None;
             }
         }
-        self.busy_until = start + self.transmission_time(header.size());
+        self.busy_until = now + self.transmission_time(header.size());
         let books = self.count(waiting, queue);
         books.sent += 1;
         books.sent_bytes += header.size();
-        Some(header)
+        Some(Departure { header, payload, finish: self.busy_until, queue, ingress: held.ingress(), sojourn })
     }
 
     #[inline]
@@ -325,7 +331,7 @@ impl Edge {
         }
     }
 
-    /// Mark the packet if the verdict says so; `false` if it must be dropped.
+    /// Mark the packet if the verdict says so; or why it must be dropped.
     #[inline(always)]
     fn carry_out<W: Waiting>(
         &mut self,
@@ -333,9 +339,9 @@ impl Edge {
         verdict: Verdict,
         queue: usize,
         header: &mut Header,
-    ) -> bool {
+    ) -> Option<DropReason> {
         if verdict == Verdict::PASS {
-            return true;
+            return None;
         }
         let reason = match (verdict.drops(), verdict.marks(), header.ecn()) {
             (true, ..) => Some(DropReason::Early),
@@ -343,9 +349,8 @@ impl Edge {
             (_, true, Ecn::NotEct) => Some(DropReason::NotEct),
             _ => None,
         };
-        if let Some(reason) = reason {
-            self.count(waiting, queue).rare().dropped[reason as usize] += 1;
-            return false;
+        if reason.is_some() {
+            return reason;
         }
         if verdict.marks() && header.ecn() == Ecn::Ect {
             *header = header.with_ecn(Ecn::Ce);
@@ -355,6 +360,6 @@ impl Edge {
             *header = header.with_incast(true);
             self.count(waiting, queue).rare().incast += 1;
         }
-        true
+        None
     }
 }

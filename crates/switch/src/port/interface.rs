@@ -4,6 +4,7 @@ use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::aqm::Placed;
+use crate::queue::Ingress;
 use crate::{discipline, shaper};
 
 /// What a packet that a dequeue marker drops costs on the wire.
@@ -16,7 +17,7 @@ pub enum EgressDrop {
     Free,
 }
 
-/// A packet on its way from the port to the link.
+/// A packet on its way from the port to the link. With what the port counts it has all that in-band telemetry writes down.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<T> {
     /// Its header, marked if a marker said so.
@@ -25,6 +26,12 @@ pub struct Departure<T> {
     pub payload: T,
     /// When its last bit is on the wire.
     pub finish: Instant,
+    /// The queue that it leaves.
+    pub queue: usize,
+    /// By which link it came to the node.
+    pub ingress: Ingress,
+    /// How long it waited.
+    pub sojourn: Duration,
 }
 
 /// What became of an arriving packet.
@@ -49,7 +56,4 @@ pub struct Config {
     pub shaper: Option<shaper::Config>,
     /// What a drop at dequeue costs.
     pub egress_drop: EgressDrop,
-    /// How late [`Port::transmit_next`](super::Port::transmit_next) may be called without a loss of rate: the packet then counts as
-    /// sent from when the link was free. Zero where calls are never late, as in a simulation; on a real clock, a wake-up's delay.
-    pub slack: Duration,
 }

@@ -8,6 +8,7 @@ use crate::aqm::{Config, Gauge, Level, Placed, Point, Scope, Split};
 use crate::buffer::{Config as BufferConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
 
 mod elaborate;
+mod pauses;
 
 const GBPS_100: Rate = Rate::from_gbps(100);
 
@@ -51,14 +52,15 @@ const SLOT: Duration = Duration::from_nanos(80);
 #[test]
 fn an_idle_port_sends_at_once_and_a_busy_one_in_order() {
     let (mut port, mut buffer) = (port(vec![], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
-    let Arrival::Sent(first) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])
+    let Arrival::Sent(first) =
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])
     else {
         panic!("idle")
     };
     assert_eq!((first.payload, first.finish), (1, Instant::ZERO + SLOT));
     for payload in [2, 3] {
         assert!(matches!(
-            port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]),
+            port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]),
             Arrival::Queued
         ));
     }
@@ -78,10 +80,10 @@ fn an_idle_port_sends_at_once_and_a_busy_one_in_order() {
 #[test]
 fn a_full_queue_drops_and_says_why() {
     let (mut port, mut buffer) = (port(vec![], EgressDrop::Slot), buffer(Limit::Packets(1)));
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
+    port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
+    port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
     let mut dropped = vec![];
-    let arrival = port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer, &mut dropped);
+    let arrival = port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 3, &mut buffer, &mut dropped);
     assert!(
         matches!(arrival, Arrival::Dropped),
         "one packet is on the wire, one waits, and that is the limit"
@@ -96,7 +98,7 @@ fn an_enqueue_marker_sees_the_backlog_without_the_arriving_packet() {
     let (mut port, mut buffer) =
         (port(vec![threshold(Point::Enqueue, 999)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
     for payload in 0..4 {
-        port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
     // On the wire; then found 0, 1,000 and 2,000 bytes waiting: the last two are above 999.
     assert_eq!(port.counters().marked, 2);
@@ -114,7 +116,7 @@ fn a_dequeue_marker_sees_what_stays_behind() {
     let (mut port, mut buffer) =
         (port(vec![threshold(Point::Dequeue, 999)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
     for payload in 0..4 {
-        port.receive(Instant::ZERO, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
     // They leave 2,000, 1,000 and 0 bytes behind.
     let marks: Vec<_> = (1..4)
@@ -135,7 +137,8 @@ fn a_pool_marker_marks_even_at_an_idle_port() {
     let mut buffer = buffer(Limit::Bytes(Bytes(100_000)));
     let neighbour = buffer.add_queue(0, Bytes(0));
     buffer.admit(neighbour, Bytes(5_000)).unwrap();
-    let Arrival::Sent(departure) = port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])
+    let Arrival::Sent(departure) =
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 1, &mut buffer, &mut vec![])
     else {
         panic!()
     };
@@ -146,21 +149,21 @@ fn a_pool_marker_marks_even_at_an_idle_port() {
 fn above_the_threshold_what_is_not_ecn_capable_is_dropped() {
     let (mut port, mut buffer) =
         (port(vec![threshold(Point::Enqueue, 0)], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
-    port.receive(Instant::ZERO, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
+    port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
+    port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
     let ack = packet(Ecn::NotEct).with_kind(PacketKind::PureAck);
     assert!(matches!(
-        port.receive(Instant::ZERO, packet(Ecn::NotEct), 3, &mut buffer, &mut vec![]),
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::NotEct), 3, &mut buffer, &mut vec![]),
         Arrival::Dropped
     ));
     for payload in [4, 5] {
-        let arrival = port.receive(Instant::ZERO, ack, payload, &mut buffer, &mut vec![]);
+        let arrival = port.receive(Instant::ZERO, Ingress::NONE, ack, payload, &mut buffer, &mut vec![]);
         assert!(matches!(arrival, Arrival::Dropped));
     }
     let both = [(DropReason::NotEct, 1), (DropReason::NotEctAck, 2)];
     assert_eq!(drops(&port), both, "a lost pure ACK is counted apart");
     assert!(matches!(
-        port.receive(Instant::ZERO, packet(Ecn::Ce), 6, &mut buffer, &mut vec![]),
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ce), 6, &mut buffer, &mut vec![]),
         Arrival::Queued
     ));
     assert_eq!(port.counters().marked, 0, "what is marked already is not marked here");
@@ -176,7 +179,8 @@ fn an_incast_notification_of_another_switch_is_not_counted_here() {
     let notified = [false, true, true].map(|before| {
         let now = port.busy_until();
         let header = packet(Ecn::Ect).with_incast(before);
-        let Arrival::Sent(departure) = port.receive(now, header, 1, &mut buffer, &mut vec![]) else {
+        let Arrival::Sent(departure) = port.receive(now, Ingress::NONE, header, 1, &mut buffer, &mut vec![])
+        else {
             panic!("idle")
         };
         departure.header.incast()
@@ -191,9 +195,9 @@ fn a_drop_at_dequeue_costs_its_slot_or_nothing() {
     for (egress_drop, sent_at_once) in [(EgressDrop::Slot, None), (EgressDrop::Free, Some(3))] {
         let mut port = port(vec![threshold(Point::Dequeue, 999)], egress_drop);
         let mut buffer = buffer(Limit::Bytes(Bytes(10_000)));
-        port.receive(Instant::ZERO, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
-        port.receive(Instant::ZERO, packet(Ecn::NotEct), 2, &mut buffer, &mut vec![]);
-        port.receive(Instant::ZERO, packet(Ecn::Ect), 3, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 1, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::NotEct), 2, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), 3, &mut buffer, &mut vec![]);
         let (now, mut dropped) = (Instant::ZERO + SLOT, vec![]);
         let next = port.transmit_next(now, &mut buffer, &mut dropped);
         assert_eq!(dropped, [2]);

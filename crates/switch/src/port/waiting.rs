@@ -13,7 +13,7 @@ use crate::shaper::TokenBucket;
 /// the compiler leaves it out.
 pub(super) trait Waiting {
     /// What the driver gives with a packet.
-    type Payload;
+    type Payload: Copy;
 
     /// As [`Discipline::push_out`].
     fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<Self::Payload>> {
@@ -35,6 +35,11 @@ pub(super) trait Waiting {
 
     /// As [`Discipline::dequeue`].
     fn dequeue(&mut self, now: Instant) -> Option<Left<Self::Payload>>;
+
+    /// As [`Discipline::may_send`].
+    fn may_send(&self, _queue: usize) -> bool {
+        false
+    }
 
     /// Until when a shaper holds the next packet back, if it does.
     fn held_until(&mut self, _now: Instant) -> Option<Instant> {
@@ -110,6 +115,11 @@ impl<T: Copy + Default> Waiting for Elaborate<T> {
     #[inline]
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
         self.discipline.dequeue(now)
+    }
+
+    #[inline]
+    fn may_send(&self, queue: usize) -> bool {
+        self.discipline.may_send(queue)
     }
 
     #[inline]

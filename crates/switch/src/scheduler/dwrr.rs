@@ -4,7 +4,7 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::interface::Scheduler;
+use super::interface::{May, Scheduler};
 use crate::queue::{QueueState, Reading};
 use crate::ring::Ring;
 
@@ -47,8 +47,8 @@ impl Dwrr {
 
     /// Let the rounds pass in which no queue could send, all at once.
     #[cold]
-    fn skip_idle_rounds(&mut self, queues: &[QueueState]) {
-        let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0);
+    fn skip_idle_rounds(&mut self, queues: &[QueueState], may: impl May) {
+        let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0 && may.has(queue));
         let rounds =
             |queue: usize| (queues[queue].head - self.deficits[queue]).0.div_ceil(self.quanta[queue].0);
         // In the last of them a queue can send.
@@ -69,21 +69,26 @@ impl Scheduler for Dwrr {
     }
 
     #[inline]
-    fn select(&mut self, _now: Instant, queues: &[QueueState]) -> Option<usize> {
-        let mut passed = 0;
+    fn select(&mut self, _now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
+        let (mut passed, mut waiting) = (0, false);
         loop {
             let queue = usize::from(*self.active.front()?);
             #[cfg(test)]
             {
                 self.visits += 1;
             }
-            if !self.serving {
+            if !may.has(queue) {
+                // It keeps its deficit, and gets no quantum in a round in which it may not send.
+            } else if !self.serving {
                 // S&V Fig. 3: the quantum is added once per round, when the queue reaches the head of the list.
                 self.deficits[queue] += self.quanta[queue];
                 self.serving = true;
             }
-            if queues[queue].head <= self.deficits[queue] {
-                return Some(queue);
+            if may.has(queue) {
+                if queues[queue].head <= self.deficits[queue] {
+                    return Some(queue);
+                }
+                waiting = true;
             }
             // Only now, with its last packet sent, does it go behind what became active meanwhile, as released.
             self.active.pop();
@@ -91,7 +96,10 @@ impl Scheduler for Dwrr {
             self.serving = false;
             passed += 1;
             if passed == self.active.len() {
-                self.skip_idle_rounds(queues);
+                if !waiting {
+                    return None;
+                }
+                self.skip_idle_rounds(queues, may);
             }
         }
     }

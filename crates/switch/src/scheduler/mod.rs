@@ -1,10 +1,9 @@
-//! Which queue of a port sends next. Schedulers are work-conserving; round-robins take O(1) steps per packet.
+//! Which queue of a port sends next. While none is paused, schedulers are work-conserving, and round-robins take O(1) steps per packet.
 //!
 //! A scheduler knows turns (whose service ended when), not thresholds. To add one: a file here, a variant of
 //! [`Config`] and of [`AnyScheduler`], a row in `docs/models.md`.
 
 mod dwrr;
-pub mod gps;
 mod interface;
 mod self_clocked;
 mod strict_above;
@@ -13,7 +12,7 @@ mod wfq;
 mod wrr;
 
 pub use dwrr::Dwrr;
-pub use interface::Scheduler;
+pub use interface::{Every, May, Paused, Scheduler};
 pub use self_clocked::{Reference, SelfClocked};
 use shallows_core::{Bytes, Instant, Rate};
 pub use strict_above::StrictAbove;
@@ -117,8 +116,8 @@ macro_rules! schedulers {
             }
 
             #[inline]
-            fn select(&mut self, now: Instant, queues: &[QueueState]) -> Option<usize> {
-                match self { $(Self::$name(scheduler) => scheduler.select(now, queues),)* }
+            fn select(&mut self, now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
+                match self { $(Self::$name(scheduler) => scheduler.select(now, queues, may),)* }
             }
 
             #[inline]

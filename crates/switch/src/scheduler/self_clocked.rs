@@ -4,7 +4,7 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::interface::Scheduler;
+use super::interface::{May, Scheduler};
 use super::wfq::{NO_TAG, earliest, span};
 use crate::queue::QueueState;
 
@@ -63,8 +63,8 @@ impl Scheduler for SelfClocked {
     }
 
     #[inline]
-    fn select(&mut self, _now: Instant, _queues: &[QueueState]) -> Option<usize> {
-        earliest(&self.heads)
+    fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
+        earliest(&self.heads, may)
     }
 
     #[inline]

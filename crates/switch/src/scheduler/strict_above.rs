@@ -5,7 +5,7 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::interface::Scheduler;
+use super::interface::{May, Scheduler};
 use super::strict_priority::StrictPriority;
 use crate::queue::{QueueState, Reading};
 
@@ -32,11 +32,11 @@ impl<S: Scheduler> Scheduler for StrictAbove<S> {
     }
 
     #[inline]
-    fn select(&mut self, now: Instant, queues: &[QueueState]) -> Option<usize> {
+    fn select(&mut self, now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
         let (above, below) = queues.split_at(self.above);
         StrictPriority
-            .select(now, above)
-            .or_else(|| self.below.select(now, below).map(|queue| queue + self.above))
+            .select(now, above, may)
+            .or_else(|| self.below.select(now, below, may.from(self.above)).map(|queue| queue + self.above))
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::interface::Scheduler;
+use super::interface::{May, Scheduler};
 use crate::queue::QueueState;
 
 /// Queue 0 before queue 1, and so on.
@@ -11,8 +11,8 @@ pub struct StrictPriority;
 
 impl Scheduler for StrictPriority {
     #[inline]
-    fn select(&mut self, _now: Instant, queues: &[QueueState]) -> Option<usize> {
-        queues.iter().position(|queue| queue.packets > 0)
+    fn select(&mut self, _now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
+        (0..queues.len()).find(|&queue| queues[queue].packets > 0 && may.has(queue))
     }
 
     #[inline]

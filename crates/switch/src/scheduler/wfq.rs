@@ -5,7 +5,7 @@
 
 use shallows_core::{Bytes, Instant, Rate};
 
-use super::interface::Scheduler;
+use super::interface::{May, Scheduler};
 use crate::queue::QueueState;
 use crate::ring::Ring;
 
@@ -37,12 +37,12 @@ pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// The queue whose head has the smallest finish tag; of equals the first. Empty queues have [`NO_TAG`].
+/// The queue whose head has the smallest finish tag, of those that may send; of equals the first. Empty queues have [`NO_TAG`].
 #[inline]
-pub(super) fn earliest(tags: &[u128]) -> Option<usize> {
+pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     let (mut queue, mut earliest) = (0, NO_TAG);
     for (other, &tag) in tags.iter().enumerate() {
-        if tag < earliest {
+        if tag < earliest && may.has(other) {
             (queue, earliest) = (other, tag);
         }
     }
@@ -99,8 +99,8 @@ impl Scheduler for Wfq {
     }
 
     #[inline]
-    fn select(&mut self, _now: Instant, _queues: &[QueueState]) -> Option<usize> {
-        earliest(&self.heads)
+    fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
+        earliest(&self.heads, may)
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 
 use shallows_core::{Bytes, Instant};
 
-use super::interface::Scheduler;
+use super::interface::{Every, May, Scheduler};
 use crate::queue::QueueState;
 use crate::ring::Ring;
 
@@ -56,13 +56,16 @@ impl Scheduler for Wrr {
     }
 
     #[inline]
-    fn select(&mut self, _now: Instant, queues: &[QueueState]) -> Option<usize> {
-        let queue = self.rotation.current()?;
+    fn select(&mut self, _now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
+        if self.rotation.turn().is_some_and(|queue| !may.has(queue)) {
+            self.left = None;
+        }
+        let queue = self.rotation.current(may)?;
         match self.left {
             Some(left) if queues[queue].head > left => {
                 self.left = None;
                 self.rotation.advance();
-                self.rotation.current()
+                self.rotation.current(may)
             }
             _ => Some(queue),
         }
@@ -70,7 +73,7 @@ impl Scheduler for Wrr {
 
     #[inline]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
-        debug_assert_eq!(self.rotation.current(), Some(queue), "its turn");
+        debug_assert_eq!(self.rotation.turn(), Some(queue), "its turn");
         // MQ-ECN's released simulator: the counter is set to the quantum, whatever it was, and not added to.
         let left = self.left.unwrap_or(self.quanta[queue]).saturating_sub(size);
         if queues[queue].packets > 0 {
@@ -85,7 +88,7 @@ impl Scheduler for Wrr {
     #[inline]
     fn pass(&mut self, _now: Instant, queue: usize, _size: Bytes) -> Option<bool> {
         self.rotation.join(queue);
-        self.rotation.current();
+        self.rotation.current(Every);
         self.rotation.leave();
         Some(true)
     }
@@ -109,16 +112,38 @@ impl Rotation {
         }
     }
 
-    /// The queue that has the turn, which it keeps whatever arrives.
+    /// The queue that had the turn last, if it is busy.
     #[inline]
-    fn current(&mut self) -> Option<usize> {
+    fn turn(&self) -> Option<usize> {
         match self {
-            Self::Cyclic { busy: 0, .. } => None,
+            Self::Cyclic { busy, current } => (busy >> current & 1 != 0).then_some(*current as usize),
+            Self::Activation(list) => list.front().copied().map(usize::from),
+        }
+    }
+
+    /// The queue that has the turn, which it keeps whatever arrives while it may send.
+    #[inline]
+    fn current(&mut self, may: impl May) -> Option<usize> {
+        match self {
             Self::Cyclic { busy, current } => {
-                *current = (*current + busy.rotate_right(*current).trailing_zeros()) % u64::BITS;
+                let able = *busy & may.bits();
+                if able == 0 {
+                    return None;
+                }
+                *current = (*current + able.rotate_right(*current).trailing_zeros()) % u64::BITS;
                 Some(*current as usize)
             }
-            Self::Activation(list) => list.front().copied().map(usize::from),
+            Self::Activation(list) => {
+                for _ in 0..list.len() {
+                    let queue = usize::from(*list.front()?);
+                    if may.has(queue) {
+                        return Some(queue);
+                    }
+                    let paused = list.pop()?;
+                    list.push(paused);
+                }
+                None
+            }
         }
     }
 

@@ -82,7 +82,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
             // What is reserved would come on top of a partition.
             let private = if matches!(buffer.policy, Policy::StaticPartition { .. }) { 0 } else { private };
             Case {
-                port: port::Config { discipline, markers, shaper, egress_drop, ..port::Config::default() },
+                port: port::Config { discipline, markers, shaper, egress_drop },
                 buffer,
                 private,
                 order,

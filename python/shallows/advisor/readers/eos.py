@@ -50,7 +50,9 @@ _TELLING = re.compile(
 _DEVICE = re.compile(r"^! device: (\S{1,80}) \((\S{1,80}), ", re.MULTILINE)
 """What EOS writes above its configuration: host name and model."""
 
-_QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]{1,2})", re.ASCII)
+_QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]|1[0-5])", re.ASCII)
+"""As many as an MMU queue profile has; Arista's ports have 8 or 12."""
+
 _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
 _ABOUT_QUEUES = re.compile(
     r"qos |random-detect|priority-flow-control|(uc-|mc-)?tx-queue|service-profile|platform .*mmu"
@@ -166,6 +168,8 @@ class _Reader:
         self.dscp: dict[int, int] = {}
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
+        self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
+        """By profile, port if it says something of queues itself, and what is paused."""
 
     def take(self, statement: Statement) -> None:
         """One line, with the sections that it is in."""
@@ -432,7 +436,7 @@ class _Reader:
                 queue := whole(number, most=15)
             ) is not None:
                 old = memory.queues.get(queue, Allotment(name=name, source=found.source(statement)))
-                if what[:1] == ["drop-precedence"] and len(what) == 4 and alpha(what[3]) is not None:
+                if len(what) == 4 and _is_drop_threshold(what):
                     key = f"drop-precedence-{what[1]}.alpha"
                     return (
                         found.unset(key, f"queue {queue}")
@@ -448,7 +452,9 @@ class _Reader:
                 if new is not None:
                     memory.groups[group] = new
                 return new is not None
-            case ["ingress", ("threshold" | "reserved" | "headroom" | "resume") as what, *value]:
+            case ["ingress", ("threshold" | "reserved" | "headroom" | "resume") as what, *value] if (
+                no or _is_share(what, value)
+            ):
                 return (
                     found.unset(f"ingress.{what}")
                     if no
@@ -522,14 +528,17 @@ class _Reader:
         """What one port is told: what its interface says, before what its profile says."""
         pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
         paused = tuple(sorted(pfc)) if pfc_on else ()
-        queues = [
-            self.queue(number, name or port, port, section, told, memory)
-            for number in {*section.queues, *told.queues, *memory.queues}
-        ]
+        key = (name or "", port if told.queues or not name else "", paused)
+        if key not in self.made:
+            queues = [
+                self.queue(number, name or port, port, section, told, memory)
+                for number in {*section.queues, *told.queues, *memory.queues}
+            ]
+            self.made[key] = lossless(queues, paused, maps)
         return PortProfile(
             (port,) if port else (),
             told.rate,
-            lossless(queues, paused, maps),
+            self.made[key],
             groups,
             paused,
             maps,
@@ -564,6 +573,21 @@ def of_statements(statements: Sequence[Statement], name: str, form: str) -> Swit
 def _colour(precedence: str) -> Colour:
     number = whole(precedence, most=2)
     return "all" if number is None else COLOURS[number]
+
+
+def _is_drop_threshold(words: list[str]) -> bool:
+    """Whether this is the share of a drop precedence, from 0 to 2."""
+    kind, level, what, share = words
+    known = (kind, what) == ("drop-precedence", "drop-threshold")
+    return known and whole(level, most=2) is not None and alpha(share) is not None
+
+
+def _is_share(what: str, words: list[str]) -> bool:
+    """Whether this is a share of the memory, or a size of it."""
+    if what == "threshold":
+        return len(words) == 1 and alpha(words[0]) is not None
+    *unit, amount = words or [""]
+    return unit in ([], ["bytes"], ["cells"]) and whole(amount) is not None
 
 
 def _allotted(old: Allotment, words: list[str], *, no: bool) -> Allotment | None:

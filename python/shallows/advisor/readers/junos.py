@@ -61,8 +61,8 @@ ALIASES = {
 }
 """Names of code points that need no definition (RFC 2474, 2597 and 3246; Junos has cs6 and cs7 as nc too)."""
 
-MOST_CLASSES = 64
-"""Forwarding classes: Juniper has at most 16."""
+MOST_CLASSES = 16
+"""Forwarding classes: Juniper has no more."""
 
 _RATE = re.compile(r"([0-9]{1,15})([kmg]?)", re.ASCII)
 
@@ -172,6 +172,7 @@ class _Reader:
         self.said: dict[tuple[str, ...], list[Statement]] = {}
         self.notes: list[Note] = []
         self.idle: set[str] = set()
+        self.made: dict[tuple[object, ...], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
         """A statement as `set` has it, or one that takes back what was set."""
@@ -376,21 +377,18 @@ class _Reader:
         return True
 
     def forwarding_class(self, name: str, words: list[str], statement: Statement) -> bool:
-        said = [*words]
-        while said:
-            word = said.pop(0)
-            number = whole(said[0], most=15) if said else None
+        said, is_lossless = iter(words), False
+        for word in said:
+            number = whole(next(said, ""), most=15) if word in ("queue-num", "pfc-priority") else None
             if word == "queue-num" and number is not None:
                 self.queues[name] = number
-                said.pop(0)
             elif word == "pfc-priority" and number is not None and number < 8:
                 self.priorities[name] = number
-                said.pop(0)
             elif word == "no-loss":
-                self.found.setting("no-loss", "yes", statement, name)
+                is_lossless = True
             else:
                 return False
-        return True
+        return not is_lossless or self.found.setting("no-loss", "yes", statement, name)
 
     def port(self, each: _Port, words: list[str]) -> bool:
         match words:
@@ -613,9 +611,19 @@ class _Reader:
             return port.scheduler_map == words[1] and words[1] not in self.maps
         return words[-3:-1] == ("classifiers", "dscp") and words[-1] not in self.points
 
-    def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
+    def queues_of(
+        self, port: _Port, marked: dict[str, str | None], pfc: tuple[int, ...], maps: Maps
+    ) -> tuple[Queue, ...]:
+        """The queues of a scheduler map, which are the same for all ports that pause the same."""
+        key = (port.scheduler_map, pfc, maps)
+        if key not in self.made:
+            self.made[key] = lossless(self.scheduled(port.scheduler_map or "", marked), pfc, maps)
+        return self.made[key]
+
+    def scheduled(self, name: str, marked: dict[str, str | None]) -> list[Queue]:
+        """The queues of a scheduler map, without what PFC holds back."""
         queues = []
-        for kind, scheduler in self.maps.get(port.scheduler_map or "", {}).items():
+        for kind, scheduler in self.maps.get(name, {}).items():
             number, each = self.queues.get(kind), self.schedulers.get(scheduler)
             if number is None or each is None:
                 continue
@@ -633,6 +641,10 @@ class _Reader:
             held = part if _said(self.pools.get(part)) else None
             allotment = Allotment(held, alpha=each.alpha) if held or each.alpha is not None else None
             queues.append(Queue(number, order, marked.get(scheduler), allotment, name=kind))
+        return queues
+
+    def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
+        """What a port is told; without a name, what its scheduler map says that no port has."""
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
             sorted((point, self.queues[kind]) for point, kind in points.items() if kind in self.queues)
@@ -651,7 +663,7 @@ class _Reader:
         return PortProfile(
             (name,) if name else (),
             link.get("rate"),
-            lossless(queues, pfc, mapped),
+            self.queues_of(port, marked, pfc, mapped),
             pfc=pfc,
             maps=Maps(dscp),
             cable=self.cables.get(port.pause or ""),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 from shallows.advisor.configuration import (
     Allotment,
@@ -53,8 +54,8 @@ _ALPHA = re.compile(r"alpha_(?:(1)_)?([0-9]{1,3}|infinity)", re.ASCII)
 _LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
 _FEATURES = ("congestion-control", "egress-scheduler", "pfc")
 
-MOST_CLASSES = 64
-"""Traffic classes, priorities or code points."""
+CLASSES, POINTS = 8, 64
+"""Traffic classes and switch priorities, both from 0 to 7; and code points."""
 
 MOST_PLACES = 1 << 16
 """That a command may name: a port's classes, of all ports."""
@@ -135,6 +136,13 @@ class _Told:
     to_queue: dict[int, int] = field(default_factory=dict)
     chosen: dict[str, dict[str, str]] = field(default_factory=dict)
     links: dict[str, dict[str, int]] = field(default_factory=dict)
+    made: dict[tuple[str, str, str], tuple[Queue, ...]] = field(default_factory=dict)
+    """Queues by the profiles of a port."""
+
+    @cached_property
+    def maps(self) -> Maps:
+        """Which are the same for all ports; asked for once all has been said."""
+        return Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
 
     def link(self, path: Path, value: str) -> None:
         """Rate and MTU of a port."""
@@ -185,7 +193,7 @@ class _Told:
         """Maps, and what is paused."""
         match path:
             case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
-                _is_class(point) and number is not None
+                whole(point, most=POINTS - 1) is not None and number is not None
             ):
                 self.dscp[int(point)] = number
             case (
@@ -222,18 +230,19 @@ class _Told:
         control, order, pause = (own.get(feature, ALL) for feature in _FEATURES)
         marks, orders = made.get(control, {}), self.schedulers.get(order, {})
         paused = tuple(sorted(self.pfc.get(pause, ())))
-        maps = Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
-        queues = [
-            Queue(number, orders.get(number), marks.get(number), self.memory.get(number))
-            for number in {*marks, *orders, *self.memory}
-        ]
+        if (control, order, pause) not in self.made:
+            queues = [
+                Queue(number, orders.get(number), marks.get(number), self.memory.get(number))
+                for number in {*marks, *orders, *self.memory}
+            ]
+            self.made[control, order, pause] = lossless(queues, paused, self.maps)
         link = self.links.get(port, {})
         return PortProfile(
             (port,) if port else (),
             link.get("rate"),
-            lossless(queues, paused, maps),
+            self.made[control, order, pause],
             pfc=paused,
-            maps=maps,
+            maps=self.maps,
             cable=self.cables.get(pause),
             mtu=link.get("mtu"),
             name=next((name for name in (control, order, pause) if name != ALL), ALL),
@@ -379,8 +388,8 @@ def _listed(words: Path, place: int) -> list[str]:
 
 
 def _is_class(text: str) -> bool:
-    """Whether a text is the number of a class, a priority or a code point."""
-    return whole(text, most=MOST_CLASSES - 1) is not None
+    """Whether a text is the number of a traffic class or a switch priority."""
+    return whole(text, most=CLASSES - 1) is not None
 
 
 def _take(each: _Class, what: str, value: str) -> bool:

@@ -116,12 +116,15 @@ class _Reader:
         self.policies: dict[str, dict[int, Queue]] = {}
         self.curves: dict[tuple[str, int], Curve] = {}
         self.network: dict[str, dict[str, _Lossless]] = {}
-        self.points: dict[str, list[int]] = {}
+        self.points: dict[str, dict[int, None]] = {}
+        """Of each class, in their order and each once."""
+
         self.classified: dict[str, dict[str, int]] = {}
         self.system = _Port()
         self.network_policy: str | None = None
         self.ports: dict[str, _Port] = {}
         self.made: dict[str | None, Maps] = {}
+        self.made_queues: dict[tuple[str | None, str | None], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
         """One line, with the sections that it is in."""
@@ -161,7 +164,7 @@ class _Reader:
                 self.classified.setdefault(name, {})
                 self.found.understood += 1
             case ("class-map", "type", "qos", *_, name):
-                self.points.setdefault(name, [])
+                self.points.setdefault(name, {})
                 self.found.understood += 1
             case ("no", "policy-map", "type", "queuing", name):
                 self.policies.pop(name, None)
@@ -326,7 +329,7 @@ class _Reader:
         points = spans(words[2])
         if points is None or max(points) > 63:
             return False
-        self.points.setdefault(name, []).extend(points)
+        self.points.setdefault(name, {}).update(dict.fromkeys(points))
         return True
 
     def applied(self, port: _Port, statement: Statement) -> bool:
@@ -379,7 +382,7 @@ class _Reader:
         pairs = {
             point: group
             for name, group in self.classified.get(classifier or "", {}).items()
-            for point in self.points.get(name, [])
+            for point in self.points.get(name, ())
         }
         return Maps(tuple(sorted(pairs.items())))
 
@@ -398,18 +401,20 @@ class _Reader:
         return tuple(sorted(paused)), tuple(groups.values()), mtu
 
     def profile(self, name: str, port: _Port) -> PortProfile:
-        policy = port.policy or self.system.policy
+        policy, classifier = port.policy or self.system.policy, port.classifier or self.system.classifier
         paused, groups, mtus = self.lossless
-        maps = self.maps(port.classifier or self.system.classifier)
-        queues = [
-            replace(queue, marking=f"{policy}/{number}" if (policy, number) in self.curves else None)
-            for number, queue in self.policies.get(policy or "", {}).items()
-        ]
+        maps = self.maps(classifier)
+        if (policy, classifier) not in self.made_queues:
+            queues = [
+                replace(queue, marking=f"{policy}/{number}" if (policy, number) in self.curves else None)
+                for number, queue in self.policies.get(policy or "", {}).items()
+            ]
+            self.made_queues[policy, classifier] = lossless(queues, paused, maps)
         mtu = port.mtu if name else mtus
         return PortProfile(
             (name,) if name else (),
             port.rate,
-            lossless(queues, paused, maps),
+            self.made_queues[policy, classifier],
             groups,
             paused,
             maps,

@@ -133,10 +133,18 @@ def ports(text: str, most: int) -> list[str] | None:
 
 def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
     """Profiles of one port each as profiles of all ports that are told the same, in order of their first."""
-    found: dict[tuple[PortProfile, str | None], list[str]] = {}
+    numbers: dict[tuple[Queue, ...], int] = {}
+    seen: dict[int, tuple[tuple[Queue, ...], int]] = {}
+    found: dict[tuple[PortProfile, str | None, int], tuple[PortProfile, list[str]]] = {}
     for each in profiles:
-        found.setdefault((replace(each, ports=()), each.name), []).extend(each.ports)
-    return tuple(replace(each, ports=tuple(names)) for (each, _), names in found.items())
+        # A tuple that many ports share is hashed once: 64 queues take longer than all the rest.
+        _, number = seen.setdefault(id(each.queues), (each.queues, -1))
+        if number < 0:
+            number = numbers.setdefault(each.queues, len(numbers))
+            seen[id(each.queues)] = (each.queues, number)
+        key = (replace(each, ports=(), queues=()), each.name, number)
+        found.setdefault(key, (each, []))[1].extend(each.ports)
+    return tuple(replace(each, ports=tuple(names)) for each, names in found.values())
 
 
 def lossless(queues: Iterable[Queue], pfc: Sequence[int], maps: Maps) -> tuple[Queue, ...]:

@@ -62,6 +62,9 @@ ONE = "give the configuration of one switch"
 _OF_PORTS = ("PORT", "QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP")
 """Tables whose keys name ports."""
 
+_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
+"""Tables whose keys name ports, and whose rows name several buffer profiles."""
+
 T = TypeVar("T")
 
 
@@ -143,23 +146,28 @@ class _Reader:
         self.used: set[tuple[str, str]] = set()
         self.defaults: list[Default] = []
         self.maps_of_all: dict[str, str] = {}
+        self.pairs: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {}
+        self.sizes: dict[str, tuple[Threshold | None, ...]] = {}
+        """Of headroom, by buffer profile."""
 
     def refuse_too_many(self) -> None:
         """Count ports, and what rows say of them, before any is made."""
         names: set[str] = set()
         places = 0
-        for table in _OF_PORTS:
+        for table in (*_OF_PORTS, *_LISTS):
             for row in self.tables.rows(table):
                 *parts, last = row.parts
                 found = ports_of("|".join(parts) or last)
-                numbers = numbers_of(last) if parts else None
+                count = len(numbers_of(last) or ()) if parts else 0
+                if table in _LISTS:
+                    count = str(row.fields.get("profile_list", ("", ""))[0]).count(",") + 1
                 names.update(found)
-                places += len(found) * max(len(numbers or ()), 1)
+                places += len(found) * max(count, 1)
                 if len(names) > MOST_PORTS:
                     raise ShallowsError(f"there are more than {MOST_PORTS:,} ports", ONE)
                 if places > MOST_PLACES:
                     raise ShallowsError(
-                        f"keys of {table} and others name more than {MOST_PLACES:,} queues and groups",
+                        f"rows of {table} and others name more than {MOST_PLACES:,} queues or profiles",
                         ONE,
                     )
 
@@ -324,8 +332,8 @@ class _Reader:
             self._queue_row(row, {"profile": "BUFFER_PROFILE"})
         for row in self.tables.rows("BUFFER_PG"):
             self._group_row(row)
-        for direction in ("INGRESS", "EGRESS"):
-            for row in self.tables.rows(f"BUFFER_PORT_{direction}_PROFILE_LIST"):
+        for table in _LISTS:
+            for row in self.tables.rows(table):
                 self._list_row(row)
         for row in self.tables.rows("PORT_QOS_MAP"):
             self._map_row(row)
@@ -367,10 +375,11 @@ class _Reader:
             )
         else:
             profile = self._known(row, "profile", "BUFFER_PROFILE")
+        source = row.source("profile")
         for port in ports_of("|".join(parts)):
             for number in numbers:
                 self._port(port).groups[number] = profile or ""
-                self._port(port).sources["group", number] = row.source("profile")
+                self._port(port).sources["group", number] = source
 
     def _list_row(self, row: Entry) -> None:
         if not ports_of(row.key):
@@ -471,9 +480,11 @@ class _Reader:
         )
 
     def _group(self, port: _Port, number: int, key: str, allotments: dict[str, Allotment]) -> PriorityGroup:
-        row = self.tables.row("BUFFER_PROFILE", key)
-        sizes = [row.number(name) if row else None for name in ("xoff", "xon", "xon_offset")]
-        xoff, xon, offset = (None if size is None else Threshold.of_bytes(size) for size in sizes)
+        if key not in self.sizes:
+            row = self.tables.row("BUFFER_PROFILE", key)
+            sizes = [row.number(name) if row else None for name in ("xoff", "xon", "xon_offset")]
+            self.sizes[key] = tuple(None if size is None else Threshold.of_bytes(size) for size in sizes)
+        xoff, xon, offset = self.sizes[key]
         return PriorityGroup(
             number,
             allotments.get(key),
@@ -484,6 +495,12 @@ class _Reader:
         )
 
     def _pairs(self, table: str, key: str | None) -> tuple[tuple[int, int], ...]:
+        """A map, which is read once for all ports that have it."""
+        if (table, key) not in self.pairs:
+            self.pairs[table, key] = self._pairs_of(table, key)
+        return self.pairs[table, key]
+
+    def _pairs_of(self, table: str, key: str | None) -> tuple[tuple[int, int], ...]:
         row = self.tables.row(table, key)
         if row is None:
             return ()

@@ -190,10 +190,12 @@ class Tables:
 
     def unread(self) -> tuple[Source, ...]:
         """Values about queues and buffers that nobody took."""
-        rows = [(entry, name) for entry in self.about_queues() for name in entry.fields]
         left = [
-            replace(entry.source(name), scope=entry.scope())
-            for entry, name in rows
+            replace(entry.source(name), scope=scope)
+            for entry in self.about_queues()
+            if not entry.fields.keys() <= entry.taken
+            for scope in [entry.scope()]
+            for name in entry.fields
             if name not in entry.taken
         ]
         return (*self.misshapen, *left)

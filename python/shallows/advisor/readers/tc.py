@@ -7,8 +7,9 @@ marking.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from shallows.advisor.configuration import (
@@ -125,6 +126,19 @@ class _Device:
     handle: str = "1:"
     marks: dict[int, tuple[Curve, int | None]] = field(default_factory=dict)
     source: Source = field(default_factory=Source)
+
+    def queues(self) -> tuple[Queue, ...]:
+        """Its bands, without what marks them."""
+        return _queues(self.bands, self.strict, tuple(self.quanta), ordered=self.root in ("ets", "prio"))
+
+
+@lru_cache(maxsize=256)
+def _queues(bands: int, strict: int, quanta: tuple[int, ...], *, ordered: bool) -> tuple[Queue, ...]:
+    """Bands, which thousands of devices have alike: the strict ones first, the others by their quanta."""
+    orders = [Scheduler("strict")] * strict
+    orders += [Scheduler("dwrr", quantum) for quantum in quanta[: bands - strict]]
+    orders += [Scheduler("dwrr")] * (bands - len(orders))
+    return tuple(Queue(band, order if ordered else None) for band, order in enumerate(orders))
 
 
 class _Reader:
@@ -342,21 +356,13 @@ class _Reader:
     def switch(self) -> Switch:
         profiles = []
         for name, each in self.devices.items():
-            queues = []
-            for band in range(each.bands):
-                quantum = (
-                    each.quanta[band - each.strict] if 0 <= band - each.strict < len(each.quanta) else None
-                )
-                order = Scheduler("strict") if band < each.strict else Scheduler("dwrr", quantum)
-                marking = allotment = None
-                if band in each.marks:
-                    curve, limit = each.marks[band]
+            queues = [*each.queues()]
+            for band, (curve, limit) in each.marks.items():
+                if band < len(queues):
                     marking = f"{name}/{band}"
                     self.found.markings[marking] = Marking(marking, (curve,), source=curve.source)
                     allotment = None if limit is None else Allotment(limit=Threshold.of_bytes(limit))
-                queues.append(
-                    Queue(band, order if each.root in ("ets", "prio") else None, marking, allotment)
-                )
+                    queues[band] = replace(queues[band], marking=marking, allotment=allotment)
             maps = Maps(class_to_queue=tuple(enumerate(each.priorities)))
             if each.root != "fifo":
                 profiles.append(

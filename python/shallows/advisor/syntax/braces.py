@@ -174,8 +174,8 @@ class _Sections:
         elif word == ";":
             if not self.above and self.shows[-1:] == (*self.pending[:1],):
                 self.pending = self.pending[1:]  # a leaf is shown with its own name
-            words = (*self.path(), *self.pending)
-            self.found += _listed(Statement(self.started, words, self.host), self.name)
+            if words := (*self.path(), *self.pending):
+                self.found += _listed(Statement(self.started, words, self.host), self.name)
             if len(self.found) > MOST_STATEMENTS:
                 raise too_many(self.name, number, "its lists")
             self.pending = []

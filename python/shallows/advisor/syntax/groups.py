@@ -5,16 +5,21 @@ several groups before the others, and one that is applied closer before one furt
 brackets are wildcards of a shell, and give data to what is there and matches.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from fnmatch import fnmatchcase
-from functools import cache
+from fnmatch import translate
+from functools import lru_cache
+from itertools import chain, product
 
-from shallows.advisor.syntax.statements import MOST_STATEMENTS, Statement, too_many
+from shallows.advisor.syntax.statements import MOST_STATEMENTS, Statement, refusal, too_many
 
 APPLY, EXCEPT = "apply-groups", "apply-groups-except"
 Words = tuple[str, ...]
 _Tree = dict[str, "_Tree"]
+
+MOST_COMPARISONS = 1 << 21
+"""Of wildcards with names: 500 wildcards of one switch with 4,096 ports."""
 
 
 def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
@@ -52,13 +57,11 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     inherited: list[Statement] = []
     # The last replaces what was said before: groups applied further out first, and of several the first last.
     order = sorted(enumerate(dict.fromkeys(applied)), key=lambda each: (len(each[1][0]), -each[0]))
-    given = {group: _Given(said, tree, excepted.get(group, []), name) for group, said in groups.items()}
+    given = _Given(groups, tree, excepted, name)
     for _, (where, group) in order:
-        for statement, words in given[group].below(where) if group in given else ():
+        for statement, words in given.below(where, group) if group in groups else ():
             taken.add(id(statement))
             inherited.append(replace(statement, words=words))
-            if len(inherited) > MOST_STATEMENTS:
-                raise too_many(name, statement.line, "its groups")
     settled = {(*where, APPLY, group) for where, group in applied if group in groups and where}
     settled |= {
         (*where, EXCEPT, group) for group, places in excepted.items() if group in groups for where in places
@@ -66,49 +69,107 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     return inherited + [each for each in statements if id(each) not in taken and each.words not in settled]
 
 
-class _Given:
-    """What a group says wherever it is applied, found once, and by place."""
+class _Group:
+    """What a group says: with wildcards by the words up to the last of them, and without."""
 
-    def __init__(self, said: list[Statement], tree: _Tree, outside: Iterable[Words], name: str) -> None:
-        excepted = {*outside}
-        self.all: list[tuple[Statement, Words]] = []
-        for statement, words in _given(said, tree):
-            if not any(words[:end] in excepted for end in range(len(words) + 1)):
-                self.all.append((statement, words))
-            if len(self.all) > MOST_STATEMENTS:
-                raise too_many(name, statement.line, "its groups")
-        self.by_length: dict[int, dict[Words, list[tuple[Statement, Words]]]] = {}
+    def __init__(self, said: list[Statement]) -> None:
+        self.wild: dict[Words, list[Statement]] = {}
+        self.plain: list[Statement] = []
+        self.by_length: dict[int, dict[Words, list[Statement]]] = {}
+        for statement in said:
+            wild = [place for place, word in enumerate(statement.words) if place > 1 and _is_wild(word)]
+            if wild:
+                self.wild.setdefault(statement.words[2 : wild[-1] + 1], []).append(statement)
+            else:
+                self.plain.append(statement)
 
-    def below(self, place: Words) -> list[tuple[Statement, Words]]:
-        """What it says of a place."""
+    def plain_below(self, place: Words) -> list[Statement]:
+        """What it says of a place without a wildcard."""
         length = len(place)
         if length not in self.by_length:
-            found: dict[Words, list[tuple[Statement, Words]]] = {}
+            found: dict[Words, list[Statement]] = {}
             self.by_length[length] = found
-            for each in self.all:
-                found.setdefault(each[1][:length], []).append(each)
+            for each in self.plain:
+                found.setdefault(each.words[2 : 2 + length], []).append(each)
         return self.by_length[length].get(place, [])
 
 
-def _given(group: list[Statement], tree: _Tree) -> Iterator[tuple[Statement, Words]]:
-    """What a group says without a wildcard, and before it what it says with one of all that matches."""
-    said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
-    plain = []
-    for statement in group:
-        words = statement.words[2:]
-        wild = [place for place, word in enumerate(words) if _is_wild(word)]
-        if not wild:
-            plain.append((statement, words))
-            continue
-        head, rest = words[: wild[-1] + 1], words[wild[-1] + 1 :]
-        for path in _matching(tree, head):
-            told = (*path, *rest)
-            said.setdefault(told[:-1], {}).setdefault(head, []).append((statement, told))
-    for by_wildcard in said.values():
-        values = [{words for _, words in told} for told in by_wildcard.values()]
-        if all(each == values[0] for each in values):
-            yield from next(iter(by_wildcard.values()))
-    yield from plain
+class _Given:
+    """What groups say of places where they are applied. Work is counted before it is done."""
+
+    def __init__(
+        self, groups: dict[str, list[Statement]], tree: _Tree, excepted: dict[str, list[Words]], name: str
+    ) -> None:
+        self.groups = {group: _Group(said) for group, said in groups.items()}
+        self.excepted = {group: {*places} for group, places in excepted.items()}
+        self.tree, self.name = tree, name
+        self.statements = self.comparisons = 0
+        self.matched: dict[tuple[Words, Words], list[Words]] = {}
+
+    def below(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
+        """What a group says of a place without a wildcard, and before it what it says of all that matches."""
+        excepted = self.excepted.get(group, set())
+        ends = {*map(len, excepted)}
+        plain = self.groups[group].plain_below(place)
+        self.count(len(plain), plain[0] if plain else None)
+        for statement, words in chain(self.wild(place, group), ((each, each.words[2:]) for each in plain)):
+            if not any(words[:end] in excepted for end in ends):
+                yield statement, words
+
+    def wild(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
+        """What a group says with a wildcard; what two wildcards say differently is left out."""
+        said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
+        for head, statements in self.groups[group].wild.items():
+            shared = min(len(head), len(place))
+            self.compare(1, statements[0])
+            if not all(map(_matches, place[:shared], head[:shared])):
+                continue
+            after = len(place) - shared
+            told = [each for each in statements if each.words[2 + len(head) :][:after] == place[shared:]]
+            paths = self.matching(place[:shared], head[shared:], statements[0]) if told else []
+            self.count(len(told) * len(paths), statements[0])
+            for statement, path in product(told, paths):
+                words = (*path, *statement.words[2 + len(head) :])
+                said.setdefault(words[:-1], {}).setdefault(head, []).append((statement, words))
+        for by_wildcard in said.values():
+            values = [{words for _, words in told} for told in by_wildcard.values()]
+            if all(each == values[0] for each in values):
+                yield from next(iter(by_wildcard.values()))
+
+    def matching(self, place: Words, head: Words, statement: Statement) -> list[Words]:
+        """Paths below a place that are there, and match word by word."""
+        if (place, head) not in self.matched:
+            found = [(place, tree)] if (tree := _at(self.tree, place)) is not None else []
+            for word in head:
+                if _is_wild(word):
+                    self.compare(sum(len(tree) for _, tree in found), statement)
+                    found = [
+                        ((*path, name), below)
+                        for path, tree in found
+                        for name, below in tree.items()
+                        if name not in (APPLY, EXCEPT) and _matches(name, word)
+                    ]
+                else:
+                    found = [((*path, word), tree[word]) for path, tree in found if word in tree]
+            self.matched[place, head] = [path for path, _ in found]
+        return self.matched[place, head]
+
+    def count(self, statements: int, of: Statement | None) -> None:
+        """So many statements will be made."""
+        self.statements += statements
+        if of is not None and self.statements > MOST_STATEMENTS:
+            raise too_many(self.name, of.line, "its groups")
+
+    def compare(self, names: int, of: Statement) -> None:
+        """So many names will be compared with a wildcard."""
+        self.comparisons += names
+        if self.comparisons > MOST_COMPARISONS:
+            raise refusal(
+                self.name,
+                of.line,
+                f"wildcards of groups are compared with more than {MOST_COMPARISONS:,} names",
+                "give one switch, and name what the groups are for",
+            )
 
 
 def _is_wild(word: str) -> bool:
@@ -126,18 +187,19 @@ def _tree(paths: Iterable[Words]) -> _Tree:
     return tree
 
 
-def _matching(tree: _Tree, head: Words) -> Iterator[Words]:
-    """Paths that are there, and match word by word."""
-    if not head:
-        yield ()
-    elif _is_wild(head[0]):
-        for word, below in tree.items():
-            if word not in (APPLY, EXCEPT) and _matches(word, head[0][1:-1]):
-                yield from ((word, *rest) for rest in _matching(below, head[1:]))
-    elif head[0] in tree:
-        yield from ((head[0], *rest) for rest in _matching(tree[head[0]], head[1:]))
+def _at(tree: _Tree, path: Words) -> _Tree | None:
+    """What is there below a path."""
+    found: _Tree | None = tree
+    for word in path:
+        found = None if found is None else found.get(word)
+    return found
 
 
-@cache
-def _matches(word: str, pattern: str) -> bool:
-    return fnmatchcase(word, pattern)
+def _matches(name: str, word: str) -> bool:
+    """Whether a name is a word of a group, or matches it."""
+    return _pattern(word).match(name) is not None if _is_wild(word) else name == word
+
+
+@lru_cache(maxsize=1024)
+def _pattern(word: str) -> re.Pattern[str]:
+    return re.compile(translate(word[1:-1]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from shallows.bounded import quoted
 from shallows.errors import ShallowsError
@@ -24,7 +25,7 @@ class Statement:
     sections: tuple[str, ...] = ()
     """What it stands in, from outside, each as it is written."""
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Its words as one."""
         return " ".join(self.words)

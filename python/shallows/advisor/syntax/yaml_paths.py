@@ -157,7 +157,8 @@ class _Reader:
             value = self.node(next(events), events, depth)
             if key == "<<":
                 for each in [*value.entries()] or [value]:
-                    keys = {**dict(each.items()), **keys}
+                    for name, node in each.items():
+                        keys.setdefault(name, node)
             elif key in keys and keys[key].line >= line:
                 raise refusal(self.name, where, f'the key "{key[:40]}" is there twice', "keep one")
             else:

@@ -24,10 +24,12 @@ INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
 
 
 MOST_WEIGHT = 15
-"""Of the average: Cisco's guides to quality of service, random-detect … weight."""
+"""Of the average. From memory of the command line: no range of it was found, nor of `drop-probability`, which
+has 0 to 100 percent here. Configurations that are published have weight 0, and 7 or 100 percent."""
 
-MOST_MTU = 9216
-"""Bytes: Cisco's guides to interfaces of the Nexus 9000, jumbo MTU."""
+LEAST_MTU, MOST_MTU = 576, 9216
+"""Bytes, of an Ethernet port and of a network-qos class: CiscoDevNet/terraform-provider-nxos 0.14,
+gen/definitions/physical_interface.yaml and network_qos.yaml (`ipqosSetMTU`)."""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
@@ -97,15 +99,21 @@ def _ports(switch: Switch, profile: PortProfile, name: str, common: PortProfile 
                 undo=f"no service-policy type queuing output {name}",
                 about=name,
             )
-        if profile.mtu and profile.mtu <= MOST_MTU:
+        if profile.mtu and _has_mtu(profile.mtu, port, told):
             told.say(f"mtu {profile.mtu}", section, slot="mtu")
-        elif profile.mtu:
-            told.cannot(f"{port}: an MTU of {profile.mtu:,}, where NX-OS takes {MOST_MTU:,} at most")
         if profile.rate and not profile.rate % 10**6:
             told.say(f"speed {profile.rate // 10**6}", section, slot="speed")
         elif profile.rate:
             told.cannot(f"{port}: {profile.rate:,} bit/s, which are no whole Mb/s")
     del switch
+
+
+def _has_mtu(mtu: int, where: str, told: Told) -> bool:
+    """Whether NX-OS takes an MTU; if not, that is said."""
+    takes = LEAST_MTU <= mtu <= MOST_MTU
+    if not takes:
+        told.cannot(f"{where}: an MTU of {mtu:,}, where NX-OS takes {LEAST_MTU:,} to {MOST_MTU:,}")
+    return takes
 
 
 def _queue(switch: Switch, profile: PortProfile, queue: Queue, policy: str, told: Told) -> None:
@@ -272,9 +280,9 @@ def _lossless(switch: Switch, told: Told) -> None:
                 f"memory of priority group {group.number}: NX-OS takes a size, a pause and a resume threshold"
             )
     for setting in mtus:
-        told.say(
-            f"mtu {setting.value}", top, f"class type network-qos {setting.scope}", slot="mtu", about="mtu"
-        )
+        if _has_mtu(int(setting.value), setting.scope, told):
+            section = (top, f"class type network-qos {setting.scope}")
+            told.say(f"mtu {setting.value}", *section, slot="mtu", about="mtu")
     if base.pfc or mtus:
         told.say(
             f"service-policy type network-qos {policy}",

@@ -16,7 +16,7 @@ fn composed(limits: Limits) -> Composed<u32> {
 fn arrive(composed: &mut Composed<u32>, class: u8, size: u16, payload: u32) -> Result<usize, DropReason> {
     let header = Header::default().with_class(class).with_size(size);
     let queue = composed.place(Instant::ZERO, &header)?;
-    composed.enqueue(queue, Item { header, payload, enqueued_at: Instant::ZERO });
+    composed.enqueue(queue, Item { header, payload, ..Item::default() });
     Ok(queue)
 }
 
@@ -74,7 +74,7 @@ fn a_packet_leaves_its_queue_as_if_it_had_never_been_there() {
     assert_eq!(composed.peek(Instant::ZERO), Some(Bytes(700)));
     assert_eq!(drain(&mut composed), [1]);
     assert_eq!(composed.queues(), empty);
-    assert_eq!((composed.total, composed.peek(Instant::ZERO)), (QueueState::default(), None));
+    assert_eq!((composed.packets, composed.backlog, composed.peek(Instant::ZERO)), (0, Bytes(0), None));
 }
 
 #[test]

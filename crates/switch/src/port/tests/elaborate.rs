@@ -8,7 +8,7 @@ use crate::shaper;
 /// Two queues by class, the first with priority, beside the one queue of a neighbour: accounts 1, 2, and 0.
 ///
 /// The neighbour and queue 0 share pool 0, queue 1 has pool 1.
-fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer) {
+pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer) {
     let mut buffer = SharedBuffer::new(&BufferConfig {
         policy,
         pools: vec![Bytes(1 << 20); 2],
@@ -30,7 +30,7 @@ fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer)
 }
 
 /// One queue behind a bucket of 1,000 B that fills at 10 Gbit/s: 1,000 B in 800 ns.
-fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
+pub(super) fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
     let config = crate::port::Config {
         markers: markers.into_iter().map(Placed::everywhere).collect(),
         shaper: Some(shaper::Config { rate: Rate::from_gbps(10), burst: Bytes(1_000) }),
@@ -40,7 +40,7 @@ fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
     Port::new(GBPS_100, 0, &config, |purpose, place| Stream::new(1, purpose, place as u64))
 }
 
-const REFILL: Duration = Duration::from_nanos(800);
+pub(super) const REFILL: Duration = Duration::from_nanos(800);
 
 /// Packets of these classes arrive at once; the classes of those that the port drops.
 fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> Vec<u32> {
@@ -48,6 +48,7 @@ fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> V
     for &class in classes {
         port.receive(
             Instant::ZERO,
+            Ingress::NONE,
             packet(Ecn::Ect).with_class(class),
             u32::from(class),
             buffer,
@@ -196,7 +197,7 @@ fn a_pool_marker_looks_at_the_pool_of_the_queue() {
 fn a_shaper_holds_the_next_packet_until_its_bucket_has_filled() {
     let (mut port, mut buffer) = (shaped(vec![], EgressDrop::Slot), buffer(Limit::Packets(9)));
     let arrive = |port: &mut Port<u32>, buffer: &mut SharedBuffer, now, payload| {
-        port.receive(now, packet(Ecn::Ect), payload, buffer, &mut vec![])
+        port.receive(now, Ingress::NONE, packet(Ecn::Ect), payload, buffer, &mut vec![])
     };
     assert!(matches!(arrive(&mut port, &mut buffer, Instant::ZERO, 1), Arrival::Sent(_)));
     // The link is free after 80 ns, the bucket full after 800: what comes in between waits, and nothing is lost.
@@ -219,12 +220,13 @@ fn a_packet_that_a_dequeue_marker_drops_takes_tokens_only_where_it_takes_a_slot(
         let neighbour = buffer.add_queue(0, Bytes(0));
         buffer.admit(neighbour, Bytes(5_000)).unwrap();
         let mut dropped = vec![];
-        let arrival = port.receive(Instant::ZERO, packet(Ecn::NotEct), 1, &mut buffer, &mut dropped);
+        let arrival =
+            port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::NotEct), 1, &mut buffer, &mut dropped);
         assert!(matches!(arrival, Arrival::Dropped), "{egress_drop:?}");
         assert_eq!((dropped, port.counters().dropped_at_dequeue), (vec![1], 1));
         // The next one finds the bucket empty, and waits for it, or full.
         let now = port.busy_until();
-        let arrival = port.receive(now, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
+        let arrival = port.receive(now, Ingress::NONE, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
         assert_eq!(matches!(arrival, Arrival::Queued), ready > Duration::ZERO, "{egress_drop:?}");
         assert_eq!(port.has_backlog(), ready > Duration::ZERO);
         if ready > Duration::ZERO {
@@ -240,7 +242,7 @@ fn drops_at_dequeue_are_counted_one_by_one() {
     let mut port = port(vec![threshold(Point::Dequeue, 999)], EgressDrop::Free);
     let mut buffer = buffer(Limit::Packets(9));
     for payload in 0..4 {
-        port.receive(Instant::ZERO, packet(Ecn::NotEct), payload, &mut buffer, &mut vec![]);
+        port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::NotEct), payload, &mut buffer, &mut vec![]);
     }
     let mut dropped = vec![];
     let next = port.transmit_next(Instant::ZERO + SLOT, &mut buffer, &mut dropped).unwrap();

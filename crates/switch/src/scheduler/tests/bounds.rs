@@ -1,6 +1,6 @@
 //! What holds for any arrivals: work conservation, order, and how far a scheduler strays from GPS.
 
-use super::super::gps::finish_times;
+use super::gps::finish_times;
 use super::*;
 
 /// Floating-point error of the fluid, in picoseconds.

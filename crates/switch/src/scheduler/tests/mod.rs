@@ -1,6 +1,8 @@
 //! Schedulers by plain calls and inside a port's queues, against hand-worked traces and against GPS.
 
 mod bounds;
+mod gps;
+mod pauses;
 mod traces;
 
 use std::collections::VecDeque;
@@ -9,7 +11,7 @@ use proptest::prelude::*;
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::gps::Arrival;
+use self::gps::Arrival;
 use super::*;
 use crate::discipline::{Composed, ComposedConfig, Discipline, Item, Limits};
 
@@ -33,6 +35,7 @@ struct Link {
     scheduler: AnyScheduler,
     queues: Vec<QueueState>,
     waiting: Vec<VecDeque<(usize, Bytes)>>,
+    paused: Paused,
     now: Instant,
     arrived: usize,
 }
@@ -45,6 +48,7 @@ impl Link {
             scheduler: config.build(RATE),
             waiting: vec![VecDeque::new(); queues.len()],
             queues,
+            paused: Paused::default(),
             now: Instant::ZERO,
             arrived: 0,
         }
@@ -67,7 +71,7 @@ impl Link {
 
     /// Send one packet, to its last bit.
     fn serve(&mut self) -> Option<Sent> {
-        let queue = self.scheduler.select(self.now, &self.queues)?;
+        let queue = self.scheduler.select(self.now, &self.queues, self.paused)?;
         let (packet, size) = self.waiting[queue].pop_front().expect("the queue is not empty");
         let state = &mut self.queues[queue];
         state.packets -= 1;
@@ -117,7 +121,7 @@ fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState]
         while let Some((payload, arrival)) = pending.next_if(|(_, arrival)| arrival.at <= now) {
             let header = Header::default().with_size(arrival.size.0 as u16).with_class(arrival.queue as u8);
             let queue = port.place(arrival.at, &header).expect("there are no limits");
-            port.enqueue(queue, Item { header, payload, enqueued_at: arrival.at });
+            port.enqueue(queue, Item { header, payload, enqueued_at: arrival.at, ..Item::default() });
         }
         let size = port.peek(now).expect("the link does not idle while a packet waits");
         assert_eq!(port.peek(now), Some(size), "asking again changes nothing");

@@ -118,7 +118,7 @@ fn a_cyclic_round_knows_all_64_queues() {
 fn a_choice_stands_whatever_arrives_after_it() {
     // Queue 2 was announced; queue 1 comes before it by number, and has to wait.
     let mut link = filled(&wrr(&[1_500; 3], Order::Cyclic), &[&[], &[], &[1_500, 1_500]]);
-    assert_eq!(link.scheduler.select(link.now, &link.queues), Some(2));
+    assert_eq!(link.scheduler.select(link.now, &link.queues, Every), Some(2));
     link.arrive(1, 1_500);
     assert_eq!(link.order(9), [2, 1, 2]);
 }
@@ -365,7 +365,7 @@ fn a_packet_that_passes_leaves_the_state_of_one_that_joined_and_left() {
                 queues[passed].backlog = Bytes(size);
                 if packets == 1 {
                     joins.on_enqueue(Instant::ZERO, passed, Bytes(size), &queues);
-                    assert_eq!(joins.select(Instant::ZERO, &queues), Some(passed));
+                    assert_eq!(joins.select(Instant::ZERO, &queues, Every), Some(passed));
                 }
             }
             assert_eq!(joins.on_dequeue(Instant::ZERO, passed, Bytes(9_000), &queues), ends, "{config:?}");
@@ -378,8 +378,12 @@ fn a_packet_that_passes_leaves_the_state_of_one_that_joined_and_left() {
                 joins.on_enqueue(Instant::ZERO, queue, Bytes(1_000), &queues);
             }
             for _ in 0..12 {
-                let next = passes.select(Instant::ZERO, &queues);
-                assert_eq!(next, joins.select(Instant::ZERO, &queues), "{config:?} after queue {passed}");
+                let next = passes.select(Instant::ZERO, &queues, Every);
+                assert_eq!(
+                    next,
+                    joins.select(Instant::ZERO, &queues, Every),
+                    "{config:?} after queue {passed}"
+                );
                 let queue = next.expect("something waits");
                 queues[queue].packets -= 1;
                 if queues[queue].packets == 0 {

@@ -9,13 +9,13 @@ use shallows_core::{Bytes, Instant, Rate};
 
 /// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub(super) struct Arrival {
     /// When.
-    pub at: Instant,
+    pub(super) at: Instant,
     /// Its queue.
-    pub queue: usize,
+    pub(super) queue: usize,
     /// Its size.
-    pub size: Bytes,
+    pub(super) size: Bytes,
 }
 
 /// When GPS would have sent the last bit of each arrival, in picoseconds since the start.
@@ -25,7 +25,7 @@ pub struct Arrival {
 /// # Panics
 ///
 /// If the arrivals are not in the order of time.
-pub fn finish_times(rate: Rate, weights: &[u32], arrivals: &[Arrival]) -> Vec<f64> {
+pub(super) fn finish_times(rate: Rate, weights: &[u32], arrivals: &[Arrival]) -> Vec<f64> {
     let bytes_per_ps = rate.0 as f64 / 8e12;
     let mut finish = vec![0.0; arrivals.len()];
     // By queue: its packets, and how many bytes of each are left.

@@ -1,0 +1,440 @@
+//! A network at work: nodes, the links between them, and what is under way.
+//!
+//! It is the same for simulated and for real hosts. Whoever drives it ([`Driver`]) has the clock and the hosts: it puts what they send
+//! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
+//! ([`Network::deliver`]).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Bytes, Instant, Rate, prefetch_all};
+use shallows_scenario::{Experiment, Routing};
+use shallows_switch::buffer::SharedBuffer;
+use shallows_switch::port::{Counters, Departure};
+use shallows_switch::{Effects, Ingress, Node, Paths};
+
+use crate::capture::Captures;
+use crate::event::{Event, LinkRank, Ranks};
+use crate::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
+use crate::places::Places;
+use crate::port_tracer::PortTracer;
+use crate::ports::port;
+use crate::site::Site;
+use crate::tally::Tally;
+
+/// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
+#[derive(Debug)]
+pub struct Network<T> {
+    /// Near ends of links, each the port of a node: those of a node side by side.
+    links: Vec<Link<T>>,
+    places: Places,
+    /// Far ends: of the same links at the same places, then of those that come from other parts.
+    wires: Vec<Wire>,
+    in_flight: InFlight<T>,
+    /// Hosts first, then switches.
+    nodes: Vec<Owned>,
+    node_numbers: Places,
+    routing: Arc<Routing>,
+    /// How many hosts the whole network has.
+    hosts: u32,
+    /// What a port has dropped, on its way back to the driver; kept to spare an allocation.
+    dropped: Vec<T>,
+    /// Counts, of which the driver keeps those of its hosts.
+    pub tally: Tally,
+}
+
+/// What is a node's own.
+#[derive(Debug)]
+struct Owned {
+    ports: Range<u32>,
+    memory: SharedBuffer,
+}
+
+/// A link to which something happens: where it is kept, and its place in the order of events at equal times.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkAt {
+    /// Where its near end is kept, or its far end.
+    pub place: u32,
+    pub(crate) rank: LinkRank,
+}
+
+/// Who drives a network.
+pub trait Driver<T> {
+    /// The time.
+    fn now(&self) -> Instant;
+
+    /// [`Network::transmit`] is to be called then.
+    fn transmit_at(&mut self, at: Instant, link: LinkAt);
+
+    /// [`Network::deliver`] is to be called then.
+    fn deliver_at(&mut self, at: Instant, link: LinkAt);
+
+    /// The port of a link that is watched has changed.
+    fn observe(&mut self, change: Change<'_, T>);
+
+    /// A packet leaves for another part of the network, by this of its exits.
+    fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
+
+    /// The next packet on its way to this target: it arrives soon.
+    fn expect(&self, target: Target, payload: T);
+
+    /// A port, that of this host if it is a host's, has dropped a packet; says whether that was a segment with data.
+    fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
+}
+
+/// The port of a link that is watched has changed.
+#[derive(Debug)]
+pub struct Change<'a, T> {
+    link: &'a mut Link<T>,
+    memory: &'a SharedBuffer,
+    departure: Option<&'a Departure<T>>,
+}
+
+impl<T: Copy + Default> Change<'_, T> {
+    /// Let a trace read the port, if it reads that at every change.
+    pub fn trace(&mut self, now: Instant, tracer: &mut PortTracer) {
+        if self.link.watch.traced {
+            tracer.record(now, self.link.number, &mut self.link.port, self.memory);
+        }
+    }
+
+    /// What starts to leave the port of a link that is captured: the number of the link, and the packet.
+    pub fn captured(&self) -> Option<(u32, Header, T)> {
+        let Departure { header, payload, .. } = self.departure.filter(|_| self.link.watch.captured)?;
+        Some((self.link.number, *header, *payload))
+    }
+}
+
+/// What a node does when one of its ports is told something.
+struct Outcome<'a, T> {
+    departure: Option<Departure<T>>,
+    dropped: &'a mut Vec<T>,
+}
+
+impl<T> Effects<T> for Outcome<'_, T> {
+    #[inline(always)]
+    fn departs(&mut self, _port: u32, departure: Departure<T>) {
+        self.departure = Some(departure);
+    }
+
+    #[inline(always)]
+    fn drops(&mut self, _port: u32, payload: T) {
+        self.dropped.push(payload);
+    }
+}
+
+/// The routes of a switch, by its number among switches.
+struct Routes<'a> {
+    switch: u32,
+    routing: &'a Routing,
+    places: &'a Places,
+}
+
+impl Paths for Routes<'_> {
+    #[inline(always)]
+    fn port_of(&mut self, header: &Header) -> u32 {
+        self.places.at(self.routing.next_hop(self.switch, header)) as u32
+    }
+}
+
+/// The only way out of a host.
+struct OnlyPort(u32);
+
+impl Paths for OnlyPort {
+    #[inline(always)]
+    fn port_of(&mut self, _header: &Header) -> u32 {
+        self.0
+    }
+}
+
+impl<T: Copy + Default> Network<T> {
+    /// The network of `experiment`, in which nothing has happened.
+    ///
+    /// # Panics
+    ///
+    /// If it has more hosts than 2^24, or more links than 2^28.
+    pub fn new(experiment: &Experiment) -> Self {
+        let site = Site::all(experiment, None).remove(0);
+        Self::of(experiment, &site, Ranks::new(experiment.seed))
+    }
+
+    /// That of a part.
+    pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks) -> Self {
+        let network = &experiment.network;
+        assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
+        assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
+        let node =
+            |number: u32| Owned { ports: 0..0, memory: SharedBuffer::new(&network.buffers[number as usize]) };
+        let mut nodes: Vec<Owned> = site.nodes.numbers().map(node).collect();
+        let mut links: Vec<Link<T>> = Vec::with_capacity(site.links.count() as usize);
+        for number in site.links.numbers() {
+            let link = &network.links[number as usize];
+            let node = site.nodes.at(link.from.0);
+            let Owned { ports, memory } = &mut nodes[node];
+            let place = links.len() as u32;
+            let first = if ports.end == 0 { place } else { ports.start };
+            debug_assert!(ports.end == 0 || ports.end == place, "links of a node are side by side");
+            *ports = first..place + 1;
+            let port = port(experiment, number, memory);
+            links.push(Link::new(port, number, ranks.of_link(number), node as u32, link.delay));
+        }
+        // The first of the links that leave each node: they follow each other.
+        let mut first = vec![0; network.buffers.len()];
+        for (number, link) in network.links.iter().enumerate().rev() {
+            first[link.from.0 as usize] = number as u32;
+        }
+        let wire = |number: u32| {
+            let link = &network.links[number as usize];
+            let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
+            let target = match link.to.0.checked_sub(network.hosts) {
+                None => Target::Host,
+                Some(switch) => Target::Switch { switch, node: site.nodes.at(link.to.0) as u32 },
+            };
+            Wire::new(target, ranks.of_link(number), ingress)
+        };
+        Self {
+            wires: site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect(),
+            in_flight: InFlight::default(),
+            nodes,
+            node_numbers: site.nodes.clone(),
+            routing: Arc::clone(&network.routing),
+            hosts: network.hosts,
+            dropped: Vec::new(),
+            tally: Tally::default(),
+            links,
+            places: site.links.clone(),
+        }
+    }
+
+    /// Have the processor load what most packets meet on their way.
+    pub(crate) fn prefetch(&self) {
+        prefetch_all(&self.links);
+        prefetch_all(&self.wires);
+        self.in_flight.prefetch();
+        self.nodes.iter().for_each(|node| node.memory.prefetch());
+        self.links.iter().for_each(|link| link.port.prefetch());
+    }
+
+    /// A host sends a packet. Returns one that starts to leave, if its link is watched.
+    #[inline]
+    pub fn send(
+        &mut self,
+        host: HostId,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) -> Option<Departure<T>> {
+        // The link that leaves a host has its number.
+        let place = self.places.at(host.0) as u32;
+        let node = self.links[place as usize].node;
+        let Self { links, nodes, dropped, .. } = self;
+        let Owned { ports, memory } = &mut nodes[node as usize];
+        let mut node = Node { all: links, ports: ports.clone(), memory, paths: OnlyPort(place) };
+        let mut outcome = Outcome { departure: None, dropped };
+        node.receive(driver.now(), Ingress::NONE, header, payload, &mut outcome);
+        let departure = outcome.departure;
+        self.follow(place, departure, driver)
+    }
+
+    /// A packet reaches a switch.
+    #[inline(always)]
+    fn forward(
+        &mut self,
+        (switch, node): (u32, u32),
+        ingress: Ingress,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) {
+        let Self { links, nodes, dropped, routing, places, .. } = self;
+        let Owned { ports, memory } = &mut nodes[node as usize];
+        let paths = Routes { switch, routing, places };
+        let mut node = Node { all: links, ports: ports.clone(), memory, paths };
+        let mut outcome = Outcome { departure: None, dropped };
+        let place = node.receive(driver.now(), ingress, header, payload, &mut outcome);
+        let departure = outcome.departure;
+        self.follow(place, departure, driver);
+    }
+
+    /// The port of a link is to send what waits there. Returns what starts to leave, if the link is watched.
+    #[inline]
+    pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<Departure<T>> {
+        let link = &mut self.links[place as usize];
+        link.waking = false;
+        let node = link.node;
+        let Self { links, nodes, dropped, .. } = self;
+        let Owned { ports, memory } = &mut nodes[node as usize];
+        let mut node = Node { all: links, ports: ports.clone(), memory, paths: () };
+        let mut outcome = Outcome { departure: None, dropped };
+        node.transmit(driver.now(), place, &mut outcome);
+        let departure = outcome.departure;
+        self.follow(place, departure, driver)
+    }
+
+    /// See to what comes of what the port of a link has done.
+    #[inline(always)]
+    fn follow(
+        &mut self,
+        place: u32,
+        departure: Option<Departure<T>>,
+        driver: &mut impl Driver<T>,
+    ) -> Option<Departure<T>> {
+        let link = &mut self.links[place as usize];
+        if !link.waking
+            && let Some(at) = link.port.wake_at()
+        {
+            link.waking = true;
+            driver.transmit_at(at, LinkAt { place, rank: link.rank });
+        }
+        let way = departure.map(|departure| link.way_of(&departure));
+        let watched = link.watch.is_on();
+        if watched {
+            // Before the packet may leave this part.
+            let memory = &self.nodes[link.node as usize].memory;
+            driver.observe(Change { link, memory, departure: departure.as_ref() });
+        }
+        if let (Some(departure), Some(way)) = (departure, way) {
+            self.launch(place, way, departure, driver);
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim(place, driver);
+        }
+        if watched { departure } else { None }
+    }
+
+    /// A packet starts to leave the port of a link.
+    #[inline(always)]
+    fn launch(
+        &mut self,
+        place: u32,
+        Way { arrival, exit }: Way,
+        departure: Departure<T>,
+        driver: &mut impl Driver<T>,
+    ) {
+        self.tally.packet_hops += 1;
+        let Departure { header, payload, .. } = departure;
+        if exit != NONE {
+            return driver.leave(exit, arrival, header, payload);
+        }
+        self.fly(place, arrival, header, payload, driver);
+    }
+
+    /// A packet is on its way to the far end of a link, whose near end may be in another part.
+    #[inline(always)]
+    pub(crate) fn fly(
+        &mut self,
+        place: u32,
+        arrival: Instant,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) {
+        let wire = &mut self.wires[place as usize];
+        if wire.launch(arrival, header, payload, &mut self.in_flight) {
+            driver.deliver_at(arrival, LinkAt { place, rank: wire.rank });
+        }
+    }
+
+    /// The first packet in flight on a link arrives. Returns it if that is at a host.
+    #[inline]
+    pub fn deliver(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
+        let wire = &mut self.wires[place as usize];
+        let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
+        if let Some(next) = next {
+            driver.deliver_at(next.arrival, LinkAt { place, rank: wire.rank });
+            driver.expect(wire.target, next.payload);
+        }
+        match wire.target {
+            Target::Switch { switch, node } => {
+                let ingress = wire.ingress;
+                self.forward((switch, node), ingress, header, payload, driver);
+                None
+            }
+            Target::Host => Some((header, payload)),
+        }
+    }
+
+    /// Give back to the driver what the port of a link has dropped.
+    #[cold]
+    fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
+        self.tally.packets_dropped += self.dropped.len() as u64;
+        let link = &mut self.links[place as usize];
+        // The link that leaves a host has its number.
+        let host = (link.number < self.hosts).then_some(HostId(link.number));
+        for payload in self.dropped.drain(..) {
+            link.data_dropped += u64::from(driver.discard(host, payload));
+        }
+    }
+
+    /// When the next packet in flight on the link with this number arrives.
+    pub fn next_arrival(&self, number: u32) -> Option<Instant> {
+        self.wires[self.places.at(number)].first(&self.in_flight).map(|flying| flying.arrival)
+    }
+
+    /// What has passed the port of each link, and what waits there, by number of the link.
+    pub fn counters(&self) -> impl Iterator<Item = (u32, Counters, Bytes)> + '_ {
+        self.links.iter().map(|link| (link.number, link.port.counters(), link.port.backlog()))
+    }
+
+    /// The links that leave nodes which are here, in the order of their numbers.
+    pub(crate) fn links(&self) -> &[Link<T>] {
+        &self.links
+    }
+
+    /// Let a trace read the ports of those of these links that leave nodes which are here.
+    pub fn trace(&mut self, now: Instant, links: &[u32], tracer: &mut PortTracer) {
+        for &number in links.iter().filter(|&&number| self.places.has(number)) {
+            let link = &mut self.links[self.places.at(number)];
+            tracer.record(now, number, &mut link.port, &self.nodes[link.node as usize].memory);
+        }
+    }
+
+    /// The link with this number, which leaves a node that is here.
+    pub(crate) fn at(&mut self, number: u32) -> &mut Link<T> {
+        &mut self.links[self.places.at(number)]
+    }
+
+    /// The rate of the link with this number, which leaves a node that is here.
+    pub fn rate(&self, link: u32) -> Rate {
+        self.links[self.places.at(link)].port.rate()
+    }
+
+    /// Have the driver told of what these look at ([`Driver::observe`]).
+    pub fn watch(&mut self, tracer: &PortTracer, captures: Option<&Captures>) {
+        for number in tracer.at_every_change() {
+            if self.places.has(number) {
+                self.at(number).watch.traced = true;
+            }
+        }
+        for link in &mut self.links {
+            link.watch.captured = captures.is_some_and(|captures| captures.want(link.number));
+        }
+    }
+
+    /// What waits at each port, by number of its link.
+    pub(crate) fn backlogs(&self) -> impl Iterator<Item = (u32, Bytes)> + '_ {
+        self.links.iter().map(|link| (link.number, link.port.backlog()))
+    }
+
+    /// The memory of each node, by the number of that.
+    pub fn memories(&self) -> impl Iterator<Item = (u32, &SharedBuffer)> + '_ {
+        self.node_numbers.numbers().zip(self.nodes.iter().map(|node| &node.memory))
+    }
+
+    /// Check the laws that hold at any moment between two events; returns how many packets are under way here.
+    ///
+    /// # Panics
+    ///
+    /// If the books do not balance, which is a defect of this program.
+    pub fn audit(&self) -> u64 {
+        self.nodes.iter().for_each(|node| node.memory.audit());
+        let mut under_way = self.in_flight.len() as u64;
+        for link in &self.links {
+            link.port.audit(&self.nodes[link.node as usize].memory);
+            let counters = link.port.counters();
+            under_way += counters.enqueued() - counters.dequeued();
+        }
+        under_way
+    }
+}

@@ -1,0 +1,156 @@
+"""Advises on a fabric: reads what is asked, races settings on its traffic, and writes the answer down."""
+
+import json
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from shallows.advisor import readers, writers
+from shallows.advisor.advice_page import write_advice
+from shallows.advisor.answer import Answer, OnWhatIf, answer
+from shallows.advisor.configuration import Switch
+from shallows.advisor.configured import Configured
+from shallows.advisor.fabric import Fabric
+from shallows.advisor.race import OnRound
+from shallows.advisor.today import today_of
+from shallows.advisor.writers import sonic
+from shallows.bounded import folder_of
+from shallows.errors import ShallowsError
+from shallows.runs.folder import check_writable, write_whole
+from shallows.sweeps.sweeps import Engine, choose_engine
+
+DOCUMENT = "advice.json"
+
+BUDGET_S = 600.0
+"""Wall time of the simulations, unless another is named."""
+
+
+def advise(
+    fabric: str | Path | Fabric,
+    config: str | Path | None = None,
+    to: str | None = None,
+    *,
+    out: str | Path | None = None,
+    budget_s: float = BUDGET_S,
+    jobs: int | None = None,
+) -> Answer:
+    """Say what to set on a fabric's switches, by rules and by a race of settings on its own traffic.
+
+    Parameters
+    ----------
+    fabric
+        The fabric's file, or what was read of it.
+    config
+        What a switch runs today: a file, or a folder of its files, as `shallows explain` reads it.
+    to
+        The format in which the change is written too: `sonic`, `eos`, `avd`, `nvue`, `nxos`, `junos` or `tc`.
+    out
+        Folder of the runs and the answer; by default `runs/advice-NAME`. Runs that are finished there are
+        not run again.
+    budget_s
+        Wall time of the simulations, in seconds. A round that has begun is ended.
+    jobs
+        How many runs take place at the same time; by default one per core.
+
+    Returns
+    -------
+    Answer
+        Rules, the race, the recommendation and how far it holds; `written` has the files.
+
+    Raises
+    ------
+    ShallowsError
+        If `budget_s` or `jobs` is not above 0, a file cannot be read or written, or something in it cannot be
+        simulated.
+    """
+    if not 0 < budget_s < math.inf:
+        raise ShallowsError(f"budget_s is {budget_s}", "name a time above 0 in seconds, such as 600")
+    engine = choose_engine("local", jobs)
+    found = prepare(fabric, config, to)
+    folder = folder_for(found, out)
+    simulate(found, folder, engine, budget_s)
+    write(found, folder)
+    return found
+
+
+def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: str | None = None) -> Answer:
+    """An answer with what is known before anything is simulated: rules, and what runs today.
+
+    Raises
+    ------
+    ShallowsError
+        If a file cannot be read, or there is no such format.
+    """
+    found = Answer(fabric if isinstance(fabric, Fabric) else Fabric.load(fabric), config=config)
+    if to is not None:
+        writers.writer(to)
+        found.to = to
+    if config is not None:
+        found.switch = readers.read(config)
+        found.today, found.notes = today_of(found.switch, found.fabric)
+    return found
+
+
+def folder_for(found: Answer, out: str | Path | None) -> Path:
+    """The folder of an answer and its runs.
+
+    Raises
+    ------
+    ShallowsError
+        If nothing can be written there.
+    """
+    folder = folder_of(out) if out is not None else Path("runs") / f"advice-{found.fabric.name}"
+    check_writable(folder)
+    return folder
+
+
+def simulate(
+    found: Answer,
+    folder: Path,
+    engine: Engine,
+    budget_s: float,
+    on_round: OnRound = lambda *_: None,
+    on_what_if: OnWhatIf = lambda *_: None,
+) -> None:
+    """Race settings, recommend one, and add what is known then to the answer; as `answer.answer` does.
+
+    Raises
+    ------
+    ShallowsError
+        If something cannot be simulated or written.
+    """
+    answer(found, folder, engine, budget_s, time.monotonic, on_round, on_what_if)
+    made = found.configured
+    if made and found.switch and found.config is not None:
+        said = unfit(made, found.switch, found.config)
+        found.configured = replace(made, left_out=(*made.left_out, *([said] if said else [])))
+
+
+def write(found: Answer, folder: Path) -> None:
+    """Write the answer as JSON and as a page, and the change with what takes it back.
+
+    Raises
+    ------
+    ShallowsError
+        If one cannot be written.
+    """
+    document = json.dumps(found.document(), ensure_ascii=False, indent=2)
+    found.written["document"] = write_whole(folder / DOCUMENT, document + "\n")
+    found.written["page"] = write_advice(found, folder)
+    if made := found.configured:
+        for name, text in (("change", made.change), ("rollback", made.rollback)):
+            found.written[name] = write_whole(folder / f"{name}.{made.format}", text)
+
+
+def unfit(made: Configured, switch: Switch, config: str | Path) -> str | None:
+    """Why a change does not fit the file that it is for."""
+    if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
+        return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
+    if made.format != "sonic":
+        return None
+    place = sonic.unfit(made.change, [text for _, text in readers.texts(config)])
+    return place and (
+        f"the file has no {place}: its keys name several ports or other queues, and `config apply-patch` "
+        "will refuse the change; give each queue of each port a row of its own first"
+    )

@@ -1,0 +1,294 @@
+"""Compares schemes: works through the points that they have in common, and judges each metric."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from shallows.comparison import ranking, samples
+from shallows.comparison.comparison import Comparison, Row
+from shallows.comparison.matched import Matched, listing, named_at, refuse_if_different
+from shallows.comparison.ranking import MANY, Labels, Ranking
+from shallows.comparison.samples import Sample
+from shallows.comparison.verdicts import judge
+from shallows.errors import ShallowsError
+from shallows.quantity import finite, percent
+from shallows.runs.results import Run
+from shallows.series.metric import PER_FLOW, TOTALS, Metric
+from shallows.series.offered import Offered
+
+
+def compare(
+    *schemes: str | Path | Sequence[Run],
+    names: Sequence[str] | None = None,
+    baseline: str | None = None,
+    confidence: float = 0.95,
+    cool_down: float = 0.05,
+    by: str | Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare schemes, or other places of a sweep, by their finished runs.
+
+    Parameters
+    ----------
+    schemes
+        The folder or the runs of each scheme. One folder alone is a sweep with schemes. If each is a single
+        run of a sweep with schemes, these are compared.
+    names
+        What the schemes are called; by default after their folders, or as the sweep names them.
+    baseline
+        The scheme beside which the others are set; by default the first. With `by`, the values on its axes.
+    confidence
+        Share of such intervals that shall hold the true change.
+    cool_down
+        Share of the time in which flows arrive, at its end, whose flows are left out.
+    by
+        An axis of the sweep, by its key or the key's last word, whose values are compared instead of
+        schemes; of several axes, their combinations.
+    metrics
+        By the first, all are put in order; by all of them, those are found that no other beats. Of more than
+        six, this is done by default, with what is looked at first. Times of some workloads, of a class, or of
+        what a group of hosts sends or gets, are called `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
+        `fct_us.all.mean@group=old` or `fct_us.all.mean@to_group=old`.
+
+    Raises
+    ------
+    ShallowsError
+        If the runs cannot be compared, or their files are not what this version writes.
+    """
+    if not 0.5 <= confidence < 1:
+        raise ShallowsError(f"confidence {confidence} is not in [0.5, 1)", "0.95 is usual")
+    if not 0 <= cool_down < 1:
+        raise ShallowsError(f"cool-down {cool_down} is not in [0, 1)", "0.05 leaves out the last twentieth")
+    for scheme in schemes:
+        if not isinstance(scheme, str | Path | Sequence):
+            raise ShallowsError(
+                f"{type(scheme).__name__} is no scheme",
+                "name the folder of each scheme or give a list of its runs; name them with `names`",
+            )
+    if not schemes:
+        raise ShallowsError(
+            "there is nothing to compare",
+            "name the folders of two schemes, or that of a sweep with [[sweep.scheme]] tables",
+        )
+    if by is None:
+        found = Matched.of(schemes, names)
+    else:
+        found = Matched.by(schemes, [by] if isinstance(by, str) else by)
+    first = next(iter(found.runs)) if baseline is None else found.find(baseline)
+    if len(found.runs) < 2:
+        raise ShallowsError(f"there is one {found.what} only, {first}", found.remedy())
+    return _Comparer(found, first, confidence, cool_down, metrics).compare()
+
+
+class _Comparer:
+    """Works through the points, and gathers what there is to note."""
+
+    def __init__(
+        self,
+        found: Matched,
+        baseline: str,
+        confidence: float,
+        cool_down: float,
+        metrics: Sequence[str] | None,
+    ) -> None:
+        self.found, self.baseline = found, baseline
+        self.others = [name for name in found.runs if name != baseline]
+        self.confidence, self.cool_down = confidence, cool_down
+        self.metrics = metrics
+        self.wanted = {metric.series for metric in map(Metric, metrics or ()) if metric.is_placed}
+        """Series that are of workloads, classes or groups."""
+        self.is_ranked = metrics is not None or len(found.runs) > MANY
+        self.notes: dict[str, dict[str, None]] = {}
+        """What is to be said, and of which places."""
+        self.pairs = self.same_work = self.ranked = 0
+        self.rankings: list[Ranking] = []
+
+    def compare(self) -> Comparison:
+        """All verdicts, point by point."""
+        rows = []
+        mine = self.found.runs[self.baseline]
+        if self.wanted:
+            offered = Offered(next(run for seeds in mine.values() for run in seeds.values()).scenario)
+            for name in self.metrics or ():
+                Metric(name).check_flows(offered)
+        self._check_points(mine)
+        for point, runs in mine.items():
+            # Of the others, which are read once, only what is ranked stays in memory.
+            read: dict[Path, Sample] = {}
+            self.kept: dict[str, dict[int, Sample]] = {self.baseline: {}}
+            self.known: list[Metric] | None = None
+            for other in self.others:
+                if point in self.found.runs[other]:
+                    rows += self._compare_point(point, runs, other, read)
+                else:
+                    self._note(f"{other} has no run at {point}: left out")
+            if self.known is not None and self.is_ranked:
+                self._rank(self.found.points[point], self.known)
+        self._note_work()
+        self._note_builds()
+        self._note_chance(rows)
+        return Comparison(
+            self.baseline,
+            self.confidence,
+            self.cool_down,
+            rows,
+            [_said(*note) for note in self.notes.items()],
+            self.rankings,
+        )
+
+    def _check_points(self, mine: dict[str, dict[int, Run]]) -> None:
+        apart = [other for other in self.others if not mine.keys() & self.found.runs[other].keys()]
+        # Where a sweep leaves points out, so may all be that two places have in common.
+        if apart and (not self.found.places or apart == self.others):
+            theirs = self.found.runs[apart[0]]
+            raise ShallowsError(
+                f"{self.baseline} and {apart[0]} have no point in common: {listing(mine)}; {listing(theirs)}",
+                "compare runs of the same axes and values",
+            )
+        for other in self.others:
+            for point in sorted(self.found.runs[other].keys() - mine.keys()):
+                self._note(f"{self.baseline} has no run at {point}: left out")
+
+    def _rank(self, point: Labels, known: list[Metric]) -> None:
+        fewest = {
+            name: min(
+                sum(
+                    sample.series[name].values.size if name in sample.series else 0
+                    for sample in seeds.values()
+                )
+                for seeds in self.kept.values()
+            )
+            for name in ranking.CANDIDATES
+        }
+        chosen = ranking.choose(self.metrics, known, fewest)
+        race = ranking.Race(self.kept, chosen, self.confidence)
+        self.rankings.append(race.rank(point))
+        self.ranked += race.judged
+
+    def _keep(self, name: str, seed: int, sample: Sample) -> None:
+        """What of a sample is ranked."""
+        if self.is_ranked:
+            wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
+            series = {each: values for each, values in sample.series.items() if each in wanted}
+            self.kept.setdefault(name, {})[seed] = Sample(series, sample.totals, ())
+
+    def _note(self, text: str, place: str = "") -> None:
+        self.notes.setdefault(text, {})[place] = None
+
+    def _compare_point(
+        self, point: str, runs: dict[int, Run], other: str, read: dict[Path, Sample]
+    ) -> list[Row]:
+        theirs = self.found.runs[other][point]
+        seeds = sorted(runs.keys() & theirs.keys())
+        if not seeds:
+            raise ShallowsError(
+                f"{named_at(self.baseline, point)} and {other} have no seed in common: "
+                f"{listing(runs)}; {listing(theirs)}",
+                "run both with the same seeds: then they meet the same flows",
+            )
+        if left := sorted(runs.keys() ^ theirs.keys()):
+            self._note(f"seeds {listing(left)} are not in both, and left out", named_at(other, point))
+        pairs = []
+        for seed in seeds:
+            pair = runs[seed], theirs[seed]
+            for key in ("measure.warm_up", "measure.fct", "measure.bins"):
+                refuse_if_different(pair, key)
+            if pair[0].path not in read:
+                read[pair[0].path] = samples.read(pair[0], self.cool_down, self.wanted)
+            sides = read[pair[0].path], samples.read(pair[1], self.cool_down, self.wanted)
+            self._check_work(pair, sides, named_at(other, point))
+            pairs.append(sides)
+            for name, side in zip((self.baseline, other), sides, strict=True):
+                self._keep(name, seed, side)
+        self._note_incomplete(point, other, pairs)
+        metrics = _metrics(pairs)
+        self.known = [each for each in metrics if self.known is None or each in self.known]
+        if self.metrics is not None:
+            ranking.choose(self.metrics, self.known, {})
+        return [self._row(metric, point, other, pairs) for metric in metrics]
+
+    def _check_work(self, runs: tuple[Run, Run], sides: Sequence[Sample], place: str) -> None:
+        self.pairs += 1
+        if sides[0].met_the_same(sides[1]):
+            self.same_work += 1
+            return
+        for key in ("workload", "stop"):
+            refuse_if_different(runs, key)
+        self._note(
+            f"not the same flows as {self.baseline}'s, though the workload is the same "
+            "(a closed loop, or another topology): taken for independent",
+            place,
+        )
+
+    def _note_incomplete(self, point: str, other: str, pairs: list[tuple[Sample, Sample]]) -> None:
+        for side, name in enumerate((self.baseline, other)):
+            if count := sum(pair[side].series["fct_us.all"].incomplete for pair in pairs):
+                self._note(
+                    f"{count:,} flows are not complete; their time so far stands for them",
+                    named_at(name, point),
+                )
+
+    def _row(self, metric: Metric, point: str, other: str, pairs: list[tuple[Sample, Sample]]) -> Row:
+        result = judge(metric, pairs, self.confidence)
+        change = result.change
+        return Row(
+            self.found.points[point],
+            other,
+            metric.name,
+            result.verdict,
+            result.reason,
+            result.baseline_value,
+            result.value,
+            change.estimate if change else None,
+            finite(change.low) if change else None,
+            finite(change.high) if change else None,
+            result.groups,
+        )
+
+    def _note_work(self) -> None:
+        same = "all" if self.same_work == self.pairs else f"{self.same_work}"
+        self._note(
+            f"{same} of the {self.pairs} pairs of runs met the same flows at the same times; left out: flows "
+            f"of the warm-up, and of the last {percent(self.cool_down)} of the time in which flows arrive; "
+            "goodput and loss are of whole runs"
+        )
+
+    def _note_builds(self) -> None:
+        builds = {
+            run.environment.get("source_hash")
+            for points in self.found.runs.values()
+            for runs in points.values()
+            for run in runs.values()
+        }
+        if len(builds) > 1:
+            self._note(f"{len(builds)} builds of the engine made these runs: a difference may be theirs")
+
+    def _note_chance(self, rows: list[Row]) -> None:
+        judged = sum(row.has_interval for row in rows) + self.ranked
+        expected = judged * (1 - self.confidence)
+        if expected >= 0.5:
+            self._note(
+                f"of {judged} intervals, about {expected:.0f} miss the truth by chance; "
+                "a lone verdict among many is no finding"
+            )
+
+
+def _said(text: str, places: Iterable[str]) -> str:
+    """A note, with the place or places that it is about."""
+    first, *others = places
+    more = f" and at {len(others)} more" if others else ""
+    return f"{first}{more}: {text}" if first else text
+
+
+def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
+    """What all these runs have."""
+    everywhere = [side.series.keys() for pair in pairs for side in pair]
+    series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
+    kinds = [(name, kind) for name in series if Metric(name).kind != PER_FLOW for kind in ("mean", "p99")]
+    names = [Metric(name).summarised(kind).name for name, kind in kinds]
+    # Losses in the cards of hosts are no result of a network; where there are some, they must be seen.
+    totals = [
+        name
+        for name in TOTALS
+        if name != "loss_rate_in_cards" or any(side.totals[name] for pair in pairs for side in pair)
+    ]
+    return [Metric(name) for name in (*names, *totals, PER_FLOW)]

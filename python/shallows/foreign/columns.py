@@ -1,0 +1,109 @@
+"""Rows of whole numbers in little memory: a million flows must not be a million objects."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import Generic, NamedTuple, TypeVar
+
+Row = TypeVar("Row", bound=NamedTuple)
+
+TOGETHER = 4096
+"""Rows that are moved into columns at once."""
+
+
+class Columns(Generic[Row]):
+    """Rows of a named tuple of whole numbers, stored as an array for each field.
+
+    A field that has its default in every row takes no memory.
+
+    Parameters
+    ----------
+    kind
+        The named tuple.
+    codes
+        The type of each field, as `array` has them: `q` for 64 bits, `I` for 32 bits without a sign.
+
+    Examples
+    --------
+    >>> class Place(NamedTuple):
+    ...     line: int
+    ...     port: int = -1
+    >>> places = Columns(Place, "Ii")
+    >>> places.append(Place(7))
+    >>> places.has("port"), places[0]
+    (False, Place(line=7, port=-1))
+    >>> places.append(Place(9, 80))
+    >>> list(places.column("port"))
+    [-1, 80]
+    """
+
+    def __init__(self, kind: type[Row], codes: str) -> None:
+        self.kind = kind
+        self._codes, self._defaults = codes, kind._field_defaults
+        self._columns: list[array[int] | None] = [
+            None if name in self._defaults else array(code)
+            for name, code in zip(kind._fields, codes, strict=True)
+        ]
+        self._stored = 0
+        self._latest: list[Row] = []
+        """Rows that are not in the columns yet."""
+
+    def append(self, row: Row) -> None:
+        """Add a row at the end."""
+        self._latest.append(row)
+        if len(self._latest) == TOGETHER:
+            self._store()
+
+    def _store(self) -> None:
+        """Move the latest rows into the columns."""
+        for place, values in enumerate(zip(*self._latest, strict=True)):
+            column = self._columns[place]
+            if column is None and set(values) != {self._defaults[self.kind._fields[place]]}:
+                column = self._columns[place] = self._of_defaults(place)
+            if column is not None:
+                column.extend(values)
+        self._stored += len(self._latest)
+        self._latest.clear()
+
+    def _of_defaults(self, place: int) -> "array[int]":
+        """The column of a field that has its default in all stored rows."""
+        return array(self._codes[place], [self._defaults[self.kind._fields[place]]]) * self._stored
+
+    def has(self, name: str) -> bool:
+        """Whether some row has another value than the default in a field."""
+        self._store()
+        return self._columns[self.kind._fields.index(name)] is not None
+
+    def column(self, name: str) -> "array[int]":
+        """The values of a field."""
+        self._store()
+        place = self.kind._fields.index(name)
+        column = self._columns[place]
+        return self._of_defaults(place) if column is None else column
+
+    def take(self, places: Sequence[int]) -> Iterator[Row]:
+        """The rows at these places, in their order."""
+        self._store()
+        values = (
+            repeat(self._defaults[name], len(places)) if column is None else map(column.__getitem__, places)
+            for name, column in zip(self.kind._fields, self._columns, strict=True)
+        )
+        return map(self.kind._make, zip(*values, strict=True))
+
+    def __len__(self) -> int:
+        return self._stored + len(self._latest)
+
+    def __getitem__(self, place: int) -> Row:
+        return next(self.take([place]))
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.take(range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Columns)
+            and self.kind is other.kind
+            and all(self.column(name) == other.column(name) for name in self.kind._fields)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,184 @@
+"""Reproduces a paper: runs its experiments, judges its claims, draws its figures, and writes them down."""
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows import figures
+from shallows.about import build
+from shallows.bounded import folder_of
+from shallows.errors import ShallowsError
+from shallows.figures.beside import draw as draw_beside
+from shallows.reproduction import expected, judging
+from shallows.reproduction.beside import beside
+from shallows.reproduction.expected import Experiment, Paper
+from shallows.reproduction.findings import Finding, check_selections, document_of, markdown, points_of
+from shallows.reproduction.judging import HOLDS, Measured
+from shallows.reproduction.written import check_same
+from shallows.runs.folder import check_writable, write_whole
+from shallows.runs.measuring import unable
+from shallows.runs.results import Run, place_on
+from shallows.series.measures import compute, measure
+from shallows.sweeps.points import Outcome, Point, enter
+from shallows.sweeps.sweeps import Engine, choose_engine, run_points
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RunSweep = Callable[[Path, list[Point], Engine], list[Outcome]]
+"""Runs the points of a sweep into its folder, and returns what became of each."""
+
+
+@dataclass
+class Reproduction:
+    """A paper that was reproduced: what became of its claims, and what was written."""
+
+    paper: Paper
+    folder: Path
+    findings: list[Finding] = field(default_factory=list)
+    """Of each claim that was judged."""
+    drawings: dict[str, Any] = field(default_factory=dict)
+    """By experiment, our values beside the paper's, for JSON."""
+    written: list[Path] = field(default_factory=list)
+    """Figures, and the table of claims."""
+    failed: list[str] = field(default_factory=list)
+    """Experiments of which a point failed; their claims are not judged."""
+    not_run: dict[str, str] = field(default_factory=dict)
+    """Experiments that this machine cannot run, and why."""
+    document: dict[str, Any] = field(default_factory=dict)
+    """All of it, for JSON."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything was run, and every claim holds."""
+        is_complete = not self.failed and not self.not_run
+        return is_complete and all(finding.verdict == HOLDS for finding in self.findings)
+
+
+def run_silently(folder: Path, points: list[Point], engine: Engine) -> list[Outcome]:
+    """Run the points of a sweep, and show nothing."""
+    enter(folder, points, replaces=True)
+    return run_points(points, engine, lambda *_: None)
+
+
+def reproduce(
+    paper: str,
+    figure: str | None = None,
+    *,
+    quick: bool = False,
+    out: str | Path | None = None,
+    experiments: str | Path | None = None,
+    jobs: int | None = None,
+    run_sweep: RunSweep = run_silently,
+) -> Reproduction:
+    """Run a paper's experiments and judge what it claims.
+
+    Figures and claims are written into the folder, from which `shallows report` makes a page. Points that are
+    finished there are not run again.
+
+    Parameters
+    ----------
+    paper
+        The folder of the paper in `experiments`, such as `bcc`.
+    figure
+        One figure or table of it; by default all.
+    quick
+        Whether to run the reduced experiments, which check orderings.
+    out
+        Folder of runs, figures and claims; by default `runs/PAPER`, and `runs/PAPER-quick` of a reduced run.
+    experiments
+        Folder of the papers; by default the checkout's.
+    jobs
+        How many points run at the same time; by default one per core. With real TCP it is one.
+    run_sweep
+        Runs the points of each experiment; by default on this machine and without a word.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no such paper or figure, `jobs` is below 1, a claim is about runs that there will not be,
+        the folder has claims of another paper, or something cannot be written.
+    """
+    found = expected.find(paper, Path(experiments) if experiments is not None else None)
+    chosen = found.choose(figure)
+    # Those with real TCP each want the whole machine.
+    engines = {each.name: choose_engine(jobs=1 if each.testbed else jobs) for each in chosen}
+    folder = folder_of(out) if out is not None else Path(f"runs/{paper}{'-quick' if quick else ''}")
+    check_writable(folder)
+    check_same(folder, found.title, quick=quick)
+    planned = {each.name: points_of(each, folder, quick=quick) for each in chosen}
+    for each in chosen:
+        check_selections(found, each, planned[each.name], quick=quick)
+    made = Reproduction(found, folder)
+    for each in chosen:
+        if each.testbed and (why := unable()):
+            made.not_run[each.name] = why
+            continue
+        points = planned[each.name]
+        runs = _run(folder / each.name, points, engines[each.name], run_sweep) if each.runs else []
+        if runs is None:
+            made.failed.append(each.name)
+        else:
+            _judge_and_draw(made, each, points, runs, quick=quick)
+    made.document = document_of(found, made.findings, quick=quick) | {
+        "command": _command(paper, figure, quick=quick),
+        "figures": {each.name: [*each.figures] for each in chosen},
+        "drawings": made.drawings,
+        "build": build(),
+        "not_run": made.not_run,
+    }
+    name = f"claims-{figure}" if figure else "claims"
+    write_whole(folder / f"{name}.json", json.dumps(made.document, indent=2, ensure_ascii=False) + "\n")
+    made.written.append(write_whole(folder / f"{name}.md", markdown(made.findings, found)))
+    return made
+
+
+def _run(folder: Path, points: list[Point], engine: Engine, run_sweep: RunSweep) -> list[Run] | None:
+    """Run what is not finished; none if a point has failed."""
+    outcomes = run_sweep(folder, points, engine)
+    runs = [outcome.run for outcome in outcomes if outcome.run]
+    return runs if len(runs) == len(outcomes) else None
+
+
+def _judge_and_draw(
+    made: Reproduction, experiment: Experiment, points: Sequence[Point], runs: Sequence[Run], *, quick: bool
+) -> None:
+    """Add the findings and figures of an experiment."""
+    measured = [Measured(run.labels, cache(partial(measure, run))) for run in runs] or [
+        Measured(point.source.labels, cache(partial(compute, point.source))) for point in points
+    ]
+    claims = made.paper.claims_of(experiment, quick=quick)
+    made.findings += [Finding(c, judging.judge(c, experiment, measured, quick=quick)) for c in claims]
+    drawn = _draw(experiment, runs, quick=quick)
+    theirs = [claim for claim in made.paper.claims if claim.experiment == experiment.name]
+    if found := beside(experiment, theirs, measured):
+        drawn[experiment.name] = draw_beside(found)
+        made.drawings[experiment.name] = asdict(found)
+    for name, figure in drawn.items():
+        made.written += figures.save(figure, made.folder / name)
+
+
+def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[str, "Figure"]:
+    """Its figures of docs/figures.md by name of their file; of a reduced run, those of runs that it has."""
+    found: dict[str, Figure] = {}
+    for place, drawing in enumerate(experiment.draw, 1):
+        kept = [run for run in runs if all(place_on(run.labels, a) == v for a, v in drawing.where.items())]
+        if not kept:
+            if quick:
+                continue
+            raise ShallowsError(
+                f"no run of {experiment.name} is at {dict(drawing.where)}", "mend `draw` in its expected.toml"
+            )
+        name = f"{experiment.name}-{drawing.figure}"
+        function = getattr(figures, drawing.figure.replace("-", "_"))
+        found[f"{name}-{place}" if name in found else name] = function(kept, **drawing.options)
+    return found
+
+
+def _command(paper: str, figure: str | None, *, quick: bool) -> str:
+    parts = ["shallows", "reproduce", paper, *([figure] if figure else [])]
+    return shlex.join([*parts, *(["--quick"] if quick else [])])

@@ -1,0 +1,60 @@
+"""The files of claims that a reproduction writes, and reading them again."""
+
+from pathlib import Path
+from typing import Any
+
+from shallows.bounded import parse_json, read_text
+from shallows.errors import ShallowsError
+
+CLAIMS = "claims*.json"
+"""Of the whole paper, and of single figures that were asked for."""
+
+NEEDED = {"paper", "quick", "claims", "drawings", "figures", "command", "build"}
+
+
+def check_same(folder: Path, paper: str, *, quick: bool) -> None:
+    """Refuse a folder with claims of another paper, or of quick runs beside full ones.
+
+    Raises
+    ------
+    ShallowsError
+        If it has such claims, or they cannot be read.
+    """
+    if any((each["paper"], each["quick"]) != (paper, quick) for each in read_documents(folder)):
+        raise mixed(folder)
+
+
+def mixed(folder: Path) -> ShallowsError:
+    """The error of a folder whose claims are not of one paper, all quick or all full."""
+    return ShallowsError(
+        f"{folder} has claims of another paper, or of quick runs beside full ones",
+        "reproduce each into a folder of its own: --out DIR",
+    )
+
+
+def read_documents(folder: Path) -> list[dict[str, Any]]:
+    """The claims of a folder, of the whole paper or of single figures; what was judged last comes last.
+
+    Raises
+    ------
+    ShallowsError
+        If a file of claims cannot be read.
+    """
+    return [_read(path) for path in sorted(folder.glob(CLAIMS), key=lambda path: path.stat().st_mtime)]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    remedy = "give its `shallows reproduce` command again; finished runs are kept"
+    try:
+        document = parse_json(read_text(path, remedy=remedy))
+        # Earlier versions drew other bars, and did not say how many seeds they and verdicts rest on.
+        if (
+            isinstance(document, dict)
+            and document.keys() >= NEEDED
+            and all("seeds" in each for each in (*document["drawings"].values(), *document["claims"]))
+        ):
+            return document
+        reason = "another version wrote it"
+    except ValueError as error:
+        reason = str(error)
+    raise ShallowsError(f"{path} cannot be read: {reason}", remedy)

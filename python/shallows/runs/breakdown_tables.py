@@ -1,0 +1,104 @@
+"""Results of a run by workload, class, group, port, queue or uplink, as tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from shallows.quantity import digits, percent, size
+from shallows.runs.results import Run
+from shallows.runs.table import NOTHING, Table
+
+
+def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
+    """Results by what is asked for; if nothing is, by workload, class or group where there are several."""
+    if asked:
+        return [breakdown(run, what) for what in asked]
+    told = [what for what in ("workload", "class", "group", "to_group") if what in run.flows.columns]
+    return [made for what in told if len((made := breakdown(run, what)).rows) > 1]
+
+
+def breakdown(run: Run, what: str) -> Table:
+    """What `Run.by` tells, for people."""
+    found = run.by(what)
+    shown = {name: heading for name, heading in HEADINGS.items() if name in found.columns}
+    rows = [[_cell(name, row[name]) for name in shown] for row in found.iter_rows(named=True)]
+    note = ""
+    if what == "uplinks":
+        note = "Largest over mean, and standard deviation over mean, of the bytes of a leaf's uplinks."
+        if len(rows) > MOST_LEAVES:
+            order = found["variation"].fill_null(-1.0).arg_sort(descending=True)
+            rows, note = (
+                [rows[place] for place in order[:MOST_LEAVES]],
+                (f"{note} Those {MOST_LEAVES} of {len(rows)} leaves that were most uneven."),
+            )
+    return Table(f"By {WAYS[what]}", list(shown.values()), rows, len([n for n in shown if n in NAMES]), note)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if name in NAMES:
+        return PORTS.get(value, str(value))
+    if name.startswith("utilisation"):
+        return percent(value)
+    if name.endswith("_bytes"):
+        return size(value)
+    return f"{value:,}" if isinstance(value, int) else digits(value)
+
+
+MOST_LEAVES = 8
+"""Of which a table of uplinks tells."""
+
+WAYS = {
+    "workload": "workload",
+    "class": "class of service",
+    "group": "group of senders",
+    "to_group": "group of receivers",
+    "port": "kind of port",
+    "queue": "queue",
+    "uplinks": "leaf: how evenly it used its uplinks",
+}
+"""By what results are told, in the titles of tables."""
+
+NAMES = {"workload", "kind", "class", "group", "to_group", "queue", "leaf"}
+"""Columns of these tables that say which."""
+
+HEADINGS = {
+    "workload": "workload",
+    "class": "class",
+    "group": "group",
+    "to_group": "to group",
+    "kind": "kind",
+    "queue": "queue",
+    "leaf": "leaf",
+    "flows": "flows",
+    "completed": "completed",
+    "fct_mean_us": "mean µs",
+    "fct_p50_us": "p50 µs",
+    "fct_p99_us": "p99 µs",
+    "goodput_gbps": "Gb/s",
+    "timeouts": "timeouts",
+    "retransmits": "repeated",
+    "ports": "ports",
+    "uplinks": "uplinks",
+    "sent": "packets sent",
+    "sent_bytes": "sent",
+    "max_backlog_bytes": "longest",
+    "marked": "marked",
+    "dropped": "dropped",
+    "utilisation": "busy",
+    "utilisation_max": "busiest",
+    "max_over_mean": "largest",
+    "variation": "deviation",
+}
+"""What their columns are called there; others are left to `Run.by`."""
+
+PORTS = {
+    "nic": "hosts' cards",
+    "to-host": "switch to host",
+    "up": "leaf to spine, or edge to aggregation",
+    "down": "spine to leaf, or aggregation to edge",
+    "core-up": "aggregation to core",
+    "core-down": "core to aggregation",
+    "trunk": "switch to switch",
+}
+"""What kinds of ports are called."""

@@ -1,0 +1,158 @@
+"""Executes an experiment and writes its folder, whoever asked for it."""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from shallows import _core
+from shallows.about import build
+from shallows.errors import ClaimLostError, DefectError
+from shallows.runs.claims import Claim
+from shallows.runs.folder import RunFolder, failure, run_name
+from shallows.runs.manifest import FORMAT, holds, write_manifest
+from shallows.runs.memory import forget_peak, need_of, peak_memory_mb, refuse_growth, refuse_too_large
+from shallows.runs.results import Run
+from shallows.runs.source import Source
+
+STEP_MS = 100
+"""Wall time between two looks at the progress, and so the longest wait for Ctrl-C."""
+
+OnProgress = Callable[[dict[str, Any]], None]
+
+
+def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
+    """Where the run of this experiment belongs, unless the user names a place."""
+    return parent / run_name(experiment.name, experiment.hash, experiment.seed)
+
+
+def is_reusable(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
+    """Whether this folder already holds what the run of this hash would give.
+
+    `verify` compares its files' hashes.
+
+    A build with local changes reuses nothing: only a commit says what made the results.
+    """
+    return not build()["dirty"] and holds(folder, content_hash, verify=verify)
+
+
+def execute(
+    source: Source,
+    experiment: _core.Experiment,
+    destination: Path,
+    on_progress: OnProgress | None = None,
+    claim: Claim | None = None,
+    threads: int = 1,
+) -> Run:
+    """Run an experiment on up to so many threads and write its folder, which replaces an older one.
+
+    `claim` is the right to do that, if there is one already.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be written, or the machine has not the memory that the run needs.
+    """
+    refuse_too_large([need_of(experiment)])
+    environment = environment_of(source, experiment)
+    return store(
+        source,
+        experiment,
+        environment,
+        destination,
+        lambda path: _simulate(experiment, path, on_progress, threads),
+        claim,
+    )
+
+
+def store(
+    source: Source,
+    experiment: _core.Experiment,
+    environment: dict[str, Any],
+    destination: Path,
+    produce: Callable[[Path], dict[str, Any]],
+    claim: Claim | None = None,
+) -> Run:
+    """Have the results of an experiment produced, and write its folder, as `execute` does.
+
+    `produce` writes tables into the folder that it is given, and returns the summary; `environment` says what
+    made them.
+    """
+    with RunFolder(destination, claim) as folder:
+        path = folder.path
+        try:
+            summary = produce(path)
+            (path / "scenario.toml").write_text(source.text, encoding="utf-8")
+            (path / "resolved.json").write_text(experiment.resolved() + "\n", encoding="utf-8")
+            _write(path / "env.json", environment)
+            _write(path / "summary.json", summary)
+            write_manifest(path, environment["hash"])
+            folder.commit()
+        except OSError as error:
+            if folder.is_lost():
+                raise ClaimLostError(
+                    f"{destination} could not be written: another process has taken it over, or removed it",
+                    "nothing of this run is kept; the same command runs it again",
+                ) from None
+            raise failure(
+                f"{destination} could not be written",
+                error,
+                "nothing of this run is kept; free some space or name another place with --out",
+            ) from None
+    return Run(destination)
+
+
+def _simulate(
+    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None, threads: int
+) -> dict[str, Any]:
+    forget_peak()
+    start = time.perf_counter()
+    try:
+        simulation = experiment.simulate(folder, threads)
+        while True:
+            progress = json.loads(simulation.advance(STEP_MS))
+            if on_progress:
+                on_progress(progress)
+            if progress["done"]:
+                break
+            refuse_growth(simulation, progress["simulated_s"])
+        results = simulation.finish()
+        wall = time.perf_counter() - start
+        summary: dict[str, Any] = json.loads(results.summary())
+    except DefectError as error:
+        raise DefectError(
+            f"{error}\n  This is a defect of Shallows. Please report it with the scenario, "
+            f"seed {experiment.seed} and version {build()['version']} ({build()['source_hash'][:12]})."
+        ) from None
+    engine = summary["engine"]
+    engine["wall_s"] = round(wall, 4)
+    engine["packet_hops_per_s"] = round(engine["packet_hops"] / wall)
+    engine["peak_rss_mb"] = round(peak_memory_mb(), 1)
+    summary["marking_curves"] = json.loads(experiment.marking_curves())
+    summary["notes"] = experiment.notes()
+    summary["observations"] = results.observations()
+    summary["warnings"] = experiment.warnings() + results.warnings()
+    for name in results.tables():
+        results.write_table(name, str(folder / f"{name}.parquet"))
+    return summary
+
+
+def environment_of(source: Source, experiment: _core.Experiment) -> dict[str, Any]:
+    """What makes the results of an experiment: `env.json`."""
+    return {
+        "format": FORMAT,
+        "hash": experiment.hash,
+        "seed": experiment.seed,
+        "file": source.file,
+        "overrides": [f"{key}={value}" for key, value in source.overrides],
+        "labels": source.labels,
+        **build(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,129 @@
+"""Python values as the text of TOML: scenarios made of dictionaries, and overrides by dotted key."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import date
+from datetime import time as time_of_day
+from pathlib import PurePath
+
+from shallows.bounded import MOST_DIGITS
+from shallows.errors import ShallowsError
+
+MOST_LEVELS = 32
+"""Lists and tables inside one another that a scenario may have."""
+
+
+def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
+    """A Python value as the text of a TOML value; numbers of NumPy, arrays and paths too.
+
+    >>> toml_value({"kind": "dctcp", "g": 0.0625, "on": [True, 3]})
+    '{kind = "dctcp", g = 0.0625, on = [true, 3]}'
+
+    Raises
+    ------
+    ShallowsError
+        If no scenario has such a value.
+    """
+    if not levels:
+        raise ShallowsError(
+            f"a value is nested more than {MOST_LEVELS} levels deep, or contains itself",
+            "write lists and dictionaries as a scenario's file has them",
+        )
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() if abs(value) >= 10**MOST_DIGITS:
+            raise ShallowsError(
+                f"a whole number of more than {MOST_DIGITS} digits means nothing", "name a smaller one"
+            )
+        case int() | float():
+            return (int if isinstance(value, int) else float).__repr__(value)  # NumPy's names their type
+        case str() | PurePath():
+            return _quote(str(value))
+        case list() | tuple():
+            return f"[{', '.join(toml_value(item, levels - 1) for item in value)}]"
+        case Mapping():
+            items = (f"{_key(key)} = {toml_value(item, levels - 1)}" for key, item in value.items())
+            return "{" + ", ".join(items) + "}"
+        case date() | time_of_day():
+            return str(value)  # no scenario has them, and the engine says so
+    if callable(plain := getattr(value, "tolist", None)):
+        return toml_value(plain(), levels - 1)
+    raise ShallowsError(
+        f"{called(value)} is no value of a scenario",
+        "these are text, numbers, true or false, lists and dictionaries; leave out a key to get its default",
+    )
+
+
+def toml_document(document: Mapping[str, object]) -> str:
+    """A whole scenario as the text of its file: a line for each value, a header for each table.
+
+    >>> print(toml_document({"workload": [{"kind": "poisson"}], "seed": 1, "tcp": {"congestion": "reno"}}))
+    seed = 1
+    <BLANKLINE>
+    [[workload]]
+    kind = "poisson"
+    <BLANKLINE>
+    [tcp]
+    congestion = "reno"
+    """
+    lines, tables = [], []
+    for key, value in document.items():
+        name = _key(key)
+        if isinstance(value, Mapping):
+            tables.append([f"[{name}]", *_lines(value)])
+        elif isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+            tables += [[f"[[{name}]]", *_lines(item)] for item in value]
+        else:
+            lines.append(f"{name} = {toml_value(value)}")
+    return "\n\n".join("\n".join(part) for part in (lines, *tables) if part)
+
+
+def _lines(table: Mapping[str, object]) -> list[str]:
+    return [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
+
+
+def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    """Overrides by dotted key as `--set` gives them.
+
+    >>> override_texts({"workload.0.load": 0.6})
+    (('workload.0.load', '0.6'),)
+    """
+    if overrides is None:
+        return ()
+    if not isinstance(overrides, Mapping):
+        raise ShallowsError(
+            f"overrides are {called(overrides)}, and not values by dotted key",
+            'write them as {"workload.0.load": 0.6}',
+        )
+    return tuple((_text_key(key), toml_value(value)) for key, value in overrides.items())
+
+
+def _text_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ShallowsError(f"{called(key)} is no key", "keys are text, such as 'workload.0.load'")
+    return key
+
+
+def _key(key: object) -> str:
+    text = _text_key(key)
+    plain = text.replace("_", "").replace("-", "")
+    return text if plain.isascii() and plain.isalnum() else _quote(text)
+
+
+def _quote(text: str) -> str:
+    """A string of TOML: as one of JSON, but that neither DEL nor half of a pair may be in it."""
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise ShallowsError(f"{text!a} is no text: half of a character is in it", "name it without that")
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def called(value: object) -> str:
+    """A value of the wrong type, in a message.
+
+    >>> called(None), called(b"x"), called({1})
+    ('None', "b'x' (bytes)", '{1} (set)')
+    """
+    text = repr(value)
+    return text if value is None else f"{text[:60]}{'…' * (len(text) > 60)} ({type(value).__name__})"

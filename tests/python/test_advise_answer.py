@@ -1,0 +1,175 @@
+"""Tests of an answer of the advisor: its runs, what-ifs, page, and the command that prints it."""
+
+import itertools
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shallows as sh
+from fake_races import LOAD, SMALL, fabric, made_up
+from shallows.advisor import robustness
+from shallows.advisor.advice_page import page
+from shallows.advisor.answer import Answer, answer
+from shallows.advisor.candidates import candidates
+from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
+from shallows.advisor.race import Objective, Race
+from shallows.advisor.recommendation import recommend
+from shallows.cli import main
+from shallows.errors import ShallowsError
+from shallows.runs.toml_text import toml_document
+from shallows.sweeps.sweeps import choose_engine
+
+
+def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> None:
+    of = fabric(
+        traffic={"load": [0.9], "incast": {"senders": 4, "size": "20KB"}}, simulated={"hosts": 8, "flows": 40}
+    )
+    found = [(each.name, each.level) for each in robustness.what_ifs(of, 0.9)]
+    # 0.9 · 1.1 is above what can be offered: both become 95 %.
+    assert found == [
+        ("load", "95 %"),
+        ("RTT", "× 1.5"),
+        ("RTT", "× 2"),
+        ("hosts", "half run CUBIC with ECN"),
+        ("hosts", "all run CUBIC with ECN"),
+        ("incast", "6 senders"),
+        ("incast", "8 senders"),
+    ]
+
+
+def test_half_of_the_hosts_have_no_transport_of_their_own_where_classes_have() -> None:
+    classes = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "transport": "cubic"}]
+    found = robustness.what_ifs(fabric(**{"class": classes}), 0.5)
+    assert [each.level for each in found if each.name == "hosts"] == ["all run CUBIC with ECN"]
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
+    """An answer from real, tiny runs: one round of few candidates."""
+    folder = tmp_path_factory.mktemp("advice")
+    found = Answer(fabric(**{"name": "small <script>", "class": [{"name": "<script>alert(1)</script>"}]}))
+    # A clock that ticks when it is read: after the race there is time for one what-if.
+    clock = map(float, itertools.count())
+    budget = 3.0
+    answer(found, folder, choose_engine("local"), budget, clock.__next__, lambda *_: None, lambda *_: None, 1)
+    return found, folder
+
+
+def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_the_file(
+    answered: tuple[Answer, Path],
+) -> None:
+    found, folder = answered
+    race = found.race
+    assert race is not None
+    assert (folder / "race.toml").is_file()
+    index = json.loads((folder / "runs" / "sweep.json").read_text(encoding="utf-8"))
+    assert len(index["points"]) == len(candidates(found.fabric))
+    html = page(found)
+    assert "<script>alert(1)" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    for title in ("Decision", "Frontier", "Marking curves", "What if", "Assumptions", "On the real fabric"):
+        assert f"<h2>{title}</h2>" in html
+    assert [each.what.name for each in found.effects] == ["load"]
+    json.dumps(found.document(), allow_nan=False)
+
+
+def notes_of_frontiers(race: Race) -> list[str]:
+    """What the page says below its charts of throughput and of loss against the tail."""
+    found = Answer(race.fabric, today=race.candidates[0], race=race, recommendation=recommend(race))
+    return re.findall(r"Down and left is better\. [^<]*", page(found))
+
+
+FIELD = {"a": (500.0, 4000.0, 0.0), "b": (900.0, 3000.0, 0.0)}
+
+
+def test_a_frontier_of_two_seeds_has_no_intervals_and_says_so() -> None:
+    # Fewer than three seeds have none (`intervals.FEWEST_SEEDS`).
+    none = "Down and left is better. No bars: no setting has a 95 % interval with limits yet."
+    assert notes_of_frontiers(made_up(FIELD, 2, "throughput")) == [none, none]
+
+
+def test_a_frontier_says_of_how_many_settings_it_draws_intervals() -> None:
+    race = made_up(FIELD, 10, "throughput")
+    bars = "Down and left is better. Bars: 95 % intervals over seeds"
+    assert notes_of_frontiers(race) == [f"{bars}."] * 2
+    # One of two settings has two seeds only.
+    for seed in range(3, 11):
+        del race.measured[LOAD]["b"][seed]
+    assert notes_of_frontiers(race) == [f"{bars}, of 1 of 2 settings."] * 2
+
+
+def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
+    found, folder = answered
+    again = Race(found.fabric, candidates(found.fabric), folder, choose_engine("local"))
+    again.run(1e6, lambda *_: None, most_rounds=1)
+    assert found.race is not None
+    objective = Objective(TAIL, LOAD)
+    for each in again.candidates:
+        assert again.value(objective, each.name) == found.race.value(objective, each.name)
+    for other in (THROUGHPUT, LOSS):
+        assert again.value(Objective(other, LOAD), "standard") == found.race.value(
+            Objective(other, LOAD), "standard"
+        )
+
+
+def test_the_command_prints_rules_first_and_alone_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(__file__).parents[2] / "experiments" / "advisor" / "tomahawk-bcc.toml"
+    assert main(["advise", str(path), "--rules-only", "--json", "--out", str(tmp_path / "none")]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {each["name"]: round(each["number"]) for each in document["rules"]}[
+        "Kmax of the pool, BCC"
+    ] == 2_602_000
+    assert "recommendation" not in document
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"budget_s": 0.0}, "budget_s is 0.0"),
+        ({"budget_s": -1.0}, "budget_s is -1.0"),
+        ({"budget_s": math.nan}, "budget_s is nan"),
+        ({"jobs": 0}, "0 points at the same time are none"),
+        ({"out": 3}, "3 (int) names no folder"),
+        ({"to": "ios"}, "there is no format ios"),
+    ],
+)
+def test_a_wrong_argument_of_advise_is_refused_before_anything_runs(
+    wrong: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ShallowsError) as refused:
+        sh.advise(fabric(), **wrong)
+    assert refused.value.message == message
+    assert not list(tmp_path.iterdir())
+
+
+def test_advice_in_python_is_that_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "small.toml", tmp_path / "advice"
+    path.write_text(toml_document(SMALL))
+    # The first round of the race runs to its end; there is no time for another, or for a what-if.
+    assert (
+        main(["advise", str(path), "--to", "sonic", "--budget", "0.001s", "--out", str(out), "--json"]) == 0
+    )
+    printed = json.loads(capsys.readouterr().out)
+    found = sh.advise(path, to="sonic", out=out, budget_s=0.001)
+    assert found.race is not None
+    assert found.race.rounds == 1
+    assert json.loads(found.written["document"].read_text(encoding="utf-8")) == printed
+    assert json.loads(json.dumps(found.document())) == printed
+    assert {name: file.name for name, file in found.written.items()} == {
+        "document": "advice.json",
+        "page": "advice.html",
+        "change": "change.sonic",
+        "rollback": "rollback.sonic",
+    }
+    assert found.configured is not None
+    assert found.written["change"].read_text(encoding="utf-8") == found.configured.change

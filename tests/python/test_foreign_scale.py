@@ -1,0 +1,70 @@
+"""Long lists of other simulators' flows: memory and time grow with their lines, and slowly."""
+
+import shutil
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+from pages import ROOT
+from shallows.foreign.hpcc import import_hpcc
+from shallows.foreign.htsim import import_htsim
+from shallows.foreign.writing import Imported, flow_list
+
+FILES = ROOT / "experiments" / "foreign"
+
+
+def _memory_of_a_flow(make: Callable[[int], Imported]) -> float:
+    """Bytes of Python's that an import of four times as many flows takes more at its peak, for each flow."""
+    peaks = []
+    for count in (5_000, 20_000):
+        tracemalloc.start()
+        imported = make(count)
+        for _ in flow_list(imported.flows):
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(imported.flows) == count
+    return (peaks[1] - peaks[0]) / 15_000
+
+
+def test_a_flow_of_hpcc_takes_the_bytes_of_its_numbers_while_it_is_imported(tmp_path: Path) -> None:
+    # 8 for start and size each, 4 for source, destination, line and port each, 1 for the group: 33, and while
+    # the largest of these arrays grows it is there twice. A list of objects takes 1,000.
+    hpcc = Path(shutil.copytree(FILES / "hpcc", tmp_path / "mix"))
+
+    def of_hpcc(count: int) -> Imported:
+        with (hpcc / "flow.txt").open("w") as file:
+            file.write(f"{count}\n")
+            file.writelines(f"0 3 3 {1000 + n} {n + 1} {2 + n / 10**6:.6f}\n" for n in range(count))
+        return import_hpcc(hpcc)
+
+    assert _memory_of_a_flow(of_hpcc) < 66
+
+
+def test_a_flow_of_htsim_takes_the_bytes_of_its_numbers_while_it_is_imported(tmp_path: Path) -> None:
+    # Lines are in reverse order of time, so that they are sorted: 28 bytes for a connection, 28 for the flow
+    # that becomes of it, and for the time of sorting two lists of numbers, with 8 bytes for each entry, and
+    # 28 to 32 for the number itself. A list of objects takes 1,500.
+    def of_htsim(count: int) -> Imported:
+        path = tmp_path / "many.cm"
+        with path.open("w") as file:
+            file.write(f"Nodes 4\nConnections {count}\n")
+            file.writelines(f"0->{1 + n % 3} start {9_000_000 - n} size {n + 1}\n" for n in range(count))
+        return import_htsim(path, None)
+
+    assert _memory_of_a_flow(of_htsim) < 200
+
+
+def test_a_matrix_without_ids_is_read_in_time_that_grows_with_its_lines(tmp_path: Path) -> None:
+    # Four times the lines take four times as long; where each line looks at all others, sixteen times.
+    def seconds(count: int) -> float:
+        path = tmp_path / f"{count}.cm"
+        with path.open("w") as file:
+            file.write(f"Nodes 4\nConnections {count}\n")
+            file.writelines(f"0->{1 + n % 3} start {n} size 9\n" for n in range(count))
+        began = time.process_time()
+        import_htsim(path, None)
+        return time.process_time() - began
+
+    assert min(seconds(8_000) for _ in range(3)) < 8 * min(seconds(2_000) for _ in range(3))
