@@ -120,6 +120,12 @@ impl Experiment {
         self.generators.iter().zip(&self.classes).enumerate().map(classed).collect()
     }
 
+    /// When the last of the sources of datagrams and echo requests stops that stop at a time of their own.
+    pub fn sources_stop(&self) -> Option<Instant> {
+        let datagrams = self.datagram_sources.iter().filter_map(|source| source.stop);
+        datagrams.chain(self.probes.iter().filter_map(|probe| probe.stop)).max()
+    }
+
     /// How many flows will have arrived in the end, if that is known and the run does not end before.
     pub fn expected_flows(&self) -> Option<u64> {
         self.generators.iter().map(Generator::expected_flows).sum()
@@ -168,7 +174,8 @@ impl Experiment {
 pub struct Stop {
     /// At this time.
     pub at: Option<Instant>,
-    /// As soon as every flow has arrived and is complete. Off where something has no end of its own.
+    /// As soon as every flow has arrived and is complete, every source of datagrams or echo requests has stopped, and nothing of theirs
+    /// is under way. Off where something has no end of its own, and where a run with such sources has a time.
     pub on_completion: bool,
 }
 

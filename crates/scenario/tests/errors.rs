@@ -303,6 +303,17 @@ fn runs_without_an_end_are_refused() {
     let found = message(&no_stop, &[]);
     assert!(found.contains("workload[0]: it never ends; give the run a time: stop.at"), "{found}");
     assert!(found.contains("workload[2]: it never ends; give it a number of flows"), "all at once: {found}");
+    let sources = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 2\ninterval = '1ms'\n\
+                   [[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 2\npattern = { kind = 'constant', rate = '1Mbps' }\n";
+    let star = "topology = { kind = 'star', hosts = 3, rate = '1Gbps' }\n[switch]\n\
+                buffer = { kind = 'static-partition', per_port = '100KB' }\n[tcp]\n";
+    let found = message(&format!("{star}{sources}"), &[]);
+    for workload in 0..2 {
+        let said = format!("workload[{workload}]: it never ends; give it a stop, or the run a time: stop.at");
+        assert!(found.contains(&said), "{found}");
+    }
+    let stops = [("workload.0.stop", "10ms"), ("workload.1.stop", "20ms")];
+    assert!(parse(&format!("{star}{sources}"), &stops).is_ok());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod common;
 
 use serde_json::Value;
+use shallows_sim::Simulation;
 
 const STAR: &str = r#"
 [topology]
@@ -64,7 +65,7 @@ fn a_source_of_datagrams_stops_when_told() {
 #[test]
 fn a_run_ends_on_the_step_of_the_shortest_delay_after_its_last_flow_however_far_it_advances_at_once() {
     let experiment = common::parse(&[STAR, INCAST].concat(), &[("topology.link_delay", "'7us'")]);
-    let mut in_steps = shallows_sim::Simulation::new(experiment);
+    let mut in_steps = Simulation::new(experiment);
     let mut completed = None;
     while !in_steps.progress().done {
         let progress = in_steps.advance(1);
@@ -198,4 +199,60 @@ connections = "new"
         let summary = common::run(text, &[("seed", &seed.to_string())]).summary();
         assert_eq!(summary["flows"]["completed"].as_u64(), Some(60), "seed {seed}");
     }
+}
+
+/// Requests of 56 bytes each millisecond, the last at 9 ms.
+const PING: &str = r#"
+[[workload]]
+kind = "ping"
+senders = 0
+receivers = 1
+interval = "1ms"
+stop = "10ms"
+"#;
+
+/// How many requests were answered, and how many were not.
+fn answered(summary: &Value) -> [Option<u64>; 2] {
+    ["count", "lost"].map(|key| summary["ping_rtt_us"]["all"][key].as_u64())
+}
+
+#[test]
+fn a_run_of_sources_that_stop_ends_when_they_have_and_everything_has_arrived() {
+    // Steps of 1 us, the delay of each link: the last request leaves at 9 ms, and its source stops at 10 ms.
+    let pings = summary(&[PING], &[]);
+    assert_eq!((pings["simulated_s"].as_f64(), answered(&pings)), (Some(0.01), [Some(10), Some(0)]));
+    // One at 9,999 us is answered when its source has stopped: after four delays of 1 us and four transmissions of at most 0.1 us.
+    let late = summary(&[PING], &[("host.jitter", "off"), ("workload.0.start", "999us")]);
+    assert_eq!((late["simulated_s"].as_f64(), answered(&late)), (Some(0.010_004), [Some(10), Some(0)]));
+    // Neither what is measured at intervals nor a request that would follow changes that.
+    let once = [("measure.sample_queues", "300ns"), ("workload.0.interval", "1s")];
+    let once = summary(&[PING], &once);
+    assert_eq!((once["simulated_s"].as_f64(), answered(&once)), (Some(0.01), [Some(1), Some(0)]));
+    // 1,500 bytes each 3 us, at 0 to 1,497 us.
+    let datagrams = common::run(&format!("{STAR}{UDP}"), &[("workload.0.stop", "1500us")]);
+    assert_eq!(datagrams.port("switch0->host1").unwrap().sent, 500);
+}
+
+#[test]
+fn a_run_waits_for_flows_and_for_sources_that_stop_whichever_end_later() {
+    // The flows take 44 ms, most of which is a delayed acknowledgement.
+    let alone = summary(&[INCAST], &[])["simulated_s"].as_f64();
+    for (stop, end) in [("10ms", alone), ("60ms", Some(0.06))] {
+        let both = summary(&[INCAST, PING], &[("workload.1.stop", stop), ("workload.1.senders", "3")]);
+        assert_eq!(
+            (both["simulated_s"].as_f64(), both["flows"]["completed"].as_u64()),
+            (end, Some(15)),
+            "{stop}"
+        );
+        assert_eq!(answered(&both)[1], Some(0), "{stop}");
+    }
+}
+
+#[test]
+fn a_run_with_sources_that_stop_ends_alike_however_far_it_advances_at_once() {
+    let sets = [("workload.1.stop", "60ms"), ("measure.sample_queues", "1ms")];
+    let whole = common::run(&[STAR, INCAST, PING].concat(), &sets).summary();
+    let mut simulation = Simulation::new(common::parse(&[STAR, INCAST, PING].concat(), &sets));
+    while !simulation.advance(7).done {}
+    assert_eq!(simulation.finish().summary(), whole);
 }

@@ -173,6 +173,23 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("until a time", &endless, &[2, 4], 10_000);
 }
 
+#[test]
+fn a_run_that_waits_for_sources_gives_the_same_bytes() {
+    // The flows end after some 4 ms.
+    let sets = [("workload.2.stop", "300us"), ("workload.3.stop", "6ms"), ("measure.captures", "[]")];
+    let sources = common::parse(&format!("{SCENARIO}{ENDLESS}"), &sets);
+    assert_same("pings that end later", &sources, &[2], 10_000);
+    let network = SCENARIO.split("[measure]").next().expect("it has a network");
+    let sets = [("workload.0.stop", "333us"), ("workload.1.stop", "1ms")];
+    let alone = common::parse(&format!("{network}{ENDLESS}"), &sets);
+    assert_same("no flows", &alone, &[2, 3], 1_000);
+    let report = common::run(&format!("{network}{ENDLESS}"), &sets);
+    // Two pairs ask each 50 us until 1 ms.
+    let pings = &report.summary()["ping_rtt_us"]["all"];
+    assert_eq!((pings["count"].as_u64(), pings["lost"].as_u64()), (Some(40), Some(0)));
+    assert!(report.summary()["simulated_s"].as_f64() >= Some(0.001));
+}
+
 /// Scenarios of `experiments` that can be divided, with so few flows of each workload.
 const DIVIDED: [(&str, usize, &str); 6] = [
     ("models/graph", 0, ""),

@@ -212,6 +212,8 @@ fn measure(
     let (before, lost) = (Times::now(), hosts.lost());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
+    // What sources have sent before they stop arrives within that time, or was lost.
+    let sources = experiment.sources_stop().map(|stop| stop + plan.dilation.network(LEAD));
     let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;
         loop {
@@ -223,7 +225,8 @@ fn measure(
                 return Ok(Some(format!("it ended after {:.3} s: {error}", now.as_secs_f64())));
             }
             let at = experiment.stop.at.filter(|at| now >= *at);
-            if at.is_some() || (experiment.stop.on_completion && load.is_complete()) {
+            let is_over = load.is_complete() && sources.is_none_or(|sources| now >= sources);
+            if at.is_some() || (experiment.stop.on_completion && is_over) {
                 end = at.unwrap_or(now);
                 load.settle(end);
                 return Ok(None);

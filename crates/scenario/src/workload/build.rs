@@ -334,7 +334,7 @@ impl Builder<'_, '_, '_> {
         self.checker.require(w.per_pair > 0, &format!("{key}.per_pair"), || "0 flows; at least 1".to_owned());
         let pairs = Pairs::Product { senders, receivers };
         self.bounded(pair_count(&pairs).saturating_mul(u64::from(w.per_pair)), key)?;
-        self.endless(key);
+        self.endless(key, "give the run a time: stop.at");
         let config = LongLived {
             seed: self.seed,
             workload: self.number(),
@@ -435,7 +435,7 @@ impl Builder<'_, '_, '_> {
     fn udp(&mut self, w: &mut spec::Udp, key: &str) -> Option<()> {
         let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
         self.bounded(count_pairs(&senders, &receivers), key)?;
-        self.endless(key);
+        self.ends_by(w.stop, key);
         let mtu = self.mtu([&senders, &receivers]);
         let most = mtu.saturating_sub(UDP_HEADERS);
         let payload = w.payload.get_or_insert(crate::quantity::Size(most)).0;
@@ -478,7 +478,7 @@ impl Builder<'_, '_, '_> {
     fn ping(&mut self, w: &spec::Ping, key: &str) -> Option<()> {
         let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
         self.bounded(count_pairs(&senders, &receivers), key)?;
-        self.endless(key);
+        self.ends_by(w.stop, key);
         let classes = self.classes(&w.class, key)?;
         self.checker.require(w.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
             "requests without a pause never end; above 0s".to_owned()
@@ -607,11 +607,18 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
+    /// Likewise, unless the sources of this workload stop themselves. A run with such sources and a time of its own lasts until then.
+    fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
+        if stop.is_none() || self.end.is_some() {
+            self.endless(key, "give it a stop, or the run a time: stop.at");
+        }
+    }
+
     /// Note that this workload has no end of its own, and refuse a run that has none either.
-    fn endless(&mut self, key: &str) {
+    fn endless(&mut self, key: &str, remedy: &str) {
         self.traffic.endless = true;
         let ends = self.end.is_some();
-        self.checker.require(ends, key, || "it never ends; give the run a time: stop.at".to_owned());
+        self.checker.require(ends, key, || format!("it never ends; {remedy}"));
     }
 }
 

@@ -37,6 +37,11 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
+    /// Packets that were sent and have neither arrived nor been dropped; of a part of the network modulo 2^64, for packets arrive in others.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)
+    }
+
     /// Check the law of a whole network in which so many packets are under way.
     ///
     /// # Panics

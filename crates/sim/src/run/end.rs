@@ -2,14 +2,16 @@
 //!
 //! Time is cut into steps whose length the scenario alone defines. The run ends with the step in which its last flow
 //! completes, so that all counters and the simulated time are the same however the network is executed: as one part, in
-//! parts, or on threads, each of which may be ahead of the last completion, but never beyond the end of its step.
+//! parts, or on threads, each of which may be ahead of the last completion, but never beyond the end of its step. Where
+//! sources of datagrams or echo requests stop at times of their own, it ends with the first step from the last of these on
+//! after which no packet is under way.
 
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
 /// Length of a step: the shortest delay of a link between two switches, or of any link where no such link has a delay above
 /// zero; one picosecond in a network without delays.
-pub(crate) fn end_step(experiment: &Experiment) -> Duration {
+fn end_step(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let shortest = |between_switches: bool| {
         let counts = |link: &&shallows_scenario::Link| {
@@ -19,6 +21,36 @@ pub(crate) fn end_step(experiment: &Experiment) -> Duration {
         delays.filter(|&delay| delay > Duration::ZERO).min()
     };
     shortest(true).or_else(|| shortest(false)).unwrap_or(Duration(1))
+}
+
+/// When a run of which every flow is complete is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    step: Duration,
+    /// The last instant at which a source may send that stops at a time of its own, if there are such.
+    sources: Option<Instant>,
+}
+
+impl Ending {
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        let sources = experiment.sources_stop().map(|stop| Instant(stop.0 - 1));
+        Self { step: end_step(experiment), sources }
+    }
+
+    /// The last instant of the step that contains `now`.
+    pub(crate) fn step_end(self, now: Instant) -> Instant {
+        step_end(now, self.step)
+    }
+
+    /// Whether it is over at the end of a step, if so many packets are under way and the next thing happens at `next`.
+    pub(crate) fn is_over(self, under_way: u64, next: Instant) -> bool {
+        self.sources.is_none_or(|last| under_way == 0 && next > self.step_end(last))
+    }
+
+    /// The end of the run, which is over, if the last thing happened at `now`.
+    pub(crate) fn after(self, now: Instant) -> Instant {
+        self.step_end(self.sources.map_or(now, |last| last.max(now))) + Duration(1)
+    }
 }
 
 /// The last instant of the step that contains `now`.

@@ -77,7 +77,7 @@ fn samples(experiment: &Experiment) -> Need {
 }
 
 fn echoes(experiment: &Experiment) -> Need {
-    let end = experiment.stop.at.unwrap_or(Instant::ZERO);
+    let end = experiment.stop.at.unwrap_or(Instant::MAX);
     let count = |probe: &shallows_scenario::Probe| {
         let until = probe.stop.map_or(end, |stop| stop.min(end));
         (until.0.saturating_sub(probe.start.0) as f64 / probe.interval.0 as f64).ceil()

@@ -15,7 +15,7 @@ use crate::report::{Measured, Report};
 use crate::run::build;
 use crate::run::closing;
 use crate::run::critical_path::CriticalPath;
-use crate::run::end::{end_step, step_end};
+use crate::run::end::Ending;
 use crate::run::part::Part;
 use crate::run::windows::Windows;
 use crate::run::world::World;
@@ -30,8 +30,9 @@ pub struct Simulation {
     parts: Vec<Part>,
     /// What makes several parts run beside each other.
     windows: Option<Windows>,
-    /// A run that ends with its last flow ends with a step of this length.
-    end_step: Duration,
+    ending: Ending,
+    /// Whether every flow is complete, so that the run goes on step by step until it is over.
+    closing: bool,
     captures: Captures,
     /// Whether it is still to be seen if threads are to have several parts each.
     on_trial: bool,
@@ -129,9 +130,9 @@ impl Simulation {
     }
 
     fn build(experiment: Experiment, division: Option<Division>, captures: Captures) -> Self {
-        let end_step = end_step(&experiment);
+        let ending = Ending::new(&experiment);
         let (parts, windows) = divide(&experiment, division, &captures);
-        Self { experiment, parts, windows, end_step, captures, on_trial: false, done: false }
+        Self { experiment, parts, windows, ending, closing: false, captures, on_trial: false, done: false }
     }
 
     /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
@@ -178,20 +179,40 @@ impl Simulation {
 
     /// Fire events of a network that is one part, and so needs no windows. Says whether the run has ended.
     fn advance_whole(&mut self, events: u64) -> bool {
+        if self.closing {
+            return self.close(events);
+        }
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
         world.finished = world.is_complete();
         if !world.finished && run(world, queue, limit, events) {
             return false;
         }
-        if world.finished {
-            // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
-            world.finished = false;
-            world.ends_on_completion = false;
-            run(world, queue, step_end(queue.now(), self.end_step).min(limit), u64::MAX);
-            world.finished = true;
+        if !world.finished {
+            return true;
         }
-        true
+        // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
+        world.finished = false;
+        world.ends_on_completion = false;
+        run(world, queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
+        self.closing = true;
+        self.close(events)
+    }
+
+    /// Fire events of such a network of which every flow is complete, at the end of a step. Says whether the run has ended.
+    fn close(&mut self, events: u64) -> bool {
+        let limit = limit(&self.experiment);
+        let Part { world, queue, .. } = &mut self.parts[0];
+        let enough = queue.handled().saturating_add(events);
+        while queue.handled() < enough {
+            let next = queue.next_at().unwrap_or(Instant::MAX);
+            world.finished = self.ending.is_over(world.network.tally.under_way(), next);
+            if world.finished || next > limit {
+                return true;
+            }
+            run(world, queue, self.ending.step_end(next).min(limit), u64::MAX);
+        }
+        false
     }
 
     /// How far the run has come.
@@ -296,7 +317,7 @@ impl Simulation {
         let end = match self.experiment.stop.at {
             Some(at) if !finished => at,
             stop => {
-                let after = step_end(self.now(), self.end_step) + Duration(1);
+                let after = self.ending.after(self.now());
                 stop.map_or(after, |at| at.min(after))
             }
         };

@@ -16,7 +16,7 @@ use shallows_scenario::Experiment;
 use crate::network::division::Division;
 use crate::network::event::{Event, Ranks};
 use crate::run::critical_path::CriticalPath;
-use crate::run::end::step_end;
+use crate::run::end::{Ending, step_end};
 use crate::run::gate::{Alarm, Gate};
 use crate::run::part::{Mail, Part};
 use crate::traffic::{Newcomer, Traffic};
@@ -31,7 +31,8 @@ pub(crate) struct Windows {
     /// The last moment of the run, if nothing ends it before.
     limit: Instant,
     ends_on_completion: bool,
-    /// Whether every flow is complete.
+    ending: Ending,
+    /// Whether the run is over because everything in it has ended.
     pub(crate) finished: bool,
     /// Events of a window of late.
     density: u64,
@@ -87,6 +88,7 @@ impl Windows {
             arrivals,
             limit,
             ends_on_completion: experiment.stop.on_completion,
+            ending: Ending::new(experiment),
             finished: false,
             density: 0,
             threaded_windows: 0,
@@ -154,13 +156,14 @@ impl Windows {
     }
 
     /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
-    /// the parts before `earliest`, and so many flows are complete.
-    fn next(&mut self, earliest: Instant, completed: u64, mail: &Mail) -> Option<Instant> {
-        if self.ends_on_completion && self.drawing.traffic.is_complete(completed) {
+    /// the parts before `earliest`, so many flows are complete and so many packets under way.
+    fn next(&mut self, earliest: Instant, completed: u64, under_way: u64, mail: &Mail) -> Option<Instant> {
+        let first = earliest.min(self.arrivals.not_before());
+        let complete = self.ends_on_completion && self.drawing.traffic.is_complete(completed);
+        if complete && self.ending.is_over(under_way, first) {
             self.finished = true;
             return None;
         }
-        let first = earliest.min(self.arrivals.not_before());
         if first > self.limit {
             return None;
         }
@@ -211,14 +214,15 @@ struct Entry {
     next: AtomicU64,
     events: AtomicU64,
     flows_completed: AtomicU64,
+    under_way: AtomicU64,
 }
 
 const NONE: u64 = u64::MAX;
 
 impl Entry {
     fn of(part: &Part) -> Self {
-        let entry =
-            Self { next: AtomicU64::new(0), events: AtomicU64::new(0), flows_completed: AtomicU64::new(0) };
+        let [next, events, flows_completed, under_way] = [(); 4].map(|()| AtomicU64::new(0));
+        let entry = Self { next, events, flows_completed, under_way };
         entry.write(part);
         entry
     }
@@ -227,6 +231,7 @@ impl Entry {
         self.next.store(part.queue.not_before().0, Ordering::Relaxed);
         self.events.store(part.events(), Ordering::Relaxed);
         self.flows_completed.store(part.world.network.tally.flows_completed, Ordering::Relaxed);
+        self.under_way.store(part.world.network.tally.under_way(), Ordering::Relaxed);
     }
 }
 
@@ -248,7 +253,7 @@ impl Team {
     }
 
     fn sum(&self, count: fn(&Entry) -> &AtomicU64) -> u64 {
-        self.board.iter().map(|entry| count(entry).load(Ordering::Relaxed)).sum()
+        self.board.iter().map(|entry| count(entry).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 
     fn has_enough(&self) -> bool {
@@ -265,7 +270,8 @@ impl Team {
     fn next_of(&self, windows: &mut Windows, read: usize) -> Option<Instant> {
         let earliest = (0..self.board.len()).map(|part| self.next(part, read)).min();
         let completed = self.sum(|entry| &entry.flows_completed);
-        windows.next(earliest.expect("a network has a part"), completed, &self.mail[read])
+        let under_way = self.sum(|entry| &entry.under_way);
+        windows.next(earliest.expect("a network has a part"), completed, under_way, &self.mail[read])
     }
 
     /// The last moment of the window that is open.
