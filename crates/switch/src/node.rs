@@ -2,7 +2,7 @@
 //!
 //! A switch is one, and so is a host, which has one port. A driver tells a node what arrives, and for which of its
 //! ports ([`Node::receive`]), and lets a port send when that is due ([`Node::transmit`] at [`Node::wake_at`]); or it lets all of them send what is due by some time
-//! ([`Node::advance`]). What comes of it the node tells [`Effects`].
+//! ([`Node::advance`], which tells [`Effects`] what comes of it).
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct Node<'a, L> {
     pub memory: &'a mut SharedBuffer,
 }
 
-/// What a node does to the world around it. Ports are told by their place among those of all nodes.
+/// What several ports of a node do, in the order of time. Ports are told by their place among those of all nodes.
 pub trait Effects<T> {
     /// A packet starts to leave a port.
     fn departs(&mut self, port: u32, departure: Departure<T>);
@@ -33,37 +33,35 @@ pub trait Effects<T> {
 }
 
 impl<L> Node<'_, L> {
-    /// A packet arrives, which is to leave by `port`: the node sends it, keeps it or drops it.
+    /// A packet arrives, which is to leave by `port`. What that port drops, it or another, goes to `dropped`.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
         &mut self,
         now: Instant,
         port: u32,
         ingress: Ingress,
-        (header, payload): (Header, T),
-        effects: &mut impl Effects<T>,
-    ) where
-        L: AsMut<Port<T>>,
-    {
-        let mut dropped = Dropped { port, effects };
-        let at = self.all[port as usize].as_mut();
-        if let Arrival::Sent(departure) = at.receive(now, ingress, header, payload, self.memory, &mut dropped)
-        {
-            effects.departs(port, departure);
-        }
-    }
-
-    /// A port is free: it sends the next packet that waits there.
-    #[inline(always)]
-    pub fn transmit<T: Copy + Default>(&mut self, now: Instant, port: u32, effects: &mut impl Effects<T>)
+        header: Header,
+        payload: T,
+        dropped: &mut impl Extend<T>,
+    ) -> Arrival<T>
     where
         L: AsMut<Port<T>>,
     {
-        let mut dropped = Dropped { port, effects };
-        let departure = self.all[port as usize].as_mut().transmit_next(now, self.memory, &mut dropped);
-        if let Some(departure) = departure {
-            effects.departs(port, departure);
-        }
+        self.all[port as usize].as_mut().receive(now, ingress, header, payload, self.memory, dropped)
+    }
+
+    /// A port is free: it sends the next packet that waits there. What it drops goes to `dropped`.
+    #[inline(always)]
+    pub fn transmit<T: Copy + Default>(
+        &mut self,
+        now: Instant,
+        port: u32,
+        dropped: &mut impl Extend<T>,
+    ) -> Option<Departure<T>>
+    where
+        L: AsMut<Port<T>>,
+    {
+        self.all[port as usize].as_mut().transmit_next(now, self.memory, dropped)
     }
 
     /// When a port is to send next; never while nothing waits there.
@@ -85,7 +83,9 @@ impl<L> Node<'_, L> {
             self.ports.clone().filter_map(|port| Some((self.wake_at(port)?, port))).min()
             && at <= until
         {
-            self.transmit(at, port, effects);
+            if let Some(departure) = self.transmit(at, port, &mut Dropped { port, effects }) {
+                effects.departs(port, departure);
+            }
         }
     }
 }

@@ -16,13 +16,8 @@ use crate::network::slots::Slots;
 pub enum Target {
     /// A host; packets say which.
     Host,
-    /// A switch.
-    Switch {
-        /// Its number among switches.
-        switch: u32,
-        /// Its place among the nodes of its part.
-        node: u32,
-    },
+    /// A switch, by its number among switches.
+    Switch(u32),
 }
 
 /// The near end of a link: its port.
@@ -40,6 +35,8 @@ pub(crate) struct Link<T> {
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
     pub(crate) watch: Watch,
+    /// Whether its host is to hear of what leaves: it holds connections back whose data waits here.
+    pub(crate) tells_host: bool,
     /// Segments with data that the port dropped.
     pub(crate) data_dropped: u64,
     delay: Duration,
@@ -81,14 +78,12 @@ pub(crate) struct Watch {
     pub(crate) traced: bool,
     /// A capture, of every packet that it sends.
     pub(crate) captured: bool,
-    /// The connections whose data it sends, which it holds back.
-    pub(crate) holds_back: bool,
 }
 
 impl Watch {
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        self.traced | self.captured | self.holds_back
+        self.traced | self.captured
     }
 }
 
@@ -126,6 +121,7 @@ impl<T: Copy + Default> Link<T> {
             exit: NONE,
             waking: false,
             watch: Watch::default(),
+            tells_host: false,
             data_dropped: 0,
             delay,
             jitter: None,

@@ -24,8 +24,8 @@ use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_scenario::{Experiment, Routing};
 use shallows_switch::buffer::SharedBuffer;
-use shallows_switch::port::{Counters, Departure};
-use shallows_switch::{Effects, Ingress, Node};
+use shallows_switch::port::{Arrival, Counters, Departure};
+use shallows_switch::{Ingress, Node};
 
 use crate::network::capture::Captures;
 use crate::network::event::{Event, LinkRank, Ranks};
@@ -101,7 +101,7 @@ pub trait Driver<T> {
 pub struct Change<'a, T> {
     link: &'a mut Link<T>,
     memory: &'a SharedBuffer,
-    departure: Option<&'a Departure<T>>,
+    leaves: Option<(Header, T)>,
 }
 
 impl<T: Copy + Default> Change<'_, T> {
@@ -114,26 +114,8 @@ impl<T: Copy + Default> Change<'_, T> {
 
     /// What starts to leave the port of a link that is captured: the number of the link, and the packet.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
-        let Departure { header, payload, .. } = self.departure.filter(|_| self.link.watch.captured)?;
-        Some((self.link.number, *header, *payload))
-    }
-}
-
-/// What a node does when one of its ports is told something.
-struct Outcome<'a, T> {
-    departure: Option<Departure<T>>,
-    dropped: &'a mut Vec<T>,
-}
-
-impl<T> Effects<T> for Outcome<'_, T> {
-    #[inline(always)]
-    fn departs(&mut self, _port: u32, departure: Departure<T>) {
-        self.departure = Some(departure);
-    }
-
-    #[inline(always)]
-    fn drops(&mut self, _port: u32, payload: T) {
-        self.dropped.push(payload);
+        let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
+        Some((self.link.number, header, payload))
     }
 }
 
@@ -176,10 +158,7 @@ impl<T: Copy + Default> Network<T> {
         let wire = |number: u32| {
             let link = &network.links[number as usize];
             let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
-            let target = match link.to.0.checked_sub(network.hosts) {
-                None => Target::Host,
-                Some(switch) => Target::Switch { switch, node: site.nodes.at(link.to.0) as u32 },
-            };
+            let target = link.to.0.checked_sub(network.hosts).map_or(Target::Host, Target::Switch);
             Wire::new(target, ranks.of_link(number), ingress)
         };
         Self {
@@ -205,63 +184,70 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// A host sends a packet. Returns it if it starts to leave at once and the link of the host is watched.
+    /// A host sends a packet. Says whether it starts to leave at once, if its host is to hear of that.
     #[inline]
-    pub fn send(
-        &mut self,
-        host: HostId,
-        header: Header,
-        payload: T,
-        driver: &mut impl Driver<T>,
-    ) -> Option<(Header, T)> {
+    pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
         let place = self.places.at(host.0) as u32;
-        let node = self.links[place as usize].node;
-        self.enqueue(place, node, Ingress::NONE, (header, payload), driver)
+        self.enqueue(place, Ingress::NONE, header, payload, driver)
     }
 
-    /// A packet joins a port of its node.
-    #[inline(never)]
+    /// A packet joins the port of a link. Says whether it starts to leave at once, if its host is to hear of that.
     fn enqueue(
         &mut self,
         place: u32,
-        node: u32,
         ingress: Ingress,
-        packet: (Header, T),
+        header: Header,
+        payload: T,
         driver: &mut impl Driver<T>,
-    ) -> Option<(Header, T)> {
+    ) -> bool {
         let Self { links, nodes, dropped, .. } = self;
-        let Owned { ports, memory } = &mut nodes[node as usize];
+        let Owned { ports, memory } = &mut nodes[links[place as usize].node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
-        let mut outcome = Outcome { departure: None, dropped };
-        node.receive(driver.now(), place, ingress, packet, &mut outcome);
-        let departure = outcome.departure;
-        self.follow(place, departure, driver)
+        let mut leaves = false;
+        match node.receive(driver.now(), place, ingress, header, payload, dropped) {
+            Arrival::Sent(departure) => leaves = self.depart(place, departure, driver),
+            Arrival::Queued => {
+                self.wake(place, driver);
+                self.observe_change(place, driver);
+            }
+            Arrival::Dropped => self.observe_change(place, driver),
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim(place, driver);
+        }
+        leaves
     }
 
-    /// The port of a link is to send what waits there. Returns what starts to leave a host whose link is watched.
+    /// The port of a link is to send what waits there. Returns what starts to leave a host that is to hear of that.
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
-        let link = &mut self.links[place as usize];
-        link.waking = false;
-        let node = link.node;
         let Self { links, nodes, dropped, .. } = self;
-        let Owned { ports, memory } = &mut nodes[node as usize];
+        let link = &mut links[place as usize];
+        link.waking = false;
+        let Owned { ports, memory } = &mut nodes[link.node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
-        let mut outcome = Outcome { departure: None, dropped };
-        node.transmit(driver.now(), place, &mut outcome);
-        let departure = outcome.departure;
-        self.follow(place, departure, driver)
+        let departure = node.transmit(driver.now(), place, dropped);
+        self.wake(place, driver);
+        let mut sent = None;
+        match departure {
+            Some(departure) => {
+                let Departure { header, payload, .. } = departure;
+                if self.depart(place, departure, driver) {
+                    sent = Some((header, payload));
+                }
+            }
+            None => self.observe_change(place, driver),
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim(place, driver);
+        }
+        sent
     }
 
-    /// See to what comes of what the port of a link has done.
+    /// Have the driver call when the port of a link is to send, unless it is going to.
     #[inline(always)]
-    fn follow(
-        &mut self,
-        place: u32,
-        departure: Option<Departure<T>>,
-        driver: &mut impl Driver<T>,
-    ) -> Option<(Header, T)> {
+    fn wake(&mut self, place: u32, driver: &mut impl Driver<T>) {
         let link = &mut self.links[place as usize];
         if !link.waking
             && let Some(at) = link.port.wake_at()
@@ -269,34 +255,48 @@ impl<T: Copy + Default> Network<T> {
             link.waking = true;
             driver.transmit_at(at, LinkAt { place, rank: link.rank });
         }
-        let way = departure.map(|departure| link.way_of(&departure));
-        let watched = link.watch.is_on();
-        if watched {
-            // Before the packet may leave this part.
-            let memory = &self.nodes[link.node as usize].memory;
-            driver.observe(Change { link, memory, departure: departure.as_ref() });
-        }
-        if let (Some(departure), Some(way)) = (departure, way) {
-            self.launch(place, way, departure, driver);
-        }
-        if !self.dropped.is_empty() {
-            self.reclaim(place, driver);
-        }
-        let sent = departure.filter(|_| watched && self.links[place as usize].number < self.hosts);
-        sent.map(|Departure { header, payload, .. }| (header, payload))
     }
 
-    /// A packet starts to leave the port of a link.
+    /// A packet starts to leave the port of a link. Says whether its host is to hear of that.
+    #[inline(always)]
+    fn depart(&mut self, place: u32, departure: Departure<T>, driver: &mut impl Driver<T>) -> bool {
+        let link = &mut self.links[place as usize];
+        let Departure { header, payload, .. } = departure;
+        let (way, tells_host) = (link.way_of(&departure), link.tells_host);
+        if link.watch.is_on() {
+            // Before the packet may leave this part.
+            self.observe(place, Some((header, payload)), driver);
+        }
+        self.launch(place, way, header, payload, driver);
+        tells_host
+    }
+
+    /// The port of a link has changed, and nothing leaves it.
+    #[inline(always)]
+    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
+        if self.links[place as usize].watch.is_on() {
+            self.observe(place, None, driver);
+        }
+    }
+
+    #[inline(never)]
+    fn observe(&mut self, place: u32, leaves: Option<(Header, T)>, driver: &mut impl Driver<T>) {
+        let link = &mut self.links[place as usize];
+        let memory = &self.nodes[link.node as usize].memory;
+        driver.observe(Change { link, memory, leaves });
+    }
+
+    /// It goes this way.
     #[inline(always)]
     fn launch(
         &mut self,
         place: u32,
         Way { arrival, exit }: Way,
-        departure: Departure<T>,
+        header: Header,
+        payload: T,
         driver: &mut impl Driver<T>,
     ) {
         self.tally.packet_hops += 1;
-        let Departure { header, payload, .. } = departure;
         if exit != NONE {
             return driver.leave(exit, arrival, header, payload);
         }
@@ -329,10 +329,10 @@ impl<T: Copy + Default> Network<T> {
             driver.expect(wire.target, next.payload);
         }
         match wire.target {
-            Target::Switch { switch, node } => {
+            Target::Switch(switch) => {
                 let ingress = wire.ingress;
                 let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
-                self.enqueue(port, node, ingress, (header, payload), driver);
+                self.enqueue(port, ingress, header, payload, driver);
                 None
             }
             Target::Host => Some((header, payload)),

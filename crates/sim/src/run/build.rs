@@ -21,7 +21,7 @@ use crate::network::site::Site;
 use crate::report::flow_tracer::FlowTracer;
 use crate::report::observers::Observers;
 use crate::run::crossing::Exits;
-use crate::run::world::World;
+use crate::run::world::{Ends, World};
 use crate::traffic::Traffic;
 use crate::traffic::announced::Announced;
 use crate::traffic::datagram::Datagrams;
@@ -47,7 +47,7 @@ pub(crate) fn world(
         let group = experiment.group(HostId(host));
         // The link that leaves a host has its number.
         let link = network.at(host);
-        link.watch.holds_back = group.backpressure.is_some();
+        link.tells_host = group.backpressure.is_some();
         link.set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
     }
     let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
@@ -66,9 +66,13 @@ pub(crate) fn world(
         Arrivals::Announced(Announced::new(experiment.connections.len(), ranks))
     };
     World {
-        hosts: self::hosts(experiment, &site.nodes, &network),
+        ends: Ends {
+            packets: Packets::default(),
+            hosts: self::hosts(experiment, &site.nodes, &network),
+            observers,
+            exits,
+        },
         network,
-        packets: Packets::default(),
         flows: Flows::new(experiment, !is_whole),
         generators: Generators {
             arrivals,
@@ -76,9 +80,7 @@ pub(crate) fn world(
             datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
             probes: Probes::new(&experiment.probes, udp_overhead),
         },
-        observers,
         ranks,
-        exits,
         finished: false,
         ends_on_completion: experiment.stop.on_completion,
     }

@@ -24,7 +24,8 @@ pub(crate) fn report(
         Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
     };
     let ranks = worlds[0].ranks;
-    for World { generators, observers, .. } in &mut worlds {
+    for World { generators, ends, .. } in &mut worlds {
+        let observers = &mut ends.observers;
         measured.echoes.append(&mut generators.probes.echoes);
         measured.trace.append(&mut observers.ports.rows);
         measured.flow_traces.flows.append(&mut observers.flows.flows);

@@ -116,7 +116,8 @@ impl Simulation {
             }
             Arrivals::Announced(_) => 0,
         });
-        let changes = sum(|world| world.observers.flows.flows.values().map(|flow| flow.rows.len()).sum());
+        let changes =
+            sum(|world| world.ends.observers.flows.flows.values().map(|flow| flow.rows.len()).sum());
         let fewer = "fewer flows, or an earlier stop.at";
         let mut held = vec![
             need::<FlowRecord>(sum(|world| world.flows.len()), "flows", fewer),
@@ -127,12 +128,12 @@ impl Simulation {
                 "a longer interval between pings",
             ),
             need::<Row>(
-                sum(|world| world.observers.queues.rows.len()),
+                sum(|world| world.ends.observers.queues.rows.len()),
                 "samples",
                 "a longer interval of measure.sample_queues, or an earlier stop.at",
             ),
             need::<PortRow>(
-                sum(|world| world.observers.ports.rows.len()),
+                sum(|world| world.ends.observers.ports.rows.len()),
                 "changes of traced ports",
                 "fewer ports in measure.traces, or an interval",
             ),

@@ -63,7 +63,7 @@ impl Part {
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
         self.is_busy = self.queue.handled() - before >= self.world.network.links().len() as u64;
-        self.world.exits.collect(|part, left| next_mail.send(part, left));
+        self.world.ends.exits.collect(|part, left| next_mail.send(part, left));
     }
 
     /// What others have sent is on its way to the nodes of this part.

@@ -173,7 +173,7 @@ impl Simulation {
             [whole] if !self.done => whole.queue.now(),
             _ => Instant::MAX,
         };
-        let taps = self.parts.iter_mut().map(|part| &mut part.world.observers.tap);
+        let taps = self.parts.iter_mut().map(|part| &mut part.world.ends.observers.tap);
         self.captures.write_before(until, taps);
     }
 
@@ -326,8 +326,8 @@ impl Simulation {
         let (flows, forgotten) = (self.traffic().arrived, self.traffic().choices.forgotten().to_vec());
         let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
         for world in &mut worlds {
-            world.hosts.settle(&mut world.flows, end);
-            world.observers.flows.forget(&forgotten);
+            world.ends.hosts.settle(&mut world.flows, end);
+            world.ends.observers.flows.forget(&forgotten);
         }
         closing::report(self.experiment, worlds, flows as usize, measured)
     }
@@ -345,11 +345,11 @@ fn divide(
     for site in sites {
         let mut queue = EventQueue::new(horizon);
         let mut world = build::world(experiment, division.as_ref(), site, captures);
-        world.generators.start(experiment, &mut world.hosts, world.ranks, &mut queue);
-        for number in world.observers.ports.at_intervals() {
+        world.generators.start(experiment, &mut world.ends.hosts, world.ranks, &mut queue);
+        for number in world.ends.observers.ports.at_intervals() {
             world.schedule(Instant::ZERO, Class::PortTrace, number.into(), &mut queue);
         }
-        for number in world.observers.flows.at_intervals() {
+        for number in world.ends.observers.flows.at_intervals() {
             world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
         }
         if experiment.sample_queues.is_some() {

@@ -26,25 +26,28 @@ use crate::traffic::warm_up::WarmUp;
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) network: Network<PacketRef>,
-    pub(crate) packets: Packets,
-    pub(crate) hosts: Hosts,
+    pub(crate) ends: Ends,
     pub(crate) flows: Flows,
     pub(crate) generators: Generators,
-    pub(crate) observers: Observers,
     pub(crate) ranks: Ranks,
-    /// Where links lead that end in other parts, and what has left by them.
-    pub(crate) exits: Exits,
     /// Whether every flow is complete and the run may end with that.
     pub(crate) finished: bool,
     pub(crate) ends_on_completion: bool,
 }
 
-/// What of a world its network calls back.
+/// What is at the ends of a network, and around it.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) packets: Packets,
+    pub(crate) hosts: Hosts,
+    pub(crate) observers: Observers,
+    /// Where links lead that end in other parts, and what has left by them.
+    pub(crate) exits: Exits,
+}
+
+/// What a network calls back.
 struct Around<'a> {
-    packets: &'a mut Packets,
-    hosts: &'a mut Hosts,
-    observers: &'a mut Observers,
-    exits: &'a mut Exits,
+    ends: &'a mut Ends,
     queue: &'a mut EventQueue<Event>,
 }
 
@@ -66,32 +69,32 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(never)]
     fn observe(&mut self, change: Change<'_, PacketRef>) {
-        self.observers.port_changed(self.queue.now(), change, self.packets);
+        self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
     }
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        let packet = (payload != PacketRef::NONE).then(|| self.packets.remove(payload));
-        self.exits.leave(exit, arrival, header, packet);
+        let packet = (payload != PacketRef::NONE).then(|| self.ends.packets.remove(payload));
+        self.ends.exits.leave(exit, arrival, header, packet);
     }
 
     #[inline(always)]
     fn expect(&self, target: Target, payload: PacketRef) {
         // Who takes it from the store: a host, or a link to another part.
-        if matches!(target, Target::Host) || self.exits.are_there() {
-            self.packets.prefetch(payload);
+        if matches!(target, Target::Host) || self.ends.exits.are_there() {
+            self.ends.packets.prefetch(payload);
         }
     }
 
     fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
         if let Some(host) = host
-            && self.hosts.host(host).holds_back
-            && let Some(body) = self.packets.get(payload)
+            && self.ends.hosts.host(host).holds_back
+            && let Some(body) = self.ends.packets.get(payload)
         {
             // Its connection is not woken: its acknowledgements and its timer find what it has lost.
-            World::leave_card(self.hosts, host, body);
+            World::leave_card(&mut self.ends.hosts, host, body);
         }
-        self.packets.discard(payload)
+        self.ends.packets.discard(payload)
     }
 }
 
@@ -126,7 +129,7 @@ impl World {
     /// Have the processor load what most packets meet on their way: but not packets, of which few are read.
     pub(crate) fn prefetch(&self) {
         self.network.prefetch();
-        self.hosts.prefetch();
+        self.ends.hosts.prefetch();
     }
 
     /// The network, and what it calls back.
@@ -135,8 +138,8 @@ impl World {
         &'a mut self,
         queue: &'a mut EventQueue<Event>,
     ) -> (&'a mut Network<PacketRef>, Around<'a>) {
-        let Self { network, packets, hosts, observers, exits, .. } = self;
-        (network, Around { packets, hosts, observers, exits, queue })
+        let Self { network, ends, .. } = self;
+        (network, Around { ends, queue })
     }
 
     #[inline]
@@ -156,7 +159,7 @@ impl World {
     /// A packet that has left another part is in flight to a node of this one.
     pub(crate) fn enter(&mut self, crossing: Crossing, queue: &mut EventQueue<Event>) {
         let Crossing { wire, arrival, header, packet } = crossing;
-        let packet = packet.map_or(PacketRef::NONE, |packet| self.packets.insert(packet));
+        let packet = packet.map_or(PacketRef::NONE, |packet| self.ends.packets.insert(packet));
         let (network, mut around) = self.driving(queue);
         network.fly(wire, arrival, header, packet, &mut around);
     }
@@ -175,9 +178,8 @@ impl World {
     #[inline(never)]
     fn release(&mut self, (header, packet): (Header, PacketRef), queue: &mut EventQueue<Event>) {
         if header.kind() == PacketKind::Data
-            && self.hosts.host(header.source).holds_back
-            && let Some(body) = self.packets.get(packet)
-            && let Some(place) = Self::leave_card(&mut self.hosts, header.source, body)
+            && let Some(body) = self.ends.packets.get(packet)
+            && let Some(place) = Self::leave_card(&mut self.ends.hosts, header.source, body)
         {
             self.pump(place, queue);
         }
@@ -193,7 +195,7 @@ impl World {
     /// A packet reaches its host's card.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        if self.hosts.cards_act() {
+        if self.ends.hosts.cards_act() {
             return self.meet_card(header, packet, queue);
         }
         self.hand_up(Arrived::one(header, packet), queue);
@@ -202,7 +204,7 @@ impl World {
     /// It waits there for others, if the card has it wait.
     #[inline(never)]
     fn meet_card(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let inboxes = &mut self.hosts.host(header.destination).inboxes;
+        let inboxes = &mut self.ends.hosts.host(header.destination).inboxes;
         if inboxes.rule().is_none() {
             return self.pass_card(Arrived::one(header, packet), queue);
         }
@@ -226,15 +228,15 @@ impl World {
     }
 
     fn inbox(&mut self, at: InboxAt) -> &mut Inbox {
-        self.hosts.host(at.host).inboxes.queue(at.queue)
+        self.ends.hosts.host(at.host).inboxes.queue(at.queue)
     }
 
     /// A host takes up all that waits in a queue of its card.
     #[inline(never)]
     fn empty_inbox(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
-        let inboxes = &mut self.hosts.host(at.host).inboxes;
+        let inboxes = &mut self.ends.hosts.host(at.host).inboxes;
         let gro = inboxes.rule().is_some_and(|rule| rule.gro);
-        let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.packets);
+        let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.ends.packets);
         for &arrived in &taken {
             self.pass_card(arrived, queue);
         }
@@ -243,7 +245,7 @@ impl World {
 
     /// It has waited, and the card looks at it.
     fn pass_card(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
-        if let Some(card) = &mut self.hosts.host(arrived.header.destination).ictcp {
+        if let Some(card) = &mut self.ends.hosts.host(arrived.header.destination).ictcp {
             card.on_packet(queue.now(), arrived.bytes);
         }
         self.hand_up(arrived, queue);
@@ -266,15 +268,16 @@ impl World {
     #[inline(always)]
     fn receive_data(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets, .. } = arrived;
-        let packet = self.packets.remove(packet);
+        let packet = self.ends.packets.remove(packet);
         if packet.segment.carries() {
             self.receive_carried(&header, &packet, queue);
         }
-        match self.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
+        match self.ends.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
             Reception::Stale => self.network.tally.packets_stale += u64::from(packets),
             Reception::Again(acks) => {
                 for ack in acks {
-                    let (header, packet) = self.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
+                    let (header, packet) =
+                        self.ends.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
                     self.send(header, packet, queue);
                 }
             }
@@ -293,16 +296,16 @@ impl World {
 
     #[inline(always)]
     fn receive_ack(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.packets.remove(packet);
+        let packet = self.ends.packets.remove(packet);
         let place = Place { host: header.destination, slot: packet.name.slot };
-        let hearing = self.hosts.on_ack(queue.now(), place, &packet);
+        let hearing = self.ends.hosts.on_ack(queue.now(), place, &packet);
         self.hear(place, hearing, queue);
     }
 
     /// Data arrives that carries an acknowledgement of the other direction of its connection.
     #[cold]
     fn receive_carried(&mut self, header: &Header, packet: &Packet, queue: &mut EventQueue<Event>) {
-        if let Some((place, hearing)) = self.hosts.on_carried(queue.now(), header, packet) {
+        if let Some((place, hearing)) = self.ends.hosts.on_carried(queue.now(), header, packet) {
             self.hear(place, hearing, queue);
         }
     }
@@ -320,21 +323,21 @@ impl World {
     /// Send whatever a connection may send now, and see to its timer.
     #[inline]
     fn pump(&mut self, place: Place, queue: &mut EventQueue<Event>) {
-        while let Some((header, packet)) = self.hosts.poll(place, queue.now()) {
+        while let Some((header, packet)) = self.ends.hosts.poll(place, queue.now()) {
             self.send(header, packet, queue);
         }
-        let (deadline, traced) = self.hosts.rest(place);
+        let (deadline, traced) = self.ends.hosts.rest(place);
         if let Some(deadline) = deadline {
             self.schedule(deadline, Class::SenderTimer, place.index(), queue);
         }
         if traced {
-            self.observers.sender_changed(queue.now(), &self.hosts, place);
+            self.ends.observers.sender_changed(queue.now(), &self.ends.hosts, place);
         }
     }
 
     #[inline]
     fn send_ack(&mut self, place: Place, ack: Segment, queue: &mut EventQueue<Event>) {
-        let (header, packet) = self.hosts.acknowledge(place, ack);
+        let (header, packet) = self.ends.hosts.acknowledge(place, ack);
         self.send(header, packet, queue);
     }
 
@@ -343,7 +346,7 @@ impl World {
     fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
         self.network.tally.packets_sent += 1;
         self.network.tally.data_sent += u64::from(packet.segment.len > 0);
-        let packet = self.packets.insert(packet);
+        let packet = self.ends.packets.insert(packet);
         self.put_out(header, packet, queue);
     }
 
@@ -351,21 +354,21 @@ impl World {
     #[inline]
     fn put_out(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
-        if let Some(departure) = network.send(header.source, header, packet, &mut around) {
-            self.release(departure, queue);
+        if network.send(header.source, header, packet, &mut around) {
+            self.release((header, packet), queue);
         }
     }
 
     #[inline]
     fn rest_receiver(&mut self, place: Place, queue: &mut EventQueue<Event>) {
-        if let Some(deadline) = self.hosts.rest_receiver(place) {
+        if let Some(deadline) = self.ends.hosts.rest_receiver(place) {
             self.schedule(deadline, Class::ReceiverTimer, place.index(), queue);
         }
     }
 
     #[inline(never)]
     fn sender_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
-        match self.hosts.on_sender_timer(place, queue.now()) {
+        match self.ends.hosts.on_sender_timer(place, queue.now()) {
             Waking::Sends => self.pump(place, queue),
             Waking::Later(at) => self.schedule(at, Class::SenderTimer, place.index(), queue),
             Waking::Nothing => {}
@@ -374,7 +377,7 @@ impl World {
 
     #[inline(never)]
     fn receiver_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
-        if let Some((header, packet)) = self.hosts.on_receiver_timer(place, queue.now()) {
+        if let Some((header, packet)) = self.ends.hosts.on_receiver_timer(place, queue.now()) {
             self.send(header, packet, queue);
         }
         self.rest_receiver(place, queue);
@@ -383,7 +386,7 @@ impl World {
     /// This flow will arrive at one of the hosts, or come to one.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.flows.know(newcomer.number, &newcomer.flow);
-        if self.hosts.has(newcomer.flow.source)
+        if self.ends.hosts.has(newcomer.flow.source)
             && let Arrivals::Announced(announced) = &mut self.generators.arrivals
         {
             announced.announce(newcomer, queue);
@@ -397,16 +400,16 @@ impl World {
         let Newcomer { flow, number, trace } = newcomer;
         self.flows.know(number, &flow);
         if let Some(trace) = trace {
-            self.observers.flows.expect(number, trace);
+            self.ends.observers.flows.expect(number, trace);
         }
-        if let Some(place) = self.hosts.connect(&flow, number, &self.flows) {
+        if let Some(place) = self.ends.hosts.connect(&flow, number, &self.flows) {
             self.start_flow(place, number, queue);
         }
     }
 
     fn start_flow(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        let side = self.hosts.start(place, flow, &mut self.flows, queue.now());
-        side.traced = self.observers.flows.on_start(flow, place, side.flow_start);
+        let side = self.ends.hosts.start(place, flow, &mut self.flows, queue.now());
+        side.traced = self.ends.observers.flows.on_start(flow, place, side.flow_start);
         self.pump(place, queue);
     }
 
@@ -419,11 +422,11 @@ impl World {
     /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
     #[inline(never)]
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        let next = self.hosts.end(place, &mut self.flows, queue.now());
+        let next = self.ends.hosts.end(place, &mut self.flows, queue.now());
         self.network.tally.flows_completed += 1;
         self.generators.arrivals.on_acked(self.flows.at(flow), queue);
         self.finished = self.is_complete();
-        self.observers.flows.on_end(flow);
+        self.ends.observers.flows.on_end(flow);
         self.go_on(place, next, queue);
     }
 
@@ -431,7 +434,7 @@ impl World {
     #[inline(never)]
     fn flow_received(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         self.generators.arrivals.on_received(self.flows.at(flow), queue);
-        if let Some((place, next)) = self.hosts.on_answered(place, flow, &self.flows) {
+        if let Some((place, next)) = self.ends.hosts.on_answered(place, flow, &self.flows) {
             self.go_on(place, next, queue);
         }
     }
@@ -449,7 +452,7 @@ impl World {
     fn warm_up(&mut self, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
         while let Some(WarmUp { place, bytes, .. }) = self.generators.warm_ups.next(queue) {
-            self.hosts.prime(place, bytes, queue.now());
+            self.ends.hosts.prime(place, bytes, queue.now());
             self.pump(place, queue);
         }
     }
@@ -475,7 +478,7 @@ impl World {
 
     #[inline(never)]
     fn receive_probe(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.packets.remove(packet);
+        let packet = self.ends.packets.remove(packet);
         if let Some((header, packet)) = self.generators.probes.answer(queue.now(), &header, &packet) {
             self.send(header, packet, queue);
         }
@@ -484,7 +487,7 @@ impl World {
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.observers.queues.sample(queue.now(), &self.network);
+        let next = self.ends.observers.queues.sample(queue.now(), &self.network);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
@@ -492,8 +495,8 @@ impl World {
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let (links, next) = self.observers.ports.due(index, queue.now());
-        self.network.trace(queue.now(), &links, &mut self.observers.ports);
+        let (links, next) = self.ends.observers.ports.due(index, queue.now());
+        self.network.trace(queue.now(), &links, &mut self.ends.observers.ports);
         self.schedule(next, Class::PortTrace, index.into(), queue);
     }
 
@@ -501,7 +504,7 @@ impl World {
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.observers.flows.sample(number, queue.now(), &self.hosts);
+        let next = self.ends.observers.flows.sample(number, queue.now(), &self.ends.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
     }
 
@@ -511,8 +514,8 @@ impl World {
     ///
     /// If the books do not balance, which is a defect of this program.
     pub(crate) fn audit(&self) -> u64 {
-        let under_way = self.network.audit() + self.hosts.waiting() as u64;
-        assert!(self.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
+        let under_way = self.network.audit() + self.ends.hosts.waiting() as u64;
+        assert!(self.ends.packets.len() as u64 <= under_way, "no packet is kept that is not under way");
         under_way
     }
 }

@@ -70,7 +70,18 @@ impl Switch {
     fn arrive(&mut self, slots: u64, host: u32, payload: u32, seen: &mut Seen) {
         let header = Header::new(HostId(9), HostId(host)).with_size(1_000).with_ecn(Ecn::Ect);
         let (now, port) = (Instant(slots * SLOT), PORTS.start + host);
-        self.node().receive(now, port, Ingress(host + 7), (header, payload), seen);
+        let mut dropped = Vec::new();
+        let arrival = self.node().receive(now, port, Ingress(host + 7), header, payload, &mut dropped);
+        if let Arrival::Sent(departure) = arrival {
+            seen.departs(port, departure);
+        }
+        dropped.into_iter().for_each(|payload| seen.drops(port, payload));
+    }
+
+    /// A port is free.
+    fn transmit(&mut self, now: Instant, port: u32, seen: &mut Seen) {
+        let departure = self.node().transmit(now, port, &mut Vec::new());
+        departure.into_iter().for_each(|departure| seen.departs(port, departure));
     }
 }
 
@@ -81,7 +92,7 @@ fn what_leaves_says_whence_it_came_and_how_long_it_waited() {
     switch.arrive(0, 1, 2, &mut seen);
     assert_eq!(switch.node().wake_at(3), Some(Instant(SLOT)));
     assert_eq!(switch.node().wake_at(2), None, "nothing waits there");
-    switch.node().transmit(Instant(SLOT), 3, &mut seen);
+    switch.transmit(Instant(SLOT), 3, &mut seen);
     let at = |slots: u64| Instant(slots * SLOT);
     let expected = vec![(3, 1, at(1), Ingress(8), Duration::ZERO), (3, 2, at(2), Ingress(8), Duration(SLOT))];
     assert_eq!(seen, Seen { departed: expected, dropped: vec![] });
@@ -122,7 +133,7 @@ proptest! {
                 let now = Instant(now * SLOT / 2);
                 for port in PORTS {
                     if now.0 <= until * SLOT && woken.node().wake_at(port) == Some(now) {
-                        woken.node().transmit(now, port, expected);
+                        woken.transmit(now, port, expected);
                     }
                 }
             }
