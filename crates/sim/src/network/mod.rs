@@ -51,13 +51,13 @@ pub struct Network<T> {
     routing: Arc<Routing>,
     /// How many hosts the whole network has.
     hosts: u32,
-    /// What a port has dropped, on its way back to the driver; kept to spare an allocation.
+    /// Payloads that a port has just dropped, until the driver takes them back; kept to spare an allocation.
     dropped: Vec<T>,
     /// Counts, of which the driver keeps those of its hosts.
     pub tally: Tally,
 }
 
-/// What is a node's own.
+/// The ports and the memory of one node.
 #[derive(Debug)]
 struct Owned {
     ports: Range<u32>,

@@ -45,7 +45,7 @@ pub struct Report {
     pub(crate) end: Instant,
 }
 
-/// What was measured of an experiment, beside what its ports have counted.
+/// Measurements of an experiment, beside the counters of its ports.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// In order of arrival.
