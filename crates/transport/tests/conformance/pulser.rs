@@ -1,6 +1,6 @@
 //! Pulser's brake (Pulser, ANCS '19 §III-B), and what follows where the paper is silent (docs/models.md).
 
-use crate::script::{Listening, MSS, Scripted, every, pulser};
+use crate::script::{Listening, MSS, NOTHING, Scripted, every, pulser};
 use shallows_core::packet::{Ecn, Flags, Header, HostId, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::dctcp;
@@ -29,7 +29,7 @@ fn the_signal_drops_the_window_and_its_end_restores_it() {
     script.ack(MSS, &[]);
     assert_eq!(script.cwnd(), 11 * MSS);
     assert_eq!(script.sender.phase(), Phase::Open);
-    assert_eq!(script.ack_with(2 * MSS, INCAST), []);
+    assert_eq!(script.ack_with(2 * MSS, INCAST), NOTHING);
     assert_eq!((script.cwnd(), script.sender.phase()), (4 * MSS, Phase::Braking));
     // Saved once: the second notification does not save the four.
     script.ack_with(3 * MSS, INCAST);

@@ -1,6 +1,6 @@
 //! Limited transmit (RFC 3042 §2), without selective acknowledgements; rfc5681.rs has it with them.
 
-use crate::script::{MSS, Scripted, ack, without_sack};
+use crate::script::{MSS, NOTHING, Scripted, ack, without_sack};
 use shallows_core::Bytes;
 use shallows_core::packet::Segment;
 use shallows_transport::{Config, Method};
@@ -62,7 +62,7 @@ fn the_receivers_window_holds_for_it_too() {
         let mut script = Scripted::started(config, 100 * MSS);
         let duplicate = Segment { window: window as u32, ..ack(0, &[]) };
         assert_eq!(script.receive(duplicate), extra);
-        assert_eq!(script.receive(duplicate), []);
+        assert_eq!(script.receive(duplicate), NOTHING);
         assert_eq!(script.receive(duplicate), [0]);
     }
 }
@@ -74,6 +74,6 @@ fn an_acknowledgement_of_new_data_ends_it() {
     script.ack(0, &[]);
     assert_eq!(script.sender.sent(), 12 * MSS);
     // cwnd 11 segments; 1 to 11 are outstanding.
-    assert_eq!(script.ack(MSS, &[]), []);
+    assert_eq!(script.ack(MSS, &[]), NOTHING);
     assert_eq!(script.ack(MSS, &[]), [12 * MSS], "the first duplicate of another");
 }

@@ -1,6 +1,6 @@
 //! Explicit congestion notification as conventional TCP uses it (RFC 3168), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, reno, reno_with_ecn};
+use crate::script::{Listening, MSS, NOTHING, RTT, Scripted, ack, dctcp, reno, reno_with_ecn};
 use shallows_core::Bytes;
 use shallows_core::packet::{Ecn, Flags, Segment};
 use shallows_transport::congestion::dctcp;
@@ -185,10 +185,10 @@ fn at_one_segment_an_echo_starts_the_timer_anew_and_holds_new_data_back() {
     // §6.1.2: "should reset the retransmit timer", and then a new packet may go only when it expires.
     let mut script = Scripted::started(Config { initial_window: Bytes(MSS), ..reno_with_ecn() }, 10 * MSS);
     script.wait(RTT);
-    assert_eq!(script.ack_with_ece(MSS), []);
+    assert_eq!(script.ack_with_ece(MSS), NOTHING);
     let deadline = script.now + script.sender.rto();
     assert_eq!(script.sender.deadline(), Some(deadline));
-    assert_eq!(script.write(MSS), [], "nor what is written meanwhile");
+    assert_eq!(script.write(MSS), NOTHING, "nor what is written meanwhile");
     assert_eq!(script.time_out(), [MSS]);
     let stats = script.sender.stats();
     assert_eq!((stats.timeouts, stats.retransmits, stats.ecn_reductions), (0, 0, 1), "nothing was lost");

@@ -1,6 +1,6 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
-use crate::script::{Listening, MSS, RTT, Scripted, ack, dctcp, every, reno, without_sack};
+use crate::script::{Listening, MSS, NOTHING, RTT, Scripted, ack, dctcp, every, reno, without_sack};
 use shallows_core::packet::{Flags, Segment};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase, dctcp};
@@ -248,8 +248,8 @@ fn limited_transmit_sends_a_new_segment_for_each_of_the_first_two_duplicates() {
 #[test]
 fn without_limited_transmit_the_first_two_duplicates_send_nothing() {
     let mut script = Scripted::started(Config { limited_transmit: false, ..reno() }, 100 * MSS);
-    assert_eq!(script.ack(0, &[(MSS, 2 * MSS)]), []);
-    assert_eq!(script.ack(0, &[(MSS, 3 * MSS)]), []);
+    assert_eq!(script.ack(0, &[(MSS, 2 * MSS)]), NOTHING);
+    assert_eq!(script.ack(0, &[(MSS, 3 * MSS)]), NOTHING);
     assert_eq!(script.ack(0, &[(MSS, 4 * MSS)]), [0]);
 }
 
@@ -461,7 +461,7 @@ fn reno_leaves_fast_recovery_with_the_first_acknowledgement_of_new_data() {
     let sent = script.duplicates(0, 18);
     assert_eq!(sent[0], 0);
     assert_eq!(script.inflated(), 28 * MSS);
-    assert_eq!(script.ack(10 * MSS, &[]), []);
+    assert_eq!(script.ack(10 * MSS, &[]), NOTHING);
     assert!(!script.sender.in_fast_recovery());
     assert_eq!((script.cwnd(), script.inflated()), (10 * MSS, 10 * MSS));
     // Three more duplicates find it, and halve the 18 segments outstanding, which NewReno would not.
@@ -493,7 +493,7 @@ fn an_acknowledgement_that_changes_the_window_is_no_duplicate() {
     // §2 (e).
     let mut script = Scripted::started(without_sack(Method::NewReno), 100 * MSS);
     for window in [1 << 20, 1 << 21, 1 << 22, 1 << 23] {
-        assert_eq!(script.receive(Segment { window, ..ack(0, &[]) }), []);
+        assert_eq!(script.receive(Segment { window, ..ack(0, &[]) }), NOTHING);
     }
     assert!(!script.sender.in_fast_recovery());
     let same = Segment { window: 1 << 23, ..ack(0, &[]) };
@@ -505,9 +505,9 @@ fn without_anything_outstanding_nothing_is_a_duplicate() {
     // §2 (a).
     let mut script = Scripted::started(without_sack(Method::NewReno), 10 * MSS);
     script.ack(10 * MSS, &[]);
-    assert_eq!(script.duplicates(10 * MSS, 5), []);
+    assert_eq!(script.duplicates(10 * MSS, 5), NOTHING);
     script.write(10 * MSS);
-    assert_eq!(script.duplicates(10 * MSS, 2), []);
+    assert_eq!(script.duplicates(10 * MSS, 2), NOTHING);
     assert!(!script.sender.in_fast_recovery(), "only two count");
 }
 

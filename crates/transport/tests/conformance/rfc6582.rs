@@ -2,7 +2,7 @@
 //!
 //! Numbers in names and comments are segments: segment 3 is the bytes 3,000 to 3,999.
 
-use crate::script::{MSS, Scripted, without_sack};
+use crate::script::{MSS, NOTHING, Scripted, without_sack};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::{Config, FullAck, Method};
 
@@ -33,13 +33,13 @@ fn segments(sent: Vec<u64>) -> Vec<u64> {
 #[test]
 fn the_third_duplicate_retransmits_and_each_one_inflates_the_window() {
     let mut script = sent(10);
-    assert_eq!(duplicates(&mut script, 0, 2), []);
+    assert_eq!(duplicates(&mut script, 0, 2), NOTHING);
     // §3.2 step 2 and RFC 5681 §3.2 steps 2 and 3: ssthresh = 10 / 2, window = ssthresh + 3.
     assert_eq!(duplicates(&mut script, 0, 1), [0]);
     assert!(script.sender.in_fast_recovery());
     assert_eq!((script.cwnd(), script.ssthresh(), script.inflated()), (5 * MSS, 5 * MSS, 8 * MSS));
     // Step 4: 9 and 10 segments are no more than what is outstanding; 11 let one go.
-    assert_eq!(duplicates(&mut script, 0, 2), []);
+    assert_eq!(duplicates(&mut script, 0, 2), NOTHING);
     assert_eq!(duplicates(&mut script, 0, 1), [10]);
     assert_eq!(duplicates(&mut script, 0, 1), [11]);
 }
@@ -145,7 +145,7 @@ fn duplicates_that_cover_no_more_than_recover_begin_nothing() {
     let mut script = sent(10);
     duplicates(&mut script, 0, 9);
     ack(&mut script, 10);
-    assert_eq!(duplicates(&mut script, 10, 5), []);
+    assert_eq!(duplicates(&mut script, 10, 5), NOTHING);
     assert_eq!(script.sender.stats().fast_recoveries, 1);
     // One segment more is covered.
     ack(&mut script, 11);
@@ -159,7 +159,7 @@ fn duplicates_of_what_a_timeout_sent_again_begin_nothing() {
     let mut script = sent(10);
     assert_eq!(segments(script.time_out()), [0]);
     assert_eq!(ack(&mut script, 1), [1, 2]);
-    assert_eq!(duplicates(&mut script, 1, 5), []);
+    assert_eq!(duplicates(&mut script, 1, 5), NOTHING);
     assert!(!script.sender.in_fast_recovery());
     assert_eq!(script.sender.stats().fast_recoveries, 0);
     ack(&mut script, 10);

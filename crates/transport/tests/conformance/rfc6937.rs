@@ -1,6 +1,6 @@
 //! Proportional rate reduction (RFC 6937 §3), in segments of 1,000 bytes.
 
-use crate::script::{MSS, RTT, Scripted, reno};
+use crate::script::{MSS, NOTHING, RTT, Scripted, reno};
 use shallows_core::Bytes;
 use shallows_transport::{Bound, Config, Method};
 
@@ -90,7 +90,7 @@ fn an_acknowledgement_that_delivers_nothing_sends_nothing() {
     let mut script = sent(Some(Bound::SlowStart));
     ack(&mut script, 0, &[(15, 18)]);
     for _ in 0..5 {
-        assert_eq!(ack(&mut script, 0, &[(15, 18)]), []);
+        assert_eq!(ack(&mut script, 0, &[(15, 18)]), NOTHING);
     }
 }
 
@@ -112,7 +112,7 @@ fn what_was_selectively_acknowledged_counts_as_delivered_once() {
     assert_eq!(ack(&mut script, 0, &[(1, 7)]), [0, 20, 21]);
     // The retransmission delivers one segment, although the acknowledgement moves by seven: ⌈7 · 10/20⌉ = 3.5 less 3 is
     // less than a segment. One more makes four.
-    assert_eq!(ack(&mut script, 7, &[]), []);
+    assert_eq!(ack(&mut script, 7, &[]), NOTHING);
     assert_eq!(ack(&mut script, 8, &[]), [22]);
 }
 

@@ -1,6 +1,6 @@
 //! RACK-TLP (RFC 8985), in segments of 1,000 bytes and round trips of 100 µs.
 
-use crate::script::{MSS, RTT, Scripted, reno};
+use crate::script::{MSS, NOTHING, RTT, Scripted, reno};
 use shallows_core::packet::Flags;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Bound, Config, Method, Phase, RtoConfig, rack};
@@ -170,7 +170,7 @@ fn a_needless_probe_reduces_nothing() {
 fn a_late_segment_is_given_a_quarter_of_the_round_trip() {
     let mut script = sent(config(), 10, 1);
     // 2 was sent with 1 and has arrived; reo_wnd = min_RTT / 4.
-    assert_eq!(ack(&mut script, 1, &[(2, 3)]), []);
+    assert_eq!(ack(&mut script, 1, &[(2, 3)]), NOTHING);
     assert_eq!(until_deadline(&script), RTT / 4);
     script.wait(RTT / 5);
     ack(&mut script, 3, &[]);
@@ -186,7 +186,7 @@ fn a_late_segment_is_given_a_quarter_of_the_round_trip() {
 fn without_reordering_three_selective_acknowledgements_are_enough() {
     // §6.2 step 4: then reo_wnd is zero.
     let mut script = sent(config(), 10, 1);
-    assert_eq!(ack(&mut script, 1, &[(2, 4)]), []);
+    assert_eq!(ack(&mut script, 1, &[(2, 4)]), NOTHING);
     assert_eq!(ack(&mut script, 1, &[(2, 5)]), [1]);
 }
 
@@ -241,7 +241,7 @@ fn a_segment_that_may_be_the_original_says_nothing_about_what_was_sent_again() {
         let mut script = sent(config.clone(), 10, 8);
         assert_eq!(expire(&mut script), [9]);
         script.wait(Duration::from_micros(10));
-        assert_eq!(ack(&mut script, 8, &[(9, 10)]), [], "8 was sent with the original");
+        assert_eq!(ack(&mut script, 8, &[(9, 10)]), NOTHING, "8 was sent with the original");
         assert_eq!(script.sender.stats().fast_recoveries, 0);
         // After a round trip it is the retransmission that is acknowledged, and 8 was sent before it.
         let mut script = sent(config, 10, 8);
@@ -426,7 +426,7 @@ fn a_probe_that_is_reported_to_have_come_again_reduces_nothing() {
         assert_eq!(expire(&mut script), [9]);
         script.wait(RTT);
         let before = if at_once { vec![] } else { ack(&mut script, 10, &[]) };
-        assert_eq!(before, []);
+        assert_eq!(before, NOTHING);
         ack(&mut script, 10, &[(9, 10)]);
         script.write(6 * MSS);
         script.wait(RTT);

@@ -8,6 +8,9 @@ use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, Sender, Tr
 /// Segments of 1,000 bytes, so that sequence numbers read as segments.
 pub(crate) const MSS: u64 = 1_000;
 
+/// No segment leaves. (With JSON values about, which equal numbers too, an empty list would not say what it is a list of.)
+pub(crate) const NOTHING: [u64; 0] = [];
+
 /// How long a test's round trip takes.
 pub(crate) const RTT: Duration = Duration::from_micros(100);
 
