@@ -2,27 +2,53 @@
 //!
 //! Both ways to run a scenario read these types; only [`crate::parse`] makes them. Nothing here decides anything.
 
+use std::ops::Deref;
+
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::agreement::Agreement;
 use crate::check::InputFile;
 use crate::groups::Group;
-use crate::spec::{FctEnd, Spec, WhenBusy};
+use crate::resolved::Resolved;
+use crate::spec::{FctEnd, WhenBusy};
 use crate::topology::Network;
 use crate::workload::{Arrivals, Classed, Classes, Generator, Workload};
 
 /// A checked scenario under one seed.
+///
+/// Other crates only read it: its parts are the fields of [`Setup`], and [`crate::parse`] alone makes one.
+///
+/// ```compile_fail
+/// fn edit(experiment: &mut shallows_scenario::Experiment) {
+///     experiment.seed = 7;
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Experiment {
+    pub(crate) setup: Setup,
+    pub(crate) resolved: Resolved,
+    pub(crate) inputs: Vec<InputFile>,
+    pub(crate) generators: Vec<Generator>,
+}
+
+impl Deref for Experiment {
+    type Target = Setup;
+
+    fn deref(&self) -> &Setup {
+        &self.setup
+    }
+}
+
+/// The parts of an [`Experiment`].
+#[derive(Clone, Debug)]
+pub struct Setup {
     /// What the scenario is called.
     pub name: String,
     /// Root of every random stream.
     pub seed: u64,
     /// Hosts, switches and links.
     pub network: Network,
-    /// What `[tcp]` says: how connections behave between hosts that are in no group.
-    pub tcp: shallows_transport::Config,
     /// What hosts are, and how they talk to each other.
     pub hosts: Hosts,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
@@ -54,9 +80,6 @@ pub struct Experiment {
     pub captures: Vec<Capture>,
     /// What was computed for the scenario, with formulas and inputs.
     pub notes: Vec<String>,
-    pub(crate) spec: Spec,
-    pub(crate) inputs: Vec<InputFile>,
-    pub(crate) generators: Vec<Generator>,
 }
 
 /// What hosts are, by group, and how they talk to each other.
@@ -89,6 +112,25 @@ impl Hosts {
 }
 
 impl Experiment {
+    /// What `[tcp]` says: how connections behave between hosts that are in no group.
+    pub fn tcp(&self) -> &shallows_transport::Config {
+        &self.hosts.agreement(0, 0).sender
+    }
+
+    /// The same network without anything that sends of its own, and without records that grow for as long as it stands. Captures stay
+    /// if it `captures`.
+    #[must_use]
+    pub fn idle(mut self, captures: bool) -> Self {
+        self.setup.sample_queues = None;
+        self.setup.port_traces.clear();
+        self.setup.datagram_sources.clear();
+        self.setup.probes.clear();
+        if !captures {
+            self.setup.captures.clear();
+        }
+        self
+    }
+
     /// What a host is.
     pub fn group(&self, host: HostId) -> &Group {
         &self.hosts.groups[self.network.groups.of(host)]
@@ -160,7 +202,7 @@ impl Experiment {
     ///
     /// If it cannot be written as JSON, which is a defect of this program.
     pub fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.spec).expect("a checked scenario has finite numbers and text keys")
+        serde_json::to_value(&self.resolved).expect("a checked scenario has finite numbers and text keys")
     }
 
     /// The files that the scenario names, as they were read.

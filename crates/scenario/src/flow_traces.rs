@@ -4,10 +4,11 @@ use crate::check::Checker;
 use crate::experiment::{FlowChoice, FlowTrace};
 use crate::ports::SHORTEST_INTERVAL;
 use crate::quantity::Every;
-use crate::spec::{self, Spec, Workload};
+use crate::resolved::Resolved;
+use crate::spec::{self, Workload};
 
 /// What the scenario wants recorded of senders; `flows` is how many there will be, if that is known.
-pub(crate) fn build(spec: &Spec, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
+pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
     // Of workloads that were refused nobody knows what they send.
     let flows = flows.filter(|_| checker.problems.is_empty());
     let mut made = Vec::new();

@@ -1,7 +1,7 @@
 //! Groups of hosts: who is in which, and what each inherits from what the scenario says of all hosts.
 
 use serde::de::DeserializeOwned;
-use shallows_core::{Bytes, Duration, Rate};
+use shallows_core::{Bytes, Duration};
 use shallows_transport::header_bytes;
 use toml::{Table, Value};
 
@@ -11,8 +11,9 @@ use crate::membership::{DEFAULT, Groups};
 use crate::offloads::Offloads;
 use crate::pattern;
 use crate::quantity::{Backpressure, Jitter};
+use crate::resolved::Resolved;
+use crate::spec;
 use crate::spec::preset::TcpTable;
-use crate::spec::{self, Spec};
 use crate::{offloads, tagged, tcp};
 
 /// Every pair of groups has configurations of its own; nobody writes as many.
@@ -101,17 +102,19 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
     members
 }
 
-/// Let every group say in full what its hosts are: what it leaves out is what `tables`, those of the scenario's text, say of all.
-pub(crate) fn inherit(spec: &mut Spec, tables: &Table) -> Result<(), (Path, String)> {
-    let nic = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
-    for (index, group) in spec.host.group.iter_mut().enumerate() {
+/// The groups, each of which says in full what its hosts are: what it leaves out is what `tables`, those of the scenario's text, say of
+/// all.
+pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec::Group>, (Path, String)> {
+    let nic_of_all = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
+    let inherit = |(index, group): (usize, &spec::Group)| {
         let tcp: Result<TcpTable, _> = tagged::read(Value::Table(tcp_table(tables, index + 1)));
-        group.tcp = Some(tcp.map_err(|error| at(&place(index, "tcp"), error))?.into());
+        let tcp = tcp.map_err(|error| at(&place(index, "tcp"), error))?;
         let own = own(tables, index, "nic").unwrap_or_default();
-        let nic = over(nic.cloned().unwrap_or_default(), &own);
-        group.nic = Some(nic.map_err(|error| at(&place(index, "nic"), error))?);
-    }
-    Ok(())
+        let nic = over(nic_of_all.cloned().unwrap_or_default(), &own);
+        let nic = nic.map_err(|error| at(&place(index, "nic"), error))?;
+        Ok(spec::Group { tcp: Some(tcp.into()), nic: Some(nic), ..group.clone() })
+    };
+    groups.iter().enumerate().map(inherit).collect()
 }
 
 /// What the scenario says of the connections of a group, the hosts in no other being the first: with what it inherits.
@@ -129,12 +132,12 @@ fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
 }
 
 /// What presets of groups have set, in words.
-pub(crate) fn take_preset_notes(groups: &mut [spec::Group]) -> Vec<String> {
-    let note = |group: &mut spec::Group| {
-        let note = group.tcp.as_mut()?.preset_note.take()?;
+pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
+    let note = |group: &spec::Group| {
+        let note = group.tcp.as_ref()?.preset_note.as_ref()?;
         Some(format!("group {}: {note}", group.name))
     };
-    groups.iter_mut().filter_map(note).collect()
+    groups.iter().filter_map(note).collect()
 }
 
 /// What a table says with what it inherits.
@@ -174,58 +177,35 @@ fn merge(base: &Value, own: &Value) -> Value {
     Value::Table(merged)
 }
 
-/// What each group says of its hosts, that of the hosts in no other first; fills in defaults, and notes problems.
-pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Vec<Group> {
+/// What each group says of its hosts, that of the hosts in no other first; problems are noted.
+pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<Group> {
     let common = spec.topology.common();
     let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);
-    let all = spec.host.jitter;
-    let jitter = spread(&mut spec.host.jitter, rate, mtu + framing);
-    let nic = &mut spec.host.nic;
-    nic.limit = Some(nic.limit());
-    let segment = |mtu: Bytes, tcp: &spec::Tcp| mtu.saturating_sub(header_bytes(tcp.timestamps));
-    let packet = mtu + framing;
-    let offloads = offloads::build(nic, segment(mtu, &spec.tcp), packet, checker);
-    let all_hosts = Group {
-        mtu,
-        jitter,
-        offloads,
-        backpressure: bound(nic),
-        buffer_overhead: nic.buffer_overhead.map(|size| size.0),
-        ack_class: spec.tcp.ack_class,
-    };
-    let mut groups = vec![all_hosts];
-    for (index, group) in spec.host.group.iter_mut().enumerate() {
-        let own = group.mtu.get_or_insert(crate::quantity::PacketSize(mtu)).0;
-        checker.require(own <= mtu, &format!("host.group[{index}].mtu"), || {
-            format!("{own} is above topology.mtu = {mtu}, the most that links carry; at most that, or a larger topology.mtu")
-        });
-        let nic = group.nic.get_or_insert_default();
-        nic.limit = Some(nic.limit());
-        let mss = segment(own, group.tcp.as_ref().unwrap_or(&spec.tcp));
-        let offloads = checker.instead("host.nic", &format!("host.group[{index}].nic"), |checker| {
-            offloads::build(nic, mss, own + framing, checker)
-        });
-        groups.push(Group {
-            mtu: own,
-            offloads,
-            jitter: spread(group.jitter.get_or_insert(all), rate, own + framing),
+    let group = |nic: &spec::Nic, tcp: &spec::Tcp, mtu: Bytes, jitter: Jitter, checker: &mut Checker<'_>| {
+        let mss = mtu.saturating_sub(header_bytes(tcp.timestamps));
+        Group {
+            mtu,
+            jitter: jitter.time(rate, mtu + framing),
+            offloads: offloads::build(nic, mss, mtu + framing, checker),
             backpressure: bound(nic),
             buffer_overhead: nic.buffer_overhead.map(|size| size.0),
-            ack_class: group.tcp.as_ref().and_then(|tcp| tcp.ack_class),
+            ack_class: tcp.ack_class,
+        }
+    };
+    let mut groups = vec![group(&spec.host.nic, &spec.tcp, mtu, spec.host.jitter, checker)];
+    for (index, own) in spec.host.group.iter().enumerate() {
+        let own_mtu = own.mtu.map_or(mtu, |mtu| mtu.0);
+        checker.require(own_mtu <= mtu, &format!("host.group[{index}].mtu"), || {
+            format!("{own_mtu} is above topology.mtu = {mtu}, the most that links carry; at most that, or a larger topology.mtu")
         });
+        let (nic, _) = spec.host.nic_of(index + 1);
+        let tcp = own.tcp.as_ref().unwrap_or(&spec.tcp);
+        let jitter = own.jitter.unwrap_or(spec.host.jitter);
+        groups.push(checker.instead("host.nic", &format!("host.group[{index}].nic"), |checker| {
+            group(nic, tcp, own_mtu, jitter, checker)
+        }));
     }
     groups
-}
-
-/// How much later packets may leave; spells that out.
-fn spread(jitter: &mut Jitter, rate: Rate, packet: Bytes) -> Duration {
-    let time = match *jitter {
-        Jitter::Off => Duration::ZERO,
-        Jitter::Auto => rate.transmission_time(packet),
-        Jitter::Upto(time) => time,
-    };
-    *jitter = if time == Duration::ZERO { Jitter::Off } else { Jitter::Upto(time) };
-    time
 }
 
 fn bound(nic: &spec::Nic) -> Option<Bytes> {
@@ -236,7 +216,7 @@ fn bound(nic: &spec::Nic) -> Option<Bytes> {
 }
 
 /// Refuse packets of a group that hold no data.
-pub(crate) fn check_mtu(spec: &Spec, checker: &mut Checker<'_>) -> bool {
+pub(crate) fn check_mtu(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     for (index, group) in spec.host.group.iter().enumerate() {
         let (Some(mtu), Some(tcp)) = (&group.mtu, &group.tcp) else { continue };

@@ -2,8 +2,8 @@
 //!
 //! Nothing here opens a file: whoever asks hands over what reads those that a scenario names, a [`Reader`].
 //!
-//! The stage is in the type: text → `Spec`, what the file says → [`Experiment`], what can run. Every check happens once,
-//! on the way; whoever holds an `Experiment` need check nothing.
+//! The stage is in the type: text → `Spec`, what the file says → `Resolved`, the same with every default → [`Experiment`],
+//! what can run. Every check happens once, on the way; whoever holds an `Experiment` need check nothing.
 #![forbid(unsafe_code)]
 
 mod agreement;
@@ -25,6 +25,8 @@ mod parse;
 mod pattern;
 mod ports;
 mod quantity;
+mod resolve;
+mod resolved;
 mod spec;
 mod tagged;
 mod tcp;
@@ -38,7 +40,7 @@ pub use check::{InputFile, Reader};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     Capture, Connections, DatagramPattern, DatagramSource, Experiment, FlowChoice, FlowTrace, Hosts, Pairs,
-    PortTrace, Probe, Stop, WarmUp,
+    PortTrace, Probe, Setup, Stop, WarmUp,
 };
 pub use groups::Group;
 pub use marking::{BusyLimit, MarkingCurve};

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_switch::aqm::{self, Gauge, Placed, Point, Scope, Split, Standard, Thresholds, Unit};
-use shallows_switch::buffer::{Config, DtCounts, Limit, Policy, PrivateRule};
-use shallows_switch::discipline;
+use shallows_switch::aqm::{self, Gauge, Placed, Point, Range, Scope, Unit};
+use shallows_switch::buffer::Config;
 use shallows_switch::port;
 
 use crate::experiment::Experiment;
@@ -28,10 +27,10 @@ pub struct MarkingCurve {
     pub marker: usize,
     /// `threshold` or `red`.
     pub kind: &'static str,
-    /// `queue`, `port` or `pool`.
-    pub scope: &'static str,
-    /// `enqueue` or `dequeue`.
-    pub at: &'static str,
+    /// Whose backlog it compares.
+    pub scope: Scope,
+    /// When.
+    pub at: Point,
     /// Up to here nothing is marked; the threshold itself where there is one.
     pub kmin: Level,
     /// From here on everything is.
@@ -121,47 +120,6 @@ impl Group<'_> {
             && self.buffer.pools[own.pool] == buffer.pools[link.pool]
     }
 
-    /// What the marker compares, from which backlog on it marks, from which on it marks all, and the probability just
-    /// below that; nothing for one that knows no such backlog.
-    fn thresholds(&self, marker: &aqm::Config, packet: Bytes) -> Option<(Gauge, Bytes, Bytes, f64)> {
-        let shares = self.config.discipline.shares();
-        let least = |k: aqm::Level, split: Split| split.divide(k, &shares).iter().copied().min().unwrap_or(k);
-        let (gauge, kmin, kmax, pmax) = match marker {
-            aqm::Config::Threshold { gauge, threshold, split } => {
-                let most = split.divide(*threshold, &shares).iter().copied().max();
-                (*gauge, least(*threshold, *split), most.unwrap_or(*threshold), 1.0)
-            }
-            aqm::Config::Red { gauge, kmin, kmax, pmax, .. } => (*gauge, *kmin, *kmax, *pmax),
-            aqm::Config::MqEcn(config) => {
-                let gauge =
-                    Gauge { point: config.point, counts_packet: config.counts_packet, ..Gauge::default() };
-                match config.standard {
-                    // While all queues are busy each has its share, alone it has all of it.
-                    Standard::Threshold(k) => (gauge, least(k.into(), Split::Minimum), k.into(), 1.0),
-                    Standard::Probabilistic { kmin, kmax, pmax } => {
-                        (gauge, least(kmin, Split::Minimum), kmax, pmax)
-                    }
-                }
-            }
-            aqm::Config::FloydJacobson(config) => {
-                let Thresholds::Explicit { min, max, .. } = config.thresholds else { return None };
-                let gauge = Gauge { scope: config.scope, unit: config.unit, ..Gauge::default() };
-                (gauge, min, max, config.max_p)
-            }
-            aqm::Config::Tcn { threshold } => {
-                let k = self.link.rate.bytes_in(*threshold).into();
-                (Gauge { point: Point::Dequeue, ..Gauge::default() }, k, k, 1.0)
-            }
-            aqm::Config::Ein(_) | aqm::Config::EinReleased(_) | aqm::Config::Codel(_) => return None,
-        };
-        let in_bytes = |level: aqm::Level| match gauge.unit {
-            Unit::Bytes => Bytes(level.0),
-            // Full ones: with smaller packets it marks at fewer bytes.
-            Unit::Packets => packet * level.0,
-        };
-        Some((gauge, in_bytes(kmin), in_bytes(kmax), pmax))
-    }
-
     fn curve(
         &self,
         index: usize,
@@ -170,7 +128,14 @@ impl Group<'_> {
         base_rtt: Duration,
     ) -> Option<MarkingCurve> {
         let link = self.link;
-        let (gauge, kmin, kmax, pmax) = self.thresholds(&placed.marker, packet)?;
+        let Range { gauge, kmin, kmax, pmax } =
+            placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
+        let in_bytes = |level: aqm::Level| match gauge.unit {
+            Unit::Bytes => Bytes(level.0),
+            // Full ones: with smaller packets it marks at fewer bytes.
+            Unit::Packets => packet * level.0,
+        };
+        let (kmin, kmax) = (in_bytes(kmin), in_bytes(kmax));
         let kind = placed.name;
         let limits = self.columns(gauge.scope).map(|busy_ports| {
             let limit = self.limit(&gauge, busy_ports, packet);
@@ -189,8 +154,8 @@ impl Group<'_> {
             rate_bps: link.rate.0,
             marker: index,
             kind,
-            scope: scope_name(gauge.scope),
-            at: point_name(gauge.point),
+            scope: gauge.scope,
+            at: gauge.point,
             kmin: level(kmin, packet, link.rate, base_rtt),
             kmax: level(kmax, packet, link.rate, base_rtt),
             pmax,
@@ -211,70 +176,18 @@ impl Group<'_> {
 
     /// The most that `gauge` can read in the steady state with `busy` ports of the pool holding all they may.
     fn limit(&self, gauge: &Gauge, busy: usize, packet: Bytes) -> Bytes {
-        let pool = self.buffer.pools[self.link.pool];
-        let ports = busy as f64;
-        let private = match self.buffer.private_rule {
-            PrivateRule::Exact => self.link.private,
-            // The counter leaks until only a packet that meets an empty queue is admitted.
-            PrivateRule::AsReleased => self.link.private.min(packet),
-        };
-        let shared = match &self.buffer.policy {
-            Policy::DynamicThreshold(threshold) => {
-                // Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. Where the threshold bounds the
-                // private bytes p too, q = α(B − M(q − p)) instead, so that q − p = (αB − p)/(1 + αM).
-                let bounded = match threshold.counts {
-                    DtCounts::Shared => 0.0,
-                    DtCounts::Total => private.0 as f64,
-                };
-                let share = (threshold.alpha * pool.0 as f64 - bounded) / (1.0 + threshold.alpha * ports);
-                Bytes(share.max(0.0) as u64)
-            }
-            Policy::StaticPartition { limit: Limit::Bytes(limit) } => *limit,
-            Policy::StaticPartition { limit: Limit::Packets(count) } => packet * u64::from(*count),
-            Policy::CompleteSharing => Bytes(pool.0 / busy as u64),
-            // ABM (SIGCOMM '22) Eq. 1 with M congested queues of one priority that share the drain of their ports alone:
-            // q = α/M · (B − M·q), so that q = αB/(M·(1 + α)).
-            Policy::Abm(abm) => {
-                let alpha = abm.alpha.iter().copied().fold(0.0, f64::max);
-                Bytes((alpha * pool.0 as f64 / (ports * (1.0 + alpha))) as u64)
-            }
-        };
+        let (pool, private) = (self.buffer.pools[self.link.pool], self.link.private);
+        let discipline = &self.config.discipline;
+        let no_limit = Bytes(u64::MAX);
         match gauge.scope {
-            Scope::Queue | Scope::Port => self.own_limit(gauge.scope, packet).min(shared + private),
+            Scope::Queue => discipline.queue_limit(packet).unwrap_or(no_limit),
+            Scope::Port => discipline.port_limit(packet).unwrap_or(no_limit),
             Scope::Pool => {
-                let share = match self.buffer.policy {
-                    Policy::CompleteSharing => pool,
-                    _ => Bytes(shared.0.saturating_mul(busy as u64)),
-                };
-                let own = self.own_limit(gauge.scope, packet).0.saturating_mul(busy as u64);
-                pool.min(share).min(Bytes(own))
+                let ports = discipline.port_limit(packet).unwrap_or(no_limit).0.saturating_mul(busy as u64);
+                return self.buffer.pool_limit(pool, private, busy, packet).min(Bytes(ports));
             }
         }
-    }
-}
-
-impl Group<'_> {
-    /// The most that the discipline itself lets a queue hold, or all queues of the port.
-    fn own_limit(&self, scope: Scope, packet: Bytes) -> Bytes {
-        let in_bytes = |limit: &Limit| match *limit {
-            Limit::Bytes(limit) => limit,
-            Limit::Packets(count) => packet * u64::from(count),
-        };
-        let limits = match &self.config.discipline {
-            discipline::Config::Fifo => return Bytes(u64::MAX),
-            discipline::Config::Hcf(hcf) => return in_bytes(&hcf.limit),
-            discipline::Config::HashedDrr(drr) => return in_bytes(&drr.limit),
-            discipline::Config::Sfq(sfq) => return packet * u64::from(sfq.max_packets),
-            discipline::Config::Composed(composed) => &composed.limits,
-        };
-        let port = limits.port.as_ref().map_or(Bytes(u64::MAX), in_bytes);
-        let queues = limits.queues.iter().map(in_bytes);
-        let bound = match scope {
-            Scope::Queue => queues.max(),
-            // Every queue has a limit, or none has.
-            Scope::Port | Scope::Pool => queues.reduce(|sum, limit| Bytes(sum.0.saturating_add(limit.0))),
-        };
-        bound.map_or(port, |bound| bound.min(port))
+        .min(self.buffer.limit(pool, private, busy, packet))
     }
 }
 
@@ -299,19 +212,4 @@ fn level(backlog: Bytes, packet: Bytes, rate: Rate, base_rtt: Duration) -> Level
     // Without any delay there is no product to compare with.
     let bdp = if base_rtt == Duration::ZERO { 0.0 } else { seconds / base_rtt.as_secs_f64() };
     Level { bytes: backlog.0, packets: backlog.0 as f64 / packet.0 as f64, us: seconds * 1e6, bdp }
-}
-
-fn scope_name(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Queue => "queue",
-        Scope::Port => "port",
-        Scope::Pool => "pool",
-    }
-}
-
-fn point_name(point: Point) -> &'static str {
-    match point {
-        Point::Enqueue => "enqueue",
-        Point::Dequeue => "dequeue",
-    }
 }

@@ -7,7 +7,8 @@ use shallows_switch::buffer::{AbmConfig, Config, DynamicThreshold, Limit, Policy
 use crate::check::Checker;
 use crate::membership::Groups;
 use crate::quantity::{Amount, Backpressure};
-use crate::spec::{Buffer, Nic, Spec};
+use crate::resolved::Resolved;
+use crate::spec::{Buffer, Nic};
 use crate::topology::Link;
 
 /// The memory of hosts and switches.
@@ -21,7 +22,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Give every link its place in the memory it leaves from; the scenario has passed [`check`].
-    pub(crate) fn build(spec: &Spec, links: &mut [Link], hosts: u32, switches: u32) -> Self {
+    pub(crate) fn build(spec: &Resolved, links: &mut [Link], hosts: u32, switches: u32) -> Self {
         let packet = full_packet(spec);
         let ports = place(&spec.switch.buffer, links, hosts, switches);
         let per_pool = ports_per_pool(&spec.switch.buffer);
@@ -44,7 +45,7 @@ impl Memory {
 }
 
 /// Check `[switch.buffer]` and what a card holds; says whether they are sound.
-pub(crate) fn check(spec: &Spec, checker: &mut Checker<'_>) -> bool {
+pub(crate) fn check(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let packet = full_packet(spec);
     let before = checker.problems.len();
     check_buffer(&spec.switch.buffer, packet, checker);
@@ -70,7 +71,7 @@ fn check_nic(nic: &Nic, key: &str, packet: Bytes, checker: &mut Checker<'_>) {
 }
 
 /// Size of a full packet on a link.
-pub(crate) fn full_packet(spec: &Spec) -> Bytes {
+pub(crate) fn full_packet(spec: &Resolved) -> Bytes {
     let common = spec.topology.common();
     common.mtu + common.framing
 }

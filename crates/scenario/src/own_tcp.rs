@@ -8,8 +8,9 @@ use toml::Table;
 use crate::check::Checker;
 use crate::document::{Path, Step};
 use crate::groups::{self, Group};
+use crate::resolved::Resolved;
+use crate::spec::Tcp;
 use crate::spec::preset::TcpTable;
-use crate::spec::{Spec, Tcp};
 use crate::tcp;
 
 /// Agreements are computed for each two groups of each; nobody writes as many.
@@ -35,7 +36,7 @@ pub(crate) struct OwnTcps {
 
 impl OwnTcps {
     /// Those of a scenario with these `tables`.
-    pub(crate) fn read(spec: &Spec, tables: &Table) -> Result<Self, (Path, String)> {
+    pub(crate) fn read(spec: &Resolved, tables: &Table) -> Result<Self, (Path, String)> {
         let mut known: Vec<&Table> = Vec::new();
         let mut found = Self { all: Vec::new(), of_workloads: Vec::new() };
         for (index, workload) in
@@ -71,12 +72,12 @@ impl OwnTcps {
     }
 
     /// What presets of workloads have set, in words.
-    pub(crate) fn take_preset_notes(&mut self) -> Vec<String> {
-        let note = |own: &mut OwnTcp| {
-            let note = own.of_groups[0].preset_note.take()?;
+    pub(crate) fn preset_notes(&self) -> Vec<String> {
+        let note = |own: &OwnTcp| {
+            let note = own.of_groups[0].preset_note.as_ref()?;
             Some(format!("workload {}: {note}", own.workload))
         };
-        self.all.iter_mut().filter_map(note).collect()
+        self.all.iter().filter_map(note).collect()
     }
 }
 

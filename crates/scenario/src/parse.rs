@@ -1,15 +1,15 @@
 //! From text to an experiment: parse, apply `--set`, check once, fill in every default.
 
-use std::path::Path;
-
 use shallows_core::{Duration, Instant};
 use toml::Value;
 
 use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::experiment::{Experiment, Hosts, Stop};
+use crate::experiment::{Experiment, Hosts, Setup, Stop};
 use crate::own_tcp::OwnTcps;
+use crate::resolve::resolve;
+use crate::resolved::Resolved;
 use crate::spec::{self, Spec};
 use crate::workload::Generator;
 use crate::{agreement, captures, flow_traces, groups, ports, tagged, tcp, timing, topology, workload};
@@ -33,25 +33,19 @@ pub fn parse(
     seed: Option<u64>,
 ) -> Result<Experiment, ScenarioError> {
     let document = Document::parse(text, file, overrides).map_err(|problems| ScenarioError { problems })?;
-    let mut spec: Spec = tagged::read(Value::Table(document.table.clone()))
+    let spec: Spec = tagged::read(Value::Table(document.table.clone()))
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
-    groups::inherit(&mut spec, &document.table)
+    let resolved = resolve(&spec, &document.table, file, seed)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     if let Some(seed) = seed.filter(|&seed| seed > spec::MAX_SEED) {
         let message = format!("seed {seed} is above {}, the largest", spec::MAX_SEED);
         return Err(ScenarioError { problems: vec![document.overall(message)] });
     }
-    spec.seed = seed.unwrap_or(spec.seed);
-    spec.name.get_or_insert_with(|| {
-        Path::new(file)
-            .file_stem()
-            .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
-    });
-    let own = OwnTcps::read(&spec, &document.table)
+    let own = OwnTcps::read(&resolved, &document.table)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     let mut checker = Checker::new(&document, reader);
-    check_name(spec.name.as_deref().unwrap_or_default(), &mut checker);
-    let experiment = check(spec, own, &mut checker);
+    check_name(resolved.name.as_deref().unwrap_or_default(), &mut checker);
+    let experiment = check(resolved, &own, &mut checker);
     match experiment {
         Some(experiment) if checker.problems.is_empty() => Ok(experiment),
         _ => Err(ScenarioError { problems: checker.problems }),
@@ -64,13 +58,12 @@ pub fn schema() -> serde_json::Value {
 }
 
 /// The experiment, or none if problems were noted; some problems leave one all the same.
-fn check(mut spec: Spec, mut own: OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
-    spec.topology.resolve();
+fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);
-    let groups = groups::build(&mut spec, checker);
-    let tcp = tcp::build(&mut spec, checker).filter(|_| groups::check_mtu(&spec, checker));
-    let agreements = tcp.as_ref().map(|_| agreement::agreements(&spec, &groups, &own, checker));
+    let groups = groups::build(&spec, checker);
+    let tcp = tcp::check_all(&spec, checker) && groups::check_mtu(&spec, checker);
+    let agreements = tcp.then(|| agreement::agreements(&spec, &groups, own, checker));
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
         "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"".to_owned()
@@ -79,25 +72,23 @@ fn check(mut spec: Spec, mut own: OwnTcps, checker: &mut Checker<'_>) -> Option<
         format!("{count} workloads; at most {MAX_WORKLOADS}")
     });
     let network = topology::build::build(&spec, spec.seed, checker);
-    let (tcp, mut network) = tcp.zip(network).filter(|_| some && few)?;
-    let kinds = std::mem::take(&mut own.of_workloads);
-    let hosts = Hosts { groups, agreements: agreements.unwrap_or_default(), kinds };
+    let (agreements, mut network) = agreements.zip(network).filter(|_| some && few)?;
+    let hosts = Hosts { groups, agreements, kinds: own.of_workloads.clone() };
     let seed = spec.seed;
-    let traffic = workload::build::build(&mut spec, &network, &hosts, seed, checker);
+    let traffic = workload::build::build(&spec, &network, &hosts, seed, checker);
     let port_traces = ports::traces(&spec.measure.traces, &network, checker);
     timing::check(&spec, &traffic, checker);
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
     let flow_traces = flow_traces::build(&spec, flows, checker);
     let captures = captures::build(&spec.measure.captures, &network, checker);
     let mut notes = std::mem::take(&mut network.notes);
-    notes.extend(spec.tcp.preset_note.take());
-    notes.extend(groups::take_preset_notes(&mut spec.host.group));
-    notes.extend(own.take_preset_notes());
-    Some(Experiment {
+    notes.extend(spec.tcp.preset_note.clone());
+    notes.extend(groups::preset_notes(&spec.host.group));
+    notes.extend(own.preset_notes());
+    let setup = Setup {
         name: spec.name.clone().unwrap_or_default(),
         seed,
         network,
-        tcp,
         hosts,
         connections: traffic.connections,
         classes: traffic.classes,
@@ -113,9 +104,12 @@ fn check(mut spec: Spec, mut own: OwnTcps, checker: &mut Checker<'_>) -> Option<
         captures,
         notes,
         sample_queues: spec.measure.sample_queues.map(|interval| interval.0),
+    };
+    Some(Experiment {
+        setup,
         inputs: std::mem::take(&mut checker.inputs),
         generators: traffic.generators,
-        spec,
+        resolved: spec.with_payloads(&traffic.payloads),
     })
 }
 
@@ -129,7 +123,7 @@ fn check_name(name: &str, checker: &mut Checker<'_>) {
     });
 }
 
-fn check_stop(spec: &Spec, checker: &mut Checker<'_>) {
+fn check_stop(spec: &Resolved, checker: &mut Checker<'_>) {
     let Some(at) = spec.stop.at else { return };
     checker.require(at.0 > Duration::ZERO, "stop.at", || {
         "the run would end before it begins; above 0s".to_owned()

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use shallows_core::{Bytes, Duration};
-use shallows_transport::congestion::{self, cubic, dctcp, hystart, pulser, reno};
+use shallows_transport::congestion::{self, cubic, dctcp};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
     Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, Method, RtoConfig, SackAfterTimeout,
@@ -12,15 +12,16 @@ use shallows_transport::{
 
 use crate::check::Checker;
 use crate::quantity::{MAX_PACKET, Window};
-use crate::spec::{self, Congestion, Cubic, Receiver, Spec, Tcp};
+use crate::resolved::Resolved;
+use crate::spec::{self, Congestion, Cubic, Receiver, Tcp};
 
 /// Three SACK blocks, padded (RFC 2018 §3): the most that an acknowledgement adds.
 const SACK: Bytes = Bytes(28);
 /// A receive window is 32 bits wide (RFC 7323 §2.3 allows a quarter of it).
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
 
-/// What `[tcp]` says; fills in the defaults, but where groups of hosts have MTUs of their own those that depend on it.
-pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config> {
+/// Check `[tcp]` in the network of the scenario; says whether it is sound.
+pub(crate) fn check_all(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let common = spec.topology.common();
     let (mtu, framing) = (common.mtu, common.framing);
     let fits = check_mtu(mtu, &spec.tcp, "topology.mtu", checker);
@@ -29,17 +30,11 @@ pub(crate) fn build(spec: &mut Spec, checker: &mut Checker<'_>) -> Option<Config
         format!("{mtu} and {framing} of framing are more than {MAX_PACKET} bytes")
     });
     if !fits || !short {
-        return None;
+        return false;
     }
     let before = checker.problems.len();
-    let config = convert(&spec.tcp, mtu - header_bytes(spec.tcp.timestamps));
-    check(&spec.tcp, &config, checker);
-    let alike = spec.host.group.is_empty();
-    let all = spec.host.group.iter_mut().filter_map(|group| group.tcp.as_mut());
-    for tcp in all.chain([&mut spec.tcp]) {
-        spell_out(tcp, mtu, alike);
-    }
-    (checker.problems.len() == before).then_some(config)
+    check(&spec.tcp, &convert(&spec.tcp, mtu - header_bytes(spec.tcp.timestamps)), checker);
+    checker.problems.len() == before
 }
 
 /// Refuse packets that hold no data.
@@ -53,22 +48,23 @@ pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<
     })
 }
 
-/// Write down the defaults that depend on other keys, those that depend on the size of segments only where all have one.
-fn spell_out(tcp: &mut Tcp, mtu: Bytes, alike: bool) {
-    let config = convert(tcp, mtu - header_bytes(tcp.timestamps));
-    let default = |window: &mut Option<Window>, bytes| {
-        window.get_or_insert(Window::Bytes(bytes));
-    };
-    default(&mut tcp.max_window, config.max_window);
-    default(&mut tcp.receive_window, largest_window(&config));
-    if alike {
-        default(&mut tcp.initial_window, config.initial_window);
-        default(&mut tcp.minimum_window, config.minimum_window);
-    }
-    tcp.ect.get_or_insert(config.ect);
-    if tcp.recovery == spec::Recovery::Rack {
-        let delay = tcp.delayed_ack.timeout;
-        tcp.rack.get_or_insert_default().max_ack_delay.get_or_insert(delay);
+/// The same with the defaults that depend on other keys, those that depend on the size of segments only where all have one.
+pub(crate) fn spelled_out(tcp: &Tcp, mtu: Bytes, alike: bool) -> Tcp {
+    let config = convert(tcp, mtu.saturating_sub(header_bytes(tcp.timestamps)));
+    let window = |stated: Option<Window>, bytes| Some(stated.unwrap_or(Window::Bytes(bytes)));
+    let of_segments = |stated: Option<Window>, bytes| if alike { window(stated, bytes) } else { stated };
+    let rack = (tcp.recovery == spec::Recovery::Rack).then(|| {
+        let given = tcp.rack.clone().unwrap_or_default();
+        spec::Rack { max_ack_delay: Some(given.max_ack_delay.unwrap_or(tcp.delayed_ack.timeout)), ..given }
+    });
+    Tcp {
+        max_window: window(tcp.max_window, config.max_window),
+        receive_window: window(tcp.receive_window, largest_window(&config)),
+        initial_window: of_segments(tcp.initial_window, config.initial_window),
+        minimum_window: of_segments(tcp.minimum_window, config.minimum_window),
+        ect: Some(config.ect),
+        rack: rack.or_else(|| tcp.rack.clone()),
+        ..tcp.clone()
     }
 }
 
@@ -82,8 +78,9 @@ fn largest_window(config: &Config) -> Bytes {
 
 /// The same in bytes, for segments of so much data.
 pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
-    let prescribed = Config::new(mss, congestion(&tcp.congestion, mss));
-    let window = |stated: Option<Window>, default: Bytes| stated.map_or(default, |stated| bytes(stated, mss));
+    let prescribed = Config::new(mss, tcp.congestion.config(mss));
+    let window =
+        |stated: Option<Window>, default: Bytes| stated.map_or(default, |stated| stated.in_bytes(mss));
     let largest = window(tcp.receive_window, prescribed.receive_window);
     let receive_control = receive_control(&tcp.receiver, largest, mss);
     Config {
@@ -168,13 +165,6 @@ fn delayed_ack(delayed: &spec::DelayedAck) -> DelayedAck {
     }
 }
 
-fn bytes(window: Window, mss: Bytes) -> Bytes {
-    match window {
-        Window::Bytes(size) => size,
-        Window::Segments(count) => mss * u64::from(count),
-    }
-}
-
 fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
     match receiver {
         Receiver::Fixed(_) => Control::Fixed,
@@ -186,40 +176,8 @@ fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
             decrease_after: c.decrease_after,
             fairness: c.fairness,
             rtt_limit: c.rtt_limit.0,
-            minimum: bytes(c.minimum, mss),
+            minimum: c.minimum.in_bytes(mss),
             maximum: largest,
-        }),
-    }
-}
-
-fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
-    match congestion {
-        Congestion::Reno(c) => congestion::Config::Reno(*c),
-        Congestion::EcnStar(_) => congestion::Config::Reno(reno::Config { ecn: true }),
-        Congestion::Dctcp(c) => congestion::Config::Dctcp(*c),
-        Congestion::Cubic(c) => congestion::Config::Cubic(cubic::Config {
-            ecn: c.ecn,
-            c: c.c,
-            beta: c.beta,
-            fast_convergence: c.fast_convergence,
-            hystart: match c.hystart {
-                spec::HyStart::Off => hystart::Config::Off,
-                spec::HyStart::PlusPlus => hystart::Config::PlusPlus,
-                spec::HyStart::Linux => c
-                    .hystart_delay
-                    .map_or(hystart::Config::LINUX, |delay| hystart::Config::Linux { delay: delay.0 }),
-            },
-            counting: c.counting,
-            clock: cubic::Clock {
-                tick: c.tick.map_or(Duration::ZERO, |tick| tick.0),
-                hold: c.hold.map_or(Duration::ZERO, |hold| hold.0),
-            },
-        }),
-        Congestion::Pulser(c) => congestion::Config::Pulser(pulser::Config {
-            dctcp: c.dctcp,
-            safe_window: bytes(c.safe_window, mss),
-            restore: c.restore,
-            signal: if c.as_released { pulser::Signal::Ece } else { pulser::Signal::Incast },
         }),
     }
 }
@@ -253,7 +211,7 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         }
         Congestion::Pulser(pulser) => {
             check_dctcp(&pulser.dctcp, "tcp.congestion.dctcp", checker);
-            let (safe, mss) = (bytes(pulser.safe_window, config.mss), config.mss);
+            let (safe, mss) = (pulser.safe_window.in_bytes(config.mss), config.mss);
             checker.require(safe >= mss, "tcp.congestion.safe_window", || {
                 format!("{safe} is less than one segment, {mss}")
             });
@@ -306,7 +264,7 @@ fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
 }
 
 /// Refuse settings that would change nothing.
-fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
+fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     let rack = tcp.recovery == spec::Recovery::Rack;
     checker.require(sack || rack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
@@ -318,7 +276,7 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
                 .to_owned()
         });
     }
-    let early = matches!(&tcp.congestion, Congestion::Cubic(cubic) if cubic.hystart != spec::HyStart::Off);
+    let early = config.congestion.needs_rtt_of_each_ack();
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
         "it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or tcp.recovery = \"rack\""
             .to_owned()
@@ -349,12 +307,7 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
         "only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"".to_owned()
     });
-    let answers = match &tcp.congestion {
-        Congestion::Reno(reno) => reno.ecn,
-        Congestion::Cubic(cubic) => cubic.ecn,
-        Congestion::Pulser(pulser) => !pulser.as_released,
-        _ => true,
-    };
+    let answers = config.congestion.answers_ece();
     checker.require(answers || tcp.ece_reaction == EceReaction::AtOnce, "tcp.ece_reaction", || {
         "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
             .to_owned()
@@ -362,8 +315,8 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
     checker.require(tcp.handshake || tcp.lost_syn == LostSyn::Careful, "tcp.lost_syn", || {
         "without a handshake no SYN is lost: leave it out, or set tcp.handshake = true".to_owned()
     });
-    let cubic = matches!(tcp.congestion, Congestion::Cubic(_));
-    checker.require(!cubic || tcp.avoidance == congestion::Avoidance::ByteCounting, "tcp.avoidance", || {
+    let own = config.congestion.has_own_avoidance();
+    checker.require(!own || tcp.avoidance == congestion::Avoidance::ByteCounting, "tcp.avoidance", || {
         "cubic has a congestion avoidance of its own: leave it out".to_owned()
     });
 }
@@ -371,7 +324,7 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
 /// Refuse what [`Config`] demands not to be.
 pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     check_congestion(tcp, config, checker);
-    check_idle(tcp, checker);
+    check_idle(tcp, config, checker);
     check_receiver(tcp, config, checker);
     let largest = largest_window(config);
     let mss = config.mss;

@@ -4,12 +4,12 @@ use shallows_core::Instant;
 
 use crate::check::Checker;
 use crate::experiment::Experiment;
-use crate::spec::Spec;
+use crate::resolved::Resolved;
 use crate::workload::Generator;
 use crate::workload::build::Traffic;
 
 /// Refuse a run that ends before anything is sent.
-pub(crate) fn check(spec: &Spec, traffic: &Traffic, checker: &mut Checker<'_>) {
+pub(crate) fn check(spec: &Resolved, traffic: &Traffic, checker: &mut Checker<'_>) {
     let flows = traffic.generators.iter().map(Generator::begin);
     let datagrams = traffic.datagram_sources.iter().map(|source| source.start);
     let requests = traffic.probes.iter().map(|probe| probe.start);
@@ -24,7 +24,7 @@ pub(crate) fn check(spec: &Spec, traffic: &Traffic, checker: &mut Checker<'_>) {
 impl Experiment {
     /// By workload that sends flows: its number in the scenario, which results have.
     pub fn workload_places(&self) -> Vec<usize> {
-        let workloads = self.spec.workload.iter().enumerate();
+        let workloads = self.resolved.workload.iter().enumerate();
         workloads.filter(|(_, workload)| workload.sends_flows()).map(|(place, _)| place).collect()
     }
 

@@ -2,17 +2,15 @@
 
 use shallows_core::Bytes;
 use shallows_core::packet::Ecn;
-use shallows_switch::aqm::{self, Action, Split};
+use shallows_switch::aqm;
 use shallows_switch::buffer::PrivateRule;
 use shallows_switch::discipline::Share;
 use shallows_switch::port;
 use shallows_transport::congestion::EcnMode;
-use shallows_transport::congestion::pulser::Signal;
 
 use crate::agreement::Agreement;
 use crate::experiment::Experiment;
 use crate::marking::MarkingCurve;
-use crate::spec::Buffer;
 use crate::topology::{Link, PortKind};
 
 impl Experiment {
@@ -52,8 +50,7 @@ impl Experiment {
 
     /// A threshold that a lone packet exceeds, or any two.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
-        let zero = |curve: &&MarkingCurve| curve.kmin.bytes == 0 && curve.kind == "threshold";
-        if let Some(curve) = curves.iter().find(zero) {
+        if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(
                 "{} ports ({}) mark every packet that meets any other: K = 0B",
                 curve.port.name(),
@@ -61,15 +58,10 @@ impl Experiment {
             ));
         }
         let packet = self.network.mtu + self.network.framing;
-        let alone = |marker: &aqm::Config| match marker {
-            aqm::Config::Threshold { gauge, threshold, .. } if gauge.counts_packet => {
-                (gauge.unit == aqm::Unit::Bytes && threshold.0 < packet.0).then_some(Bytes(threshold.0))
-            }
-            aqm::Config::MqEcn(config) if config.counts_packet => match config.standard {
-                aqm::Standard::Threshold(k) => (k < packet).then_some(k),
-                aqm::Standard::Probabilistic { .. } => None,
-            },
-            _ => None,
+        let alone = |marker: &aqm::Config| {
+            let (gauge, k, _) = marker.single_threshold()?;
+            let exceeds = gauge.counts_packet && gauge.unit == aqm::Unit::Bytes && k.0 < packet.0;
+            exceeds.then_some(Bytes(k.0))
         };
         let (link, k) = self.markers().find_map(|(link, marker)| Some((link, alone(marker)?)))?;
         Some(format!(
@@ -84,11 +76,9 @@ impl Experiment {
     fn tiny_shares(&self) -> Option<String> {
         let packet = self.network.mtu + self.network.framing;
         let (link, smallest) = self.markers().find_map(|(link, marker)| {
-            let &aqm::Config::Threshold { gauge, threshold, split: Split::Minimum } = marker else {
-                return None;
-            };
+            let (gauge, threshold, split) = marker.single_threshold()?;
             let shares = self.network.port(link).discipline.shares();
-            let smallest = *Split::Minimum.divide(threshold, &shares).iter().min()?;
+            let smallest = *split.divide(threshold, &shares).iter().min()?;
             let one = match gauge.unit {
                 aqm::Unit::Bytes => packet.0,
                 aqm::Unit::Packets => 1,
@@ -107,7 +97,7 @@ impl Experiment {
 
     /// Marks without connections that react, or connections without marks.
     fn unheard_marks(&self) -> Option<String> {
-        let marking = |(_, marker): &(&Link, &aqm::Config)| marks(marker);
+        let marking = |(_, marker): &(&Link, &aqm::Config)| marker.verdicts().marks();
         let anywhere = self.markers().any(|at| marking(&at));
         let at_switches =
             self.markers().filter(|(link, _)| link.kind != PortKind::Nic).any(|at| marking(&at));
@@ -136,13 +126,10 @@ impl Experiment {
 
     /// Incast notifications without Pulser, or Pulser without them.
     fn unheard_incasts(&self) -> Option<String> {
-        use shallows_transport::congestion::Config::Pulser;
         let notifies = |(link, marker): (&Link, &aqm::Config)| {
-            link.kind != PortKind::Nic && matches!(marker, aqm::Config::Ein(_))
+            link.kind != PortKind::Nic && marker.verdicts().notifies_incast()
         };
-        let hears = self.agreements().any(|agreement| {
-            matches!(&agreement.sender.congestion, Pulser(pulser) if pulser.signal == Signal::Incast)
-        });
+        let hears = self.agreements().any(|agreement| agreement.sender.congestion.hears_incast());
         match (self.markers().any(notifies), hears) {
             (false, true) => Some(
                 "pulser brakes on explicit incast notifications, but no switch has an ein marker: it is DCTCP here"
@@ -186,13 +173,11 @@ impl Experiment {
 
     /// A rule for private bytes where there are none.
     fn idle_private_rule(&self) -> Option<String> {
-        let (private, rule) = match &self.spec.switch.buffer {
-            Buffer::DynamicThreshold(b) => (b.private, b.private_rule),
-            Buffer::CompleteSharing(b) => (b.private, b.private_rule),
-            Buffer::Abm(b) => (b.private, b.private_rule),
-            Buffer::StaticPartition(_) => return None,
+        let idle = |link: &Link| {
+            let buffer = &self.network.buffers[link.from.0 as usize];
+            buffer.private_rule == PrivateRule::AsReleased && link.private == Bytes(0)
         };
-        (rule == PrivateRule::AsReleased && private.0 == Bytes(0)).then(|| {
+        self.network.links.iter().any(idle).then(|| {
             "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
              (switch.buffer.private)"
                 .to_owned()
@@ -210,19 +195,5 @@ impl Experiment {
                 ack.timeout
             )
         })
-    }
-}
-
-/// Whether a marker ever gives CE.
-fn marks(marker: &aqm::Config) -> bool {
-    match marker {
-        aqm::Config::Ein(_) => false,
-        aqm::Config::Codel(codel) => codel.action == Action::Mark || codel.ce_threshold.is_some(),
-        aqm::Config::FloydJacobson(red) => red.action == Action::Mark,
-        aqm::Config::Threshold { .. }
-        | aqm::Config::Red { .. }
-        | aqm::Config::MqEcn(_)
-        | aqm::Config::EinReleased(_)
-        | aqm::Config::Tcn { .. } => true,
     }
 }

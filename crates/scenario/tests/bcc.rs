@@ -3,6 +3,7 @@
 mod common;
 
 use common::{BCC_F2, parse};
+use shallows_switch::aqm::{Point, Scope};
 
 fn note(sets: &[(&str, &str)]) -> String {
     let experiment = parse(BCC_F2, sets).expect("the scenario is sound");
@@ -19,7 +20,7 @@ fn the_thresholds_of_the_papers_evaluation_are_computed_and_shown() {
     let experiment = parse(BCC_F2, &[markers]).unwrap();
     let curve = experiment.marking_curves().into_iter().find(|curve| curve.kind == "bcc").unwrap();
     assert_eq!((curve.kmin.bytes, curve.kmax.bytes), (1_948_496, 2_748_496));
-    assert_eq!((curve.scope, curve.at, curve.pmax), ("pool", "dequeue", 0.1));
+    assert_eq!((curve.scope, curve.at, curve.pmax), (Scope::Pool, Point::Dequeue, 0.1));
     let note = note(&[markers]);
     for part in ["Kmax = B − B_R/α = 3MiB − 1588.928KB/4 = 2748.496KB", "S_min", "100Gbps·8·8us = 1948.496KB"]
     {

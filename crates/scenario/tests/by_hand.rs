@@ -116,7 +116,8 @@ fn each_parameter_of_a_transport_goes_where_it_belongs() {
             ("tcp.congestion", "{ kind = 'cubic', c = 0.3, beta = 0.6, fast_convergence = false }"),
         ],
     )
-    .tcp;
+    .tcp()
+    .clone();
     assert_eq!((tcp.rto.initial, tcp.rto.minimum), (Duration::from_secs(3), Duration::from_millis(7)));
     assert_eq!((tcp.rto.maximum, tcp.rto.granularity), (Duration::from_secs(9), Duration::from_micros(11)));
     assert_eq!((tcp.delayed_ack.segments, tcp.delayed_ack.timeout), (3, Duration::from_millis(5)));
@@ -131,7 +132,7 @@ fn each_parameter_of_a_transport_goes_where_it_belongs() {
         ("tcp.receiver", receiver),
         ("tcp.congestion", "{ kind = 'dctcp', g = 0.125, initial_alpha = 0.5 }"),
     ];
-    let tcp = sound(&[INCAST], &sets).tcp;
+    let tcp = sound(&[INCAST], &sets).tcp().clone();
     let Control::Ictcp(ictcp) = &tcp.receive_control else { panic!("{:?}", tcp.receive_control) };
     assert_eq!((ictcp.share, ictcp.gamma1, ictcp.gamma2), (0.8, 0.15, 0.45));
     assert_eq!((ictcp.beta, ictcp.decrease_after, ictcp.fairness), (0.3, 5, 0.25));
@@ -146,7 +147,7 @@ fn each_choice_of_a_transport_is_made_where_it_is_said_and_nowhere_else() {
     use shallows_transport::{
         AckCounts, AppLimited, EctPolicy, FullAck, LostSyn, RestartAfterIdle, SackAfterTimeout,
     };
-    let with = |sets: &[(&str, &str)]| sound(&[INCAST], sets).tcp;
+    let with = |sets: &[(&str, &str)]| sound(&[INCAST], sets).tcp().clone();
     let plain = with(&[]);
     let byte_counting = congestion::Avoidance::ByteCounting;
     assert_eq!((plain.avoidance, plain.loss_base), (byte_counting, congestion::LossBase::FlightSize));
@@ -222,7 +223,7 @@ fn the_last_entry_that_names_a_port_counts_part_by_part() {
     let overrides = "[{ ports = ['to-host'], markers = [{ kind = 'threshold', k = '10p' }] }, \
                      { ports = ['*->host1'], markers = [{ kind = 'threshold', k = '20p' }], egress_drop = 'free' }, \
                      { ports = ['*->host1'], shaper = { rate = '1Gbps', burst = '4KB' } }]";
-    let network = sound(&[INCAST], &[("switch.overrides", overrides)]).network;
+    let network = sound(&[INCAST], &[("switch.overrides", overrides)]).network.clone();
     let at = |name: &str| {
         let port = network.port(network.links.iter().find(|link| link.name == name).unwrap());
         let aqm::Config::Threshold { threshold, .. } = port.markers[0].marker else { panic!("{name}") };
@@ -272,7 +273,7 @@ fn thresholds_of_queues_are_their_shares_of_the_standard_one() {
     // 10 Gb/s for 80 us are 100,000 bytes.
     assert_eq!(found("{ kind = 'threshold', k = '80us' }"), (100_000, 100_000));
     let sets = [("switch.port", port), ("switch.markers", "[{ kind = 'mq-ecn', k = '40p', beta = 0.5 }]")];
-    let network = sound(&[INCAST], &sets).network;
+    let network = sound(&[INCAST], &sets).network.clone();
     let aqm::Config::MqEcn(config) = &network.port(&network.links[8]).markers[0].marker else { panic!() };
     assert_eq!(config.beta, 0.5);
 }
@@ -294,7 +295,7 @@ fn the_fastest_port_of_a_pool_decides_what_bcc_reserves() {
 fn uplinks_have_a_rate_and_a_delay_of_their_own() {
     let topology = "{ kind = 'leaf-spine', leaves = 2, spines = 2, hosts_per_leaf = 4, rate = '10Gbps', \
                     uplink_rate = '40Gbps', link_delay = '2us', uplink_delay = '5us' }";
-    let network = sound(&[INCAST], &[("topology", topology)]).network;
+    let network = sound(&[INCAST], &[("topology", topology)]).network.clone();
     for link in &network.links {
         let is_uplink = matches!(link.kind, PortKind::Up | PortKind::Down);
         let (gbps, us) = if is_uplink { (40, 5) } else { (10, 2) };
@@ -428,7 +429,7 @@ fn a_workload_is_chosen_by_its_place_among_all_and_known_by_that_among_those_wit
         "{ kind = 'udp', senders = '0', receivers = '1', pattern = { kind = 'constant', rate = '1Gbps' } }";
     let traced = |trace: &str| {
         let sets = [("measure.flow_traces", trace)];
-        sound(&[udp, INCAST, INCAST], &sets).flow_traces.remove(0).choice
+        sound(&[udp, INCAST, INCAST], &sets).flow_traces[0].choice.clone()
     };
     assert_eq!(traced("[{ workload = 2 }]"), FlowChoice::Workload(1));
     assert_eq!(traced("[{ workload = 2, sample = 5 }]"), FlowChoice::Sample { count: 5, workload: Some(1) });
@@ -436,7 +437,8 @@ fn a_workload_is_chosen_by_its_place_among_all_and_known_by_that_among_those_wit
 
 #[test]
 fn a_host_is_captured_in_both_directions() {
-    let captures = sound(&[INCAST], &[("measure.captures", "[{ name = 'a', hosts = '2' }]")]).captures;
+    let captures =
+        sound(&[INCAST], &[("measure.captures", "[{ name = 'a', hosts = '2' }]")]).captures.clone();
     // Eight links leave the hosts, then eight lead to them.
     assert_eq!(captures[0].links, [2, 10]);
 }

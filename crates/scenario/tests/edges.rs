@@ -266,12 +266,12 @@ fn a_spread_holds_both_its_ends() {
 fn a_seed_and_the_decisions_of_a_receiver_are_what_the_pages_say_where_nothing_is_said() {
     let tcp = sound(INCAST, &[("tcp.timestamps", "true"), ("tcp.receiver", "'ictcp'")]);
     assert_eq!(tcp.seed, 1);
-    assert!(tcp.tcp.timestamps);
-    let shallows_transport::receive_window::Control::Ictcp(ictcp) = &tcp.tcp.receive_control else {
+    assert!(tcp.tcp().timestamps);
+    let shallows_transport::receive_window::Control::Ictcp(ictcp) = &tcp.tcp().receive_control else {
         panic!("another receiver");
     };
     assert_eq!((ictcp.decrease_after, ictcp.rtt_limit), (3, Duration::from_millis(2)));
-    assert!(!sound(INCAST, &[("tcp.timestamps", "false")]).tcp.timestamps);
+    assert!(!sound(INCAST, &[("tcp.timestamps", "false")]).tcp().timestamps);
 }
 
 #[test]

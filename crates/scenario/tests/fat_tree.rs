@@ -18,7 +18,7 @@ fn tree(sets: &[(&str, &str)]) -> Result<Experiment, ScenarioError> {
 }
 
 fn network(sets: &[(&str, &str)]) -> Network {
-    tree(sets).unwrap_or_else(|error| panic!("{error}")).network
+    tree(sets).unwrap_or_else(|error| panic!("{error}")).network.clone()
 }
 
 fn ports(network: &Network, kind: PortKind) -> usize {

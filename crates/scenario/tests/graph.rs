@@ -14,7 +14,7 @@ fn graph(hosts: &str, switches: &str, links: &str) -> Result<Network, String> {
     let text = format!(
         "topology = {{ kind = 'graph', rate = '1Gbps', hosts = {hosts}, switches = {switches}, links = [{links}] }}\n{REST}"
     );
-    parse(&text, &[]).map(|experiment| experiment.network).map_err(|error| {
+    parse(&text, &[]).map(|experiment| experiment.network.clone()).map_err(|error| {
         let problem = &error.problems[0];
         format!("{}: {}", problem.key, problem.message)
     })
@@ -31,7 +31,7 @@ fn names(network: &Network, node: u32, host: u32) -> Vec<&str> {
 
 #[test]
 fn hosts_are_numbered_as_named_and_every_cable_has_two_named_links() {
-    let network = parse(QUERIES, &[]).unwrap().network;
+    let network = parse(QUERIES, &[]).unwrap().network.clone();
     assert_eq!((network.hosts, network.switches, network.links.len()), (8, 3, 2 * (8 + 3)));
     for (host, name) in ["s1-0", "s1-1", "s1-2", "s2-0", "s2-1", "s2-2", "r1", "r2"].iter().enumerate() {
         assert!(
@@ -49,7 +49,7 @@ fn hosts_are_numbered_as_named_and_every_cable_has_two_named_links() {
 
 #[test]
 fn each_link_knows_the_other_direction_of_its_cable() {
-    let network = parse(QUERIES, &[]).unwrap().network;
+    let network = parse(QUERIES, &[]).unwrap().network.clone();
     for (number, link) in network.links.iter().enumerate() {
         let back = &network.links[link.reverse as usize];
         assert_eq!((back.from, back.to, back.reverse), (link.to, link.from, number as u32), "{}", link.name);
@@ -75,7 +75,7 @@ fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
 
 #[test]
 fn routes_are_shortest_and_parallel_links_share() {
-    let network = parse(QUERIES, &[]).unwrap().network;
+    let network = parse(QUERIES, &[]).unwrap().network.clone();
     // Node 8 is t1, the first switch; host 6 is r1 at t3.
     assert_eq!(names(&network, 8, 6), ["t1->t2", "t1->t2#2"]);
     assert_eq!(names(&network, 9, 6), ["t2->t3"]);

@@ -15,10 +15,10 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     // 1 us of link and 19 us of host, four times: a base RTT of 80 us.
     assert_eq!(e.network.base_rtt(), Duration::from_micros(80));
     // 9000 bytes less 40 of headers; windows in segments of that.
-    assert_eq!(e.tcp.mss, Bytes(8_960));
-    assert_eq!(e.tcp.initial_window, Bytes(20 * 8_960));
-    assert_eq!(e.tcp.max_window, Bytes(125 * 8_960));
-    assert_eq!(e.tcp.rto.minimum, Duration::from_millis(5));
+    assert_eq!(e.tcp().mss, Bytes(8_960));
+    assert_eq!(e.tcp().initial_window, Bytes(20 * 8_960));
+    assert_eq!(e.tcp().max_window, Bytes(125 * 8_960));
+    assert_eq!(e.tcp().rto.minimum, Duration::from_millis(5));
     assert_eq!(e.fct, FctEnd::Sender);
     assert_eq!(e.bins, [Bytes(102_400), Bytes(10_485_760)]);
     assert_eq!(e.warm_up, Duration::from_secs(1));
@@ -219,7 +219,8 @@ fn the_seed_of_the_caller_replaces_that_of_the_file() {
 
 #[test]
 fn every_transport_of_the_papers_can_be_said() {
-    let tcp = |sets: &[(&str, &str)]| parse(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}")).tcp;
+    let tcp =
+        |sets: &[(&str, &str)]| parse(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}")).tcp().clone();
     // ECN*: regular TCP with ECN, ECT on every packet as in the papers' ns-2.
     let ecn_star = tcp(&[("tcp.congestion", "ecn-star")]);
     assert_eq!(ecn_star.congestion, congestion::Config::Reno(congestion::reno::Config { ecn: true }));
@@ -308,32 +309,35 @@ fn visit(value: &serde_json::Value, see: &mut impl FnMut(&serde_json::Map<String
 fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     let set = |sets: &[(&str, &str)]| parse(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}"));
     let linux = set(&[("tcp.preset", "linux-6"), ("tcp.rto.min", "5ms")]);
-    assert_eq!(linux.tcp.recovery, Method::Rack(Some(Bound::SafeAck)));
+    assert_eq!(linux.tcp().recovery, Method::Rack(Some(Bound::SafeAck)));
     assert_eq!(
-        (linux.tcp.rto.minimum, linux.tcp.rto.maximum),
+        (linux.tcp().rto.minimum, linux.tcp().rto.maximum),
         (Duration::from_millis(5), Duration::from_secs(120))
     );
-    let congestion::Config::Cubic(cubic) = linux.tcp.congestion else { panic!("{:?}", linux.tcp.congestion) };
+    let congestion::Config::Cubic(cubic) = linux.tcp().congestion else {
+        panic!("{:?}", linux.tcp().congestion)
+    };
     assert_eq!((cubic.ecn, cubic.hystart), (false, congestion::hystart::Config::LINUX));
-    assert_eq!((linux.tcp.frto, linux.tcp.dsack, linux.tcp.delayed_ack.quick), (true, true, 16));
-    assert_eq!(linux.tcp.app_limited, shallows_transport::AppLimited::Linux);
+    assert_eq!((linux.tcp().frto, linux.tcp().dsack, linux.tcp().delayed_ack.quick), (true, true, 16));
+    assert_eq!(linux.tcp().app_limited, shallows_transport::AppLimited::Linux);
     let note = linux.notes.iter().find(|note| note.starts_with("tcp.preset")).expect("it is told");
     assert!(note.contains("rto.max = \"120s\"") && !note.contains("rto.min"), "{note}");
     // What a kind of congestion control is in it, and what goes with what it replaces.
-    let dctcp = set(&[("tcp.preset", "linux-6"), ("tcp.congestion", "{ kind = 'dctcp', g = 0.125 }")]).tcp;
+    let dctcp =
+        set(&[("tcp.preset", "linux-6"), ("tcp.congestion", "{ kind = 'dctcp', g = 0.125 }")]).tcp().clone();
     let congestion::Config::Dctcp(config) = dctcp.congestion else { panic!("{:?}", dctcp.congestion) };
     assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Segments));
     assert_eq!(dctcp.ece_reaction, shallows_transport::EceReaction::Prr);
     // A name alone says as much; and what waits for nothing needs no quick acknowledgements.
     let named = [("tcp.preset", "linux-6"), ("tcp.congestion", "dctcp"), ("tcp.delayed_ack.segments", "1")];
-    let named = set(&named).tcp;
+    let named = set(&named).tcp().clone();
     let congestion::Config::Dctcp(config) = named.congestion else { panic!("{:?}", named.congestion) };
     assert_eq!(config.arithmetic, congestion::dctcp::Arithmetic::Segments);
     assert_eq!((named.delayed_ack.segments, named.delayed_ack.quick), (1, 0));
-    let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp;
+    let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp().clone();
     assert_eq!((newreno.recovery, newreno.dsack), (Method::NewReno, false));
     // Nothing is set twice: what is resolved means the same.
-    assert_eq!(set(&[("tcp.preset", "rfc")]).tcp, set(&[]).tcp);
+    assert_eq!(set(&[("tcp.preset", "rfc")]).tcp(), set(&[]).tcp());
     for preset in ["linux-6", "windows-2022", "rfc", "ns-2"] {
         let resolved = set(&[("tcp.preset", preset)]).resolved();
         let text = toml::to_string(&resolved).unwrap();
@@ -348,5 +352,5 @@ fn the_preset_of_ns_2_is_what_the_scenarios_of_bcc_set() {
     let start = scenario.find("[tcp]").unwrap();
     let end = start + scenario[start..].find("[measure]").unwrap();
     let preset = format!("{}[tcp]\npreset = \"ns-2\"\n{}", &scenario[..start], &scenario[end..]);
-    assert_eq!(parse(&preset, &[]).unwrap().tcp, parse(scenario, &[]).unwrap().tcp);
+    assert_eq!(parse(&preset, &[]).unwrap().tcp(), parse(scenario, &[]).unwrap().tcp());
 }

@@ -110,7 +110,7 @@ fn round_trip(experiment: &shallows_scenario::Experiment) {
     let again = parse(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(again.resolved(), resolved);
     assert_eq!(format!("{:?}", again.network), format!("{:?}", experiment.network));
-    assert_eq!(again.tcp, experiment.tcp);
+    assert_eq!(again.tcp(), experiment.tcp());
 }
 
 #[test]

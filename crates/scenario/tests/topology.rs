@@ -29,7 +29,7 @@ fn hops(network: &Network, from: u32, to: u32) -> (usize, usize) {
 
 #[test]
 fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
-    let network = parse(LEAF_SPINE, &[]).unwrap().network;
+    let network = parse(LEAF_SPINE, &[]).unwrap().network.clone();
     assert_eq!((network.hosts, network.switches), (128, 16));
     assert_eq!(network.links.len(), 2 * (128 + 64));
     for (from, to) in [(0, 1), (0, 15), (127, 112)] {
@@ -65,7 +65,7 @@ fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
         links.join(", ")
     );
     for (text, paths) in [(LEAF_SPINE, 8), (&fat_tree, 4)] {
-        let network = parse(text, &[("switch.ecmp", "symmetric")]).unwrap().network;
+        let network = parse(text, &[("switch.ecmp", "symmetric")]).unwrap().network.clone();
         let (from, to) = (HostId(0), HostId(network.hosts - 1));
         let mut found = BTreeSet::new();
         for port in 1_024..1_124 {
@@ -84,7 +84,7 @@ fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
 #[test]
 fn every_switch_leads_its_packets_out_of_its_own_ports() {
     for text in [LEAF_SPINE, DUMBBELL, BCC_F2] {
-        let network = parse(text, &[]).unwrap().network;
+        let network = parse(text, &[]).unwrap().network.clone();
         for switch in 0..network.switches {
             for host in 0..network.hosts {
                 let links = network.routing.next_hops(switch, HostId(host));
@@ -102,7 +102,7 @@ fn every_switch_leads_its_packets_out_of_its_own_ports() {
 #[test]
 fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
     // The leaf-spine of BCC (INFOCOM '20): 24 ports are three pools of eight, the eight uplinks in one of them.
-    let network = parse(LEAF_SPINE, &[]).unwrap().network;
+    let network = parse(LEAF_SPINE, &[]).unwrap().network.clone();
     let leaf0: Vec<_> = network.links.iter().filter(|link| link.name.starts_with("leaf0->")).collect();
     assert_eq!(leaf0.len(), 24);
     assert!(leaf0.iter().all(|link| (link.pool == 2) == (link.kind == PortKind::Up)));
@@ -112,7 +112,7 @@ fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
 
 #[test]
 fn links_and_delays_are_as_the_scenario_says() {
-    let network = parse(LEAF_SPINE, &[]).unwrap().network;
+    let network = parse(LEAF_SPINE, &[]).unwrap().network.clone();
     let link = |name: &str| network.links.iter().find(|link| link.name == name).unwrap();
     for name in ["leaf0->spine3", "spine3->leaf0"] {
         assert_eq!(link(name).rate, Rate::from_gbps(40), "overridden in both directions");
@@ -123,7 +123,7 @@ fn links_and_delays_are_as_the_scenario_says() {
     assert_eq!(link("leaf0->spine4").delay, Duration::from_micros(1));
     // 19 + 1 + 1 + 19 us, there and back.
     assert_eq!(network.base_rtt(), Duration::from_micros(80));
-    let network = parse(DUMBBELL, &[]).unwrap().network;
+    let network = parse(DUMBBELL, &[]).unwrap().network.clone();
     let names: Vec<&str> = network.links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(
         names,
@@ -154,7 +154,7 @@ fn a_fabric_of_ten_thousand_hosts_is_built() {
         ("workload.0.load", "0.1"),
         ("topology.links", "[]"),
     ];
-    let network = parse(LEAF_SPINE, &sets).unwrap().network;
+    let network = parse(LEAF_SPINE, &sets).unwrap().network.clone();
     assert_eq!(network.links.len(), 2 * (10_240 + 10_240));
     assert_eq!(hops(&network, 0, 10_239), (4, 32));
     assert_eq!(hops(&network, 10_239, 10_208), (2, 1));

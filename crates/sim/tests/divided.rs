@@ -118,6 +118,11 @@ fn what_cannot_be_divided_is_said_in_words() {
 
 /// Two hosts at each switch, the first of which sends the other datagrams, at each switch the same or not.
 fn pairs(left: &str, right: &str) -> Experiment {
+    pairs_with(left, right, &[])
+}
+
+/// The same with these keys.
+fn pairs_with(left: &str, right: &str, more: &[(&str, &str)]) -> Experiment {
     let udp = |from: u32, rate: &str| {
         format!(
             "[[workload]]\nkind = 'udp'\nsenders = {from}\nreceivers = {}\npattern = {{ kind = 'constant', rate = '{rate}' }}\n",
@@ -125,14 +130,8 @@ fn pairs(left: &str, right: &str) -> Experiment {
         )
     };
     let sets = [("topology.left", "2"), ("topology.right", "2"), ("stop.at", "20ms")];
+    let sets: Vec<_> = sets.iter().chain(more).copied().collect();
     experiment(&[udp(0, left), udp(2, right)].concat(), &sets)
-}
-
-/// The same, with its queues sampled.
-fn looked_at(experiment: &Experiment) -> Experiment {
-    let mut looked_at = experiment.clone();
-    looked_at.sample_queues = Some(Duration::from_micros(1));
-    looked_at
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_o
     // A packet of a thousandth of the rate is some of 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
     // What looks at every port each microsecond is no work of any part.
-    let seen = faster(&looked_at(&pairs("4Gbps", "1Mbps")));
+    let seen = faster(&pairs_with("4Gbps", "1Mbps", &[("measure.sample_queues", "1us")]));
     assert_eq!(seen, [(1, one), (2, two), (9, nine)]);
     let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);
     unfollowed.advance(u64::MAX);

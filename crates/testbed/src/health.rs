@@ -107,7 +107,7 @@ impl Bounds {
         Self {
             dilation,
             p99: dilation.real(slowest).max(Duration::from_micros(50)),
-            worst: Duration(dilation.real(experiment.tcp.rto.minimum).0 / 2),
+            worst: Duration(dilation.real(experiment.tcp().rto.minimum).0 / 2),
         }
     }
 }

@@ -301,7 +301,7 @@ impl<'a> Load<'a> {
     fn open_announced(&mut self) -> io::Result<()> {
         for Announced { ticket, flow } in self.traffic.announced() {
             let is_new = self.experiment.connections[usize::from(flow.workload)] == Policy::New;
-            if is_new && !self.experiment.tcp.handshake && flow.leg.is_none() && flow.listed.is_none() {
+            if is_new && !self.experiment.tcp().handshake && flow.leg.is_none() && flow.listed.is_none() {
                 let index = self.open_new(&flow)?;
                 self.ready.insert(ticket, index);
             }

@@ -96,7 +96,7 @@ fn refuse(refusals: &mut Vec<Refusal>, key: &'static str, reason: impl Into<Stri
 const OWN: &str = "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed";
 
 fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Refusal>) -> &'static str {
-    let tcp = &experiment.tcp;
+    let tcp = experiment.tcp();
     let (name, why) = match tcp.congestion {
         Congestion::Reno(_) if tcp.congestion.ecn_mode() == EcnMode::Classic && tcp.ect == EctPolicy::All => {
             ("ecnstar", OWN)
@@ -135,9 +135,9 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
 
 /// What Pulser's brake is told: bpf/pulser.bpf.c. No other has anything to be told.
 fn told(experiment: &Experiment) -> Vec<u32> {
-    let Congestion::Pulser(config) = experiment.tcp.congestion else { return Vec::new() };
+    let Congestion::Pulser(config) = experiment.tcp().congestion else { return Vec::new() };
     vec![
-        u32::try_from(config.safe_window.0 / experiment.tcp.mss.0).unwrap_or(u32::MAX),
+        u32::try_from(config.safe_window.0 / experiment.tcp().mss.0).unwrap_or(u32::MAX),
         u32::from(config.restore == pulser::Restore::CleanWindow),
         u32::from(config.signal == pulser::Signal::Ece),
     ]
@@ -154,7 +154,7 @@ fn refuse_dctcp(config: &dctcp::Config, [gain, alpha]: [&'static str; 2], refusa
 }
 
 fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut Vec<Refusal>) {
-    let tcp = &experiment.tcp;
+    let tcp = experiment.tcp();
     match tcp.recovery {
         Method::Sack(_) | Method::Rack(_) | Method::NewReno => {}
         _ => refuse(refusals, "tcp.recovery", "Linux repairs losses with \"rack\", \"sack\" or \"newreno\""),
@@ -259,7 +259,7 @@ fn millis(span: Duration) -> u64 {
 }
 
 fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, String)> {
-    let tcp = &experiment.tcp;
+    let tcp = experiment.tcp();
     let flag = |on: bool| u8::from(on).to_string();
     let memory = tcp.receive_window.0.clamp(1 << 17, LARGEST_WINDOW);
     let mut settings = vec![
@@ -301,7 +301,7 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
 }
 
 fn route(experiment: &Experiment, dilation: Dilation) -> String {
-    let tcp = &experiment.tcp;
+    let tcp = experiment.tcp();
     let segments = |bytes: Bytes| (bytes.0 / tcp.mss.0).max(1);
     let mut route = format!(
         "rto_min {}ms initcwnd {} initrwnd {}",
@@ -321,7 +321,7 @@ fn route(experiment: &Experiment, dilation: Dilation) -> String {
 
 /// Whether a window has a bound that it could reach.
 fn is_bounded(experiment: &Experiment) -> bool {
-    experiment.tcp.max_window.0 < 1 << 28
+    experiment.tcp().max_window.0 < 1 << 28
 }
 
 #[cfg(test)]

@@ -37,15 +37,9 @@ pub struct Request {
 pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     let machine = |error: std::io::Error| Failure::Machine(error.to_string());
     let home = Namespace::current().map_err(machine)?;
-    let (mut experiment, plan, mut own) = prepare(&request.scenario)?;
+    let (experiment, plan, mut own) = prepare(&request.scenario)?;
     // Nobody knows for how long it stands, so nothing is recorded that grows.
-    experiment.sample_queues = None;
-    experiment.port_traces.clear();
-    experiment.datagram_sources.clear();
-    experiment.probes.clear();
-    if request.captures.is_none() {
-        experiment.captures.clear();
-    }
+    let experiment = experiment.idle(request.captures.is_some());
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
     let mut hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;

@@ -17,14 +17,15 @@ use crate::experiment::PortTrace;
 use crate::memory::full_packet;
 use crate::pattern;
 use crate::quantity::Every;
-use crate::spec::{self, Marker, Port, PortOverride, Shaper, Spec};
+use crate::resolved::Resolved;
+use crate::spec::{self, Marker, Port, PortOverride, Shaper};
 use crate::topology::{Link, Network, PortKind};
 
 /// A shorter one would record more than once per packet of the fastest link.
 pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// Make every port of `network`, and note what is wrong with what the scenario says of them.
-pub(crate) fn build(spec: &Spec, network: &mut Network, checker: &mut Checker<'_>) {
+pub(crate) fn build(spec: &Resolved, network: &mut Network, checker: &mut Checker<'_>) {
     let matches = check_overrides(&spec.switch.overrides, network, checker);
     let (packet, base_rtt) = (full_packet(spec), network.base_rtt());
     let (mut ports, mut notes, mut places): (Vec<port::Config>, _, _) = (Vec::new(), Vec::new(), Vec::new());
@@ -50,7 +51,12 @@ struct Wanted<'a> {
     egress_drop: EgressDrop,
 }
 
-fn wanted<'a>(spec: &'a Spec, network: &Network, link: &Link, matches: impl Fn(usize) -> bool) -> Wanted<'a> {
+fn wanted<'a>(
+    spec: &'a Resolved,
+    network: &Network,
+    link: &Link,
+    matches: impl Fn(usize) -> bool,
+) -> Wanted<'a> {
     let switch = &spec.switch;
     if link.kind == PortKind::Nic {
         let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));

@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shallows_transport::congestion::cubic::Counting;
-use shallows_transport::congestion::pulser::Restore;
-use shallows_transport::congestion::{dctcp, reno};
+use shallows_core::{Bytes, Duration};
+use shallows_transport::congestion::cubic::{self, Counting};
+use shallows_transport::congestion::pulser::{self, Restore, Signal};
+use shallows_transport::congestion::{Config, dctcp, hystart, reno};
 
 use super::omitted::is_default;
 use crate::quantity::{Time, Window};
@@ -97,6 +98,41 @@ pub(crate) struct Pulser {
     /// The rest of it: keys as of the kind `dctcp`.
     #[serde(default)]
     pub(crate) dctcp: dctcp::Config,
+}
+
+impl Congestion {
+    /// The same for segments of `mss` bytes.
+    pub(crate) fn config(&self, mss: Bytes) -> Config {
+        match self {
+            Self::Reno(c) => Config::Reno(*c),
+            Self::EcnStar(_) => Config::Reno(reno::Config { ecn: true }),
+            Self::Dctcp(c) => Config::Dctcp(*c),
+            Self::Cubic(c) => Config::Cubic(cubic::Config {
+                ecn: c.ecn,
+                c: c.c,
+                beta: c.beta,
+                fast_convergence: c.fast_convergence,
+                hystart: match c.hystart {
+                    HyStart::Off => hystart::Config::Off,
+                    HyStart::PlusPlus => hystart::Config::PlusPlus,
+                    HyStart::Linux => c
+                        .hystart_delay
+                        .map_or(hystart::Config::LINUX, |delay| hystart::Config::Linux { delay: delay.0 }),
+                },
+                counting: c.counting,
+                clock: cubic::Clock {
+                    tick: c.tick.map_or(Duration::ZERO, |tick| tick.0),
+                    hold: c.hold.map_or(Duration::ZERO, |hold| hold.0),
+                },
+            }),
+            Self::Pulser(c) => Config::Pulser(pulser::Config {
+                dctcp: c.dctcp,
+                safe_window: c.safe_window.in_bytes(mss),
+                restore: c.restore,
+                signal: if c.as_released { Signal::Ece } else { Signal::Incast },
+            }),
+        }
+    }
 }
 
 impl Default for Congestion {

@@ -285,6 +285,11 @@ pub enum FctEnd {
 }
 
 impl Nic {
+    /// The same with the default of its limit.
+    pub(crate) fn spelled_out(self) -> Self {
+        Self { limit: Some(self.limit()), ..self }
+    }
+
     /// How much it holds.
     pub(crate) fn limit(&self) -> Amount {
         self.limit.unwrap_or(match self.backpressure {

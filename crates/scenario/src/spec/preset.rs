@@ -3,10 +3,11 @@
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer};
-use shallows_core::Duration;
+use shallows_core::{Bytes, Duration};
 use toml::{Table, Value};
 
-use super::Tcp;
+use super::congestion::Congestion;
+use super::tcp::Tcp;
 use crate::document::Step;
 use crate::tagged;
 
@@ -62,11 +63,13 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     if let Some(Value::Table(more)) = when.and_then(|mut when| when.as_table_mut()?.remove(&kind)) {
         set = over(set, &more);
     }
-    let answers = kind == "dctcp" || kind == "pulser" || kind == "ecn-star" || asks_for_ecn(congestion);
-    if !answers {
+    // Whatever the segments: only windows depend on them. One that cannot be read is refused for that later.
+    let read = congestion.and_then(|congestion| tagged::read::<Congestion>(congestion.clone()).ok());
+    let config = read.map(|congestion| congestion.config(Bytes(1)));
+    if !config.is_some_and(|config| config.answers_ece()) {
         set.remove("ece_reaction");
     }
-    if kind == "cubic" {
+    if config.is_some_and(|config| config.has_own_avoidance()) {
         set.remove("avoidance");
     }
     let exact = congestion.and_then(|congestion| congestion.get("counting")?.as_str()) == Some("exact");
@@ -149,10 +152,6 @@ fn kind(congestion: &Value) -> Option<String> {
 
 fn named(kind: &str) -> (String, Value) {
     ("kind".to_owned(), Value::String(kind.to_owned()))
-}
-
-fn asks_for_ecn(congestion: Option<&Value>) -> bool {
-    congestion.and_then(|congestion| congestion.get("ecn")?.as_bool()).unwrap_or(false)
 }
 
 /// `base` with what `top` says, key by key. A kind alone leaves the rest of its table as it is.

@@ -250,9 +250,10 @@ impl Topology {
         Common { rate: rate.0, link_delay: link.0, host_delay: host.0, mtu: mtu.0, framing: framing.0, links }
     }
 
-    /// Spell out the defaults that depend on other keys.
-    pub(crate) fn resolve(&mut self) {
-        match self {
+    /// The same with the defaults that depend on other keys.
+    pub(crate) fn resolved(&self) -> Self {
+        let mut resolved = self.clone();
+        match &mut resolved {
             Self::Star(_) | Self::Graph(_) => {}
             Self::Dumbbell(t) => {
                 t.bottleneck_rate.get_or_insert(t.rate);
@@ -269,6 +270,7 @@ impl Topology {
                 t.core_delay.get_or_insert(delay);
             }
         }
+        resolved
     }
 }
 

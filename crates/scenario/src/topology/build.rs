@@ -15,10 +15,11 @@ use crate::groups::{self, Racked};
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
 use crate::ports;
-use crate::spec::{self, Common, FatTree, Spec, Topology};
+use crate::resolved::Resolved;
+use crate::spec::{self, Common, FatTree, Topology};
 
 /// The network that `spec` describes, unless something is wrong with it.
-pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
+pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
     let sound = memory::check(spec, checker);
     let plan = planned(&spec.topology, checker).filter(|_| sound)?;
     let common = spec.topology.common();

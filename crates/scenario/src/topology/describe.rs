@@ -24,8 +24,8 @@ pub fn describe(topology: &Value) -> Result<Value, ScenarioError> {
     let document = Document::parse("", "topology", &[]).map_err(|problems| ScenarioError { problems })?;
     let refused = |path: &[_], message| ScenarioError { problems: vec![document.problem(path, message)] };
     let value = toml::Value::try_from(topology).map_err(|error| refused(&[], error.to_string()))?;
-    let mut topology: Topology = tagged::read(value).map_err(|(path, message)| refused(&path, message))?;
-    topology.resolve();
+    let topology: Topology = tagged::read(value).map_err(|(path, message)| refused(&path, message))?;
+    let topology = topology.resolved();
     let mut checker = Checker::new(&document, &|_| unreachable!("a topology names no file"));
     let plan = planned(&topology, &mut checker).filter(|_| checker.problems.is_empty());
     let Some(plan) = plan else { return Err(ScenarioError { problems: checker.problems }) };

@@ -6,14 +6,15 @@ use shallows_switch::routing::Config;
 use super::network::FIRST_PORT;
 use super::routing::Graph;
 use crate::check::Checker;
-use crate::spec::{self, Spec};
+use crate::resolved::Resolved;
+use crate::spec;
 
 /// More connections than BCC's script numbers thirty times over; bounds the memory of a slip of the pen.
 const MAX_NUMBERS: u64 = 1 << 20;
 
 /// How the switches choose, unless the scenario lacks what that needs.
 pub(super) fn ecmp(
-    spec: &Spec,
+    spec: &Resolved,
     seed: u64,
     hosts: u32,
     graph: &Graph,
@@ -34,7 +35,7 @@ pub(super) fn ecmp(
 }
 
 /// How many connections of each pair are open from the start, if they can be numbered.
-fn per_pair(spec: &Spec, hosts: u32, checker: &mut Checker<'_>) -> Option<u32> {
+fn per_pair(spec: &Resolved, hosts: u32, checker: &mut Checker<'_>) -> Option<u32> {
     let pools = spec.workload.iter().find_map(|workload| match workload {
         spec::Workload::Poisson(poisson) => match &poisson.connections {
             spec::Connections::Persistent(pools) => Some(pools),

@@ -1,13 +1,13 @@
 //! From `[[workload]]` to generators: who, how much, how often, checked.
 
+mod classes;
+mod datagrams;
 mod queries;
 
 use std::sync::Arc;
 
 use shallows_core::packet::HostId;
-use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_switch::discipline;
 
 use super::distribution::Sizes;
 use super::flow_list::FlowList;
@@ -15,10 +15,11 @@ use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
 use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, flow_list, poisson};
 use crate::check::Checker;
-use crate::experiment::{Connections, DatagramPattern, DatagramSource, Hosts, Pairs, Probe, WarmUp};
+use crate::experiment::{Connections, DatagramSource, Hosts, Pairs, Probe, WarmUp};
 use crate::groups::Group;
 use crate::hosts::HostSet;
-use crate::spec::{self, LoadOf, Spec, Workload};
+use crate::resolved::Resolved;
+use crate::spec::{self, LoadOf, Workload};
 use crate::topology::Network;
 
 /// The traffic of an experiment.
@@ -30,6 +31,8 @@ pub(crate) struct Traffic {
     pub(crate) classes: Vec<Classes>,
     pub(crate) datagram_sources: Vec<DatagramSource>,
     pub(crate) probes: Vec<Probe>,
+    /// Of each workload of datagrams, by its place in the scenario: how much data each of them has.
+    pub(crate) payloads: Vec<(usize, Bytes)>,
     /// Some workload has no end of its own.
     pub(crate) endless: bool,
 }
@@ -40,11 +43,6 @@ const MAX_OPEN: u64 = 1 << 22;
 const MAX_FLOWS: u64 = u32::MAX as u64;
 /// Simulated time ends after 213 days.
 const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
-/// IPv4 and UDP headers (RFC 791 §3.1, RFC 768).
-const UDP_HEADERS: Bytes = Bytes(28);
-/// IPv4 and ICMP echo headers (RFC 791 §3.1, RFC 792).
-const ICMP_HEADERS: Bytes = Bytes(28);
-
 /// What is needed to build a workload.
 struct Builder<'a, 'c, 'd> {
     network: &'a Network,
@@ -59,7 +57,7 @@ struct Builder<'a, 'c, 'd> {
 
 /// The traffic that `spec` describes; problems are noted.
 pub(crate) fn build(
-    spec: &mut Spec,
+    spec: &Resolved,
     network: &Network,
     hosts: &Hosts,
     seed: u64,
@@ -68,7 +66,7 @@ pub(crate) fn build(
     let end = spec.stop.at.map(|at| Instant(at.0.0));
     let offered = vec![0.0; network.links.len()];
     let mut builder = Builder { network, hosts, seed, end, checker, traffic: Traffic::default(), offered };
-    for (index, workload) in spec.workload.iter_mut().enumerate() {
+    for (index, workload) in spec.workload.iter().enumerate() {
         let key = format!("workload[{index}]");
         match workload {
             Workload::Poisson(w) => builder.poisson(w, &key),
@@ -77,7 +75,7 @@ pub(crate) fn build(
             Workload::PartitionAggregate(w) => builder.partition_aggregate(w, &key),
             Workload::BlockTransfer(w) => builder.block_transfer(w, &key),
             Workload::FlowList(w) => builder.flow_list(w, &key),
-            Workload::Udp(w) => builder.udp(w, &key),
+            Workload::Udp(w) => builder.udp(w, index, &key),
             Workload::Ping(w) => builder.ping(w, &key),
         };
     }
@@ -87,23 +85,6 @@ pub(crate) fn build(
         }
     }
     builder.traffic
-}
-
-/// That every port has a queue for all classes up to `highest`, or what to do.
-fn classes_have_queues(highest: u8, network: &Network) -> Result<(), String> {
-    for link in &network.links {
-        let discipline::Config::Composed(port) = &network.port(link).discipline else { continue };
-        let known = port.queue_of_class.len();
-        if usize::from(highest) >= known {
-            return Err(format!(
-                "class {highest} has no queue at {}, which knows classes 0 to {}; give that port another queue, or \
-                 its `classes` an entry for it",
-                link.name,
-                known - 1
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Senders and receivers between which there is at least one pair.
@@ -120,16 +101,6 @@ impl Builder<'_, '_, '_> {
         self.traffic.generators.push(generator);
         self.traffic.connections.push(connections);
         self.traffic.pairs.push(pairs);
-    }
-
-    fn ack_class(&mut self, class: u8, group: usize) {
-        let key = group.checked_sub(1).map_or_else(String::new, |index| format!("host.group[{index}]."));
-        let key = format!("{key}tcp.ack_class");
-        if self.checker.require(class < spec::CLASSES, &key, || {
-            format!("class {class} is not from 0 to {}", spec::CLASSES - 1)
-        }) {
-            self.checker.accept(&key, classes_have_queues(class, self.network));
-        }
     }
 
     /// The largest packet that all these hosts take.
@@ -424,167 +395,6 @@ impl Builder<'_, '_, '_> {
         };
         self.add(generator, connections, Pairs::List(pairs), classes);
         Some(())
-    }
-
-    fn udp(&mut self, w: &mut spec::Udp, key: &str) -> Option<()> {
-        let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
-        self.bounded(count_pairs(&senders, &receivers), key)?;
-        self.ends_by(w.stop, key);
-        let mtu = self.mtu([&senders, &receivers]);
-        let most = mtu.saturating_sub(UDP_HEADERS);
-        let payload = w.payload.get_or_insert(crate::quantity::Size(most)).0;
-        self.checker.require((1..=most.0).contains(&payload.0), &format!("{key}.payload"), || {
-            format!("{payload} is not from 1B to {most}, what an MTU of {mtu} holds")
-        });
-        if let Some(stop) = w.stop {
-            self.checker.require(stop > w.start, &format!("{key}.stop"), || {
-                format!("{stop} is not after start = {}", w.start)
-            });
-        }
-        let pattern = match &w.pattern {
-            spec::Pattern::Constant(p) => DatagramPattern::Constant { rate: p.rate.0 },
-            spec::Pattern::Poisson(p) => DatagramPattern::Poisson { rate: p.rate.0 },
-            spec::Pattern::OnOff(p) => {
-                self.checker.require(p.on.0 > Duration::ZERO, &format!("{key}.pattern.on"), || {
-                    "a burst of no length; above 0s".to_owned()
-                });
-                DatagramPattern::OnOff { rate: p.rate.0, on: p.on.0, off: p.off.0 }
-            }
-        };
-        self.check_rate(&pattern, w.overload, &senders, &receivers, key)?;
-        let pairs = Pairs::Product { senders, receivers };
-        let classes = self.classes(&w.class, key)?;
-        let mut stream =
-            Stream::new(self.seed, "datagram classes", self.traffic.datagram_sources.len() as u64);
-        self.traffic.datagram_sources.extend(pairs.iter().map(|(source, destination)| DatagramSource {
-            source,
-            destination,
-            start: Instant(w.start.0.0),
-            stop: w.stop.map(|stop| Instant(stop.0.0)),
-            payload,
-            pattern,
-            ecn: w.ecn,
-            class: classes.of(source, destination, &mut stream),
-        }));
-        Some(())
-    }
-
-    fn ping(&mut self, w: &spec::Ping, key: &str) -> Option<()> {
-        let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
-        self.bounded(count_pairs(&senders, &receivers), key)?;
-        self.ends_by(w.stop, key);
-        let classes = self.classes(&w.class, key)?;
-        self.checker.require(w.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
-            "requests without a pause never end; above 0s".to_owned()
-        });
-        let mtu = self.mtu([&senders, &receivers]);
-        let most = mtu.saturating_sub(ICMP_HEADERS);
-        self.checker.require(w.payload.0 <= most, &format!("{key}.payload"), || {
-            format!("{} is more than {most}, what an MTU of {mtu} holds", w.payload)
-        });
-        if let Some(stop) = w.stop {
-            self.checker.require(stop > w.start, &format!("{key}.stop"), || {
-                format!("{stop} is not after start = {}", w.start)
-            });
-        }
-        let pairs = Pairs::Product { senders, receivers };
-        let mut stream = Stream::new(self.seed, "probe classes", self.traffic.probes.len() as u64);
-        self.traffic.probes.extend(pairs.iter().map(|(source, destination)| Probe {
-            source,
-            destination,
-            start: Instant(w.start.0.0),
-            stop: w.stop.map(|stop| Instant(stop.0.0)),
-            interval: w.interval.0,
-            payload: w.payload.0,
-            ecn: w.ecn,
-            class: classes.of(source, destination, &mut stream),
-        }));
-        Some(())
-    }
-
-    /// Classes of service for which every port of a switch and every network card has a queue.
-    fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
-        let classes = self.classes_of(class, key)?;
-        self.check_classes(&classes, key)?;
-        Some(classes)
-    }
-
-    fn classes_of(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
-        let key = format!("{key}.class");
-        let classes = match class {
-            spec::Class::Fixed(class) => Classes::Fixed(*class),
-            spec::Class::Rule(spec::ClassRule::BySender(rule)) => {
-                Classes::BySender(self.class_count(rule.classes, &key)?)
-            }
-            spec::Class::Rule(spec::ClassRule::ByPair(rule)) => {
-                let hosts = self.network.hosts;
-                Classes::ByPair { hosts, classes: self.class_count(rule.classes, &key)? }
-            }
-            spec::Class::Rule(spec::ClassRule::Random(rule)) => {
-                let sum: f64 = rule.weights.iter().sum();
-                let sound = rule.weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite();
-                if !sound || rule.weights.len() > usize::from(spec::CLASSES) {
-                    let message = format!(
-                        "one weight of at least 0 for each of up to {} classes, not all 0",
-                        spec::CLASSES
-                    );
-                    return self.refuse(&format!("{key}.weights"), &message);
-                }
-                let mut below = 0.0;
-                let shares = rule.weights.iter().map(|weight| {
-                    below += weight / sum;
-                    below
-                });
-                Classes::Random(shares.collect())
-            }
-        };
-        Some(classes)
-    }
-
-    fn class_count(&mut self, classes: u8, key: &str) -> Option<u8> {
-        if (1..=spec::CLASSES).contains(&classes) {
-            return Some(classes);
-        }
-        self.refuse(&format!("{key}.classes"), &format!("{classes} classes; from 1 to {}", spec::CLASSES))
-    }
-
-    /// Refuse classes without a queue.
-    fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
-        let known = classes_have_queues(classes.highest(), self.network);
-        self.checker.accept(&format!("{key}.class"), known)
-    }
-
-    /// Refuse sources that offer a link more than it carries; one may be kept busy all the time.
-    fn check_rate(
-        &mut self,
-        pattern: &DatagramPattern,
-        overload: bool,
-        senders: &[HostId],
-        receivers: &[HostId],
-        key: &str,
-    ) -> Option<()> {
-        let (rate, mean) = match *pattern {
-            DatagramPattern::Constant { rate } | DatagramPattern::Poisson { rate } => (rate, rate.0 as f64),
-            DatagramPattern::OnOff { on, .. } if on == Duration::ZERO => return None,
-            DatagramPattern::OnOff { rate, on, off } => {
-                (rate, rate.0 as f64 * (on.0 as f64 / (on.0 as f64 + off.0 as f64)))
-            }
-        };
-        let matrix = Matrix::new(self.network, senders, receivers)?;
-        let (share, link) = self.offer(&matrix, mean * matrix.pairs());
-        // Shares are sums of rounded quotients.
-        let carried = share <= 1.0 + 1e-9 || overload;
-        self.checker.require(carried, &format!("{key}.pattern.rate"), || {
-            let link = &self.network.links[link];
-            let sources = matrix.pairs();
-            let each = if sources > 1.0 { format!(" from each of {sources} sources") } else { String::new() };
-            format!(
-                "{rate}{each} offers the link {} {share:.4} times its {}, with what came before; at most 1, or \
-                 overload = true",
-                link.name, link.rate
-            )
-        });
-        carried.then_some(())
     }
 
     fn refuse<T>(&mut self, key: &str, message: &str) -> Option<T> {

@@ -12,7 +12,7 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::gauge::{Gauge, Level, Meter, Scope, Unit, average_name};
+use super::gauge::{Gauge, Level, Meter, Range, Scope, Unit, average_name};
 use super::interface::{Action, Aqm, Hears, PortView, Verdict};
 use crate::queue::Reading;
 
@@ -81,6 +81,13 @@ impl Config {
             ..Self::default()
         }
     }
+
+    /// Between which averages it acts, unless it derives them from the link.
+    pub(super) fn range(&self) -> Option<Range> {
+        let Thresholds::Explicit { min, max, .. } = self.thresholds else { return None };
+        let gauge = Gauge { scope: self.scope, unit: self.unit, ..Gauge::default() };
+        Some(Range { gauge, kmin: min, kmax: max, pmax: self.max_p })
+    }
 }
 
 /// Between which averages RED acts.
@@ -121,6 +128,16 @@ pub enum Forced {
     AsBelow,
     /// It is dropped, ECN-capable or not (RFC 3168 §7; ns-2).
     Drop,
+}
+
+impl Forced {
+    /// What it adds to the verdicts on other packets.
+    pub(super) fn verdict(self) -> Verdict {
+        match self {
+            Self::AsBelow => Verdict::PASS,
+            Self::Drop => Verdict::DROP,
+        }
+    }
 }
 
 /// How marks follow one another at a steady probability *p*.

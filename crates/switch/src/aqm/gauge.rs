@@ -82,6 +82,19 @@ impl From<Bytes> for Level {
     }
 }
 
+/// Between which backlogs a marker acts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// What it measures.
+    pub gauge: Gauge,
+    /// Up to here it does nothing.
+    pub kmin: Level,
+    /// From here on it acts on every packet.
+    pub kmax: Level,
+    /// Probability just below `kmax`.
+    pub pmax: f64,
+}
+
 /// A gauge at work.
 #[derive(Clone, Debug)]
 pub(super) struct Meter {

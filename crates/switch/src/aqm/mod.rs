@@ -12,11 +12,10 @@ mod gauge;
 mod interface;
 mod mq_ecn;
 mod red;
+mod split;
 mod tcn;
 mod threshold;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub use codel::{Codel, Config as CodelConfig};
@@ -26,13 +25,14 @@ pub use floyd_jacobson::{
     Above, Config as FloydJacobsonConfig, EmptyQueue, FloydJacobson, Forced, Idle, Spacing as RedSpacing,
     Thresholds, Weighing,
 };
-pub use gauge::{Averaging, Gauge, Level, Point, Scope, Unit};
+pub use gauge::{Averaging, Gauge, Level, Point, Range, Scope, Unit};
 pub use interface::{Action, Aqm, Hears, PortView, Verdict};
 pub use mq_ecn::{Config as MqEcnConfig, IdleSince, MqEcn, Standard};
 pub use red::{Curve, Red, Spacing};
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
-use shallows_core::{Duration, Instant};
+use shallows_core::{Duration, Instant, Rate};
+pub use split::Split;
 pub use tcn::Tcn;
 pub use threshold::Threshold;
 
@@ -175,36 +175,6 @@ pub enum Config {
     Codel(CodelConfig),
 }
 
-/// How the queues of a port divide a threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Split {
-    /// Each has all of it: the "standard" threshold of MQ-ECN §2.
-    #[default]
-    Standard,
-    /// Each has its share by quantum or weight: the "minimum" threshold. Queues of strict priority have all of it.
-    Minimum,
-}
-
-impl Split {
-    /// The part of `whole` that each queue with these shares has.
-    pub fn divide(self, whole: Level, shares: &[Share]) -> Box<[Level]> {
-        let claim = |share: &Share| match *share {
-            Share::Strict => 0,
-            Share::Round { quantum } => quantum.0,
-            Share::Weight(weight) => u64::from(weight),
-        };
-        let sum: u64 = shares.iter().map(claim).sum();
-        let part = |share: &Share| match (self, claim(share)) {
-            (Self::Standard, _) | (Self::Minimum, 0) => whole,
-            (Self::Minimum, claim) => {
-                Level((u128::from(whole.0) * u128::from(claim) / u128::from(sum)) as u64)
-            }
-        };
-        shares.iter().map(part).collect()
-    }
-}
-
 impl Config {
     /// The marker of one port, whose queues have these `shares`; it draws from `stream`.
     pub fn build(&self, shares: &[Share], stream: Stream) -> Marker {
@@ -221,6 +191,53 @@ impl Config {
             Self::Red { gauge, kmin, kmax, pmax, spacing } => {
                 Marker::Red(Red::new(gauge, shares.len(), red::curve(kmin, kmax, pmax), spacing, stream))
             }
+        }
+    }
+
+    /// Between which backlogs it acts at a port of this `rate` whose queues have these `shares`; none if it does not compare a backlog.
+    pub fn thresholds(&self, shares: &[Share], rate: Rate) -> Option<Range> {
+        match *self {
+            Self::Threshold { gauge, threshold, split } => {
+                let most = split.divide(threshold, shares).iter().copied().max();
+                let (kmin, kmax) = (split.least(threshold, shares), most.unwrap_or(threshold));
+                Some(Range { gauge, kmin, kmax, pmax: 1.0 })
+            }
+            Self::Red { gauge, kmin, kmax, pmax, .. } => Some(Range { gauge, kmin, kmax, pmax }),
+            Self::MqEcn(ref config) => Some(config.range(shares)),
+            Self::FloydJacobson(ref config) => config.range(),
+            Self::Tcn { threshold } => {
+                let k = rate.bytes_in(threshold).into();
+                let gauge = Gauge { point: Point::Dequeue, ..Gauge::default() };
+                Some(Range { gauge, kmin: k, kmax: k, pmax: 1.0 })
+            }
+            Self::Ein(_) | Self::EinReleased(_) | Self::Codel(_) => None,
+        }
+    }
+
+    /// The single threshold *K* above which it marks every packet, what it compares with it, and how the queues divide it for good.
+    pub fn single_threshold(&self) -> Option<(Gauge, Level, Split)> {
+        match *self {
+            Self::Threshold { gauge, threshold, split } => Some((gauge, threshold, split)),
+            Self::MqEcn(ref config) => match config.standard {
+                Standard::Threshold(k) => Some((config.gauge(), k.into(), Split::Standard)),
+                Standard::Probabilistic { .. } => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// All that it may ever do to a packet.
+    pub fn verdicts(&self) -> Verdict {
+        match self {
+            Self::Ein(_) => Verdict::INCAST,
+            Self::Codel(codel) if codel.ce_threshold.is_some() => codel.action.verdict().and(Verdict::MARK),
+            Self::Codel(codel) => codel.action.verdict(),
+            Self::FloydJacobson(red) => red.action.verdict().and(red.forced.verdict()),
+            Self::Threshold { .. }
+            | Self::Red { .. }
+            | Self::MqEcn(_)
+            | Self::EinReleased(_)
+            | Self::Tcn { .. } => Verdict::MARK,
         }
     }
 

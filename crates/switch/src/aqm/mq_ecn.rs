@@ -14,9 +14,10 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::gauge::{Level, Point};
+use super::gauge::{Gauge, Level, Point, Range};
 use super::interface::{Aqm, Hears, PortView, Verdict};
 use super::red::Curve;
+use super::split::Split;
 use crate::queue::{Reading, Share};
 
 /// Below this round time thresholds are the standard ones (MQ-ECN's released simulator, dwrr.cc).
@@ -53,6 +54,20 @@ impl Config {
             idle_time: None,
             idle_since: IdleSince::LinkFree,
         }
+    }
+
+    /// What it compares.
+    pub(super) fn gauge(&self) -> Gauge {
+        Gauge { point: self.point, counts_packet: self.counts_packet, ..Gauge::default() }
+    }
+
+    /// Between which backlogs it marks: while all queues are busy each has its share of the standard threshold, alone it has all of it.
+    pub(super) fn range(&self, shares: &[Share]) -> Range {
+        let (kmin, kmax, pmax) = match self.standard {
+            Standard::Threshold(k) => (k.into(), k.into(), 1.0),
+            Standard::Probabilistic { kmin, kmax, pmax } => (kmin, kmax, pmax),
+        };
+        Range { gauge: self.gauge(), kmin: Split::Minimum.least(kmin, shares), kmax, pmax }
     }
 }
 

@@ -29,6 +29,17 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The most that each of `busy` queues can hold for long in a pool of this size.
+    ///
+    /// Eq. 1 with M congested queues of one priority that share the drain of their ports alone: q = α/M · (B − M·q), so that
+    /// q = αB/(M·(1 + α)).
+    pub(super) fn limit(&self, pool: Bytes, busy: usize) -> Bytes {
+        let alpha = self.alpha.iter().copied().fold(0.0, f64::max);
+        Bytes((alpha * pool.0 as f64 / (busy as f64 * (1.0 + alpha))) as u64)
+    }
+}
+
 /// ABM at work: what it knows of each queue and port.
 #[derive(Clone, Debug)]
 pub(super) struct Abm {

@@ -27,6 +27,19 @@ pub enum DtCounts {
 }
 
 impl DynamicThreshold {
+    /// The most that each of `busy` queues can hold for long in a pool of this size, beside its `private` bytes.
+    ///
+    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. Where the threshold bounds the private bytes p too,
+    /// q = α(B − M(q − p)) instead, so that q − p = (αB − p)/(1 + αM).
+    pub(super) fn limit(&self, pool: Bytes, private: Bytes, busy: usize) -> Bytes {
+        let bounded = match self.counts {
+            DtCounts::Shared => 0.0,
+            DtCounts::Total => private.0 as f64,
+        };
+        let share = (self.alpha * pool.0 as f64 - bounded) / (1.0 + self.alpha * busy as f64);
+        Bytes(share.max(0.0) as u64)
+    }
+
     /// How far a queue may grow now.
     #[inline]
     pub fn threshold(&self, pool: &Pool) -> Bytes {

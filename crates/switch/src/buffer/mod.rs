@@ -34,6 +34,16 @@ pub enum Limit {
     Packets(u32),
 }
 
+impl Limit {
+    /// The bound in bytes, if every packet has this size.
+    pub fn in_bytes(self, packet: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(limit) => limit,
+            Self::Packets(count) => packet * u64::from(count),
+        }
+    }
+}
+
 /// How a buffer is divided.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -61,6 +71,37 @@ pub enum Policy {
     Abm(AbmConfig),
 }
 
+impl Config {
+    /// The most that each of `busy` ports can hold for long in a pool of this size, if each has one queue with `private` bytes of its
+    /// own, and packets have the size `packet`.
+    pub fn limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
+        let private = self.private_rule.usable(private, packet);
+        self.policy.limit(pool, private, busy, packet) + private
+    }
+
+    /// The most that the pool itself can hold for long, likewise.
+    pub fn pool_limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
+        // Where queues take what is free they have all of it, which does not divide evenly.
+        if matches!(self.policy, Policy::CompleteSharing) {
+            return pool;
+        }
+        let each = self.policy.limit(pool, self.private_rule.usable(private, packet), busy, packet);
+        pool.min(Bytes(each.0.saturating_mul(busy as u64)))
+    }
+}
+
+impl Policy {
+    /// The most that each of `busy` ports can hold for long in a pool of this size, beside its `private` bytes.
+    fn limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
+        match self {
+            Self::DynamicThreshold(threshold) => threshold.limit(pool, private, busy),
+            Self::StaticPartition { limit } => limit.in_bytes(packet),
+            Self::CompleteSharing => Bytes(pool.0 / busy as u64),
+            Self::Abm(abm) => abm.limit(pool, busy),
+        }
+    }
+}
+
 /// How the private bytes, those reserved for a queue, are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -80,6 +121,15 @@ impl PrivateRule {
         match self {
             Self::Exact => size,
             Self::AsReleased => size + backlog,
+        }
+    }
+
+    /// How many of so many reserved bytes a busy queue can use, if packets have the size `packet`.
+    fn usable(self, reserved: Bytes, packet: Bytes) -> Bytes {
+        match self {
+            Self::Exact => reserved,
+            // The counter leaks until only a packet that meets an empty queue is admitted.
+            Self::AsReleased => reserved.min(packet),
         }
     }
 }

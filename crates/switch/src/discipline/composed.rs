@@ -32,6 +32,22 @@ pub struct Limits {
     pub port: Option<Limit>,
 }
 
+impl Limits {
+    /// The most that a queue may hold, if packets have the size `packet` and something bounds it.
+    pub(super) fn of_a_queue(&self, packet: Bytes) -> Option<Bytes> {
+        let longest = self.queues.iter().map(|limit| limit.in_bytes(packet)).max();
+        longest.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
+    }
+
+    /// The most that all queues may hold together, likewise.
+    pub(super) fn of_the_port(&self, packet: Bytes) -> Option<Bytes> {
+        // Every queue has a limit, or none has.
+        let queues = self.queues.iter().map(|limit| limit.in_bytes(packet));
+        let all = queues.reduce(|sum, limit| Bytes(sum.0.saturating_add(limit.0)));
+        all.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
+    }
+}
+
 /// Queues by class, with a [`Scheduler`].
 #[derive(Clone, Debug)]
 pub struct Composed<T> {

@@ -64,6 +64,25 @@ impl Config {
         }
     }
 
+    /// The most that it lets a queue hold, if packets have the size `packet`; none if only the buffer bounds it.
+    pub fn queue_limit(&self, packet: Bytes) -> Option<Bytes> {
+        match self {
+            Self::Composed(config) => config.limits.of_a_queue(packet),
+            _ => self.port_limit(packet),
+        }
+    }
+
+    /// The most that it lets all queues of the port hold together, likewise.
+    pub fn port_limit(&self, packet: Bytes) -> Option<Bytes> {
+        match self {
+            Self::Fifo => None,
+            Self::Composed(config) => config.limits.of_the_port(packet),
+            Self::Hcf(config) => Some(config.limit.in_bytes(packet)),
+            Self::HashedDrr(config) => Some(config.limit.in_bytes(packet)),
+            Self::Sfq(config) => Some(packet * u64::from(config.max_packets)),
+        }
+    }
+
     /// What each of these queues may claim of the link.
     pub fn shares(&self) -> Vec<Share> {
         match self {

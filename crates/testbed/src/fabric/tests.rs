@@ -5,6 +5,11 @@ use proptest::prelude::*;
 
 /// Three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
 fn experiment() -> Experiment {
+    with(&[])
+}
+
+/// The same with these keys.
+fn with(sets: &[(&str, &str)]) -> Experiment {
     let text = r#"
         name = "star"
         [topology]
@@ -24,8 +29,9 @@ fn experiment() -> Experiment {
         [stop]
         at = "1s"
     "#;
+    let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let loaded =
-        shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
+        shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &sets, None);
     loaded.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -169,11 +175,8 @@ fn packets(file: &[u8]) -> Vec<(u64, u32, usize, Vec<u8>)> {
 
 #[test]
 fn a_capture_has_frames_when_their_first_bit_leaves_a_port_with_its_marks() {
-    let mut experiment = experiment();
-    let both = ["host0->switch0", "switch0->host2"]
-        .map(|name| experiment.network.links.iter().position(|link| link.name == name).unwrap() as u32);
-    experiment.captures =
-        vec![shallows_scenario::Capture { name: "c".to_owned(), links: both.to_vec(), snap: 96 }];
+    let captures = "[{ name = 'c', ports = ['host0->switch0', 'switch0->host2'], snap = '96B' }]";
+    let experiment = with(&[("measure.captures", captures)]);
     let file = Shared::default();
     let captures = Captures::new(&experiment, "real", |_| Ok(Box::new(file.clone()))).unwrap();
     let mut fabric = Fabric::capturing(&experiment, captures);

@@ -10,7 +10,7 @@ use crate::dilation::Dilation;
 
 /// What the reader of real numbers beside simulated ones should know.
 pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
-    let (tcp, hosts) = (&experiment.tcp, &experiment.hosts.groups[0]);
+    let (tcp, hosts) = (experiment.tcp(), &experiment.hosts.groups[0]);
     let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
     let told = [
         (
@@ -78,7 +78,7 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
 
 /// Linux' CUBIC grows by the machine's seconds.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
-    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
+    let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
     let linux = 0.4 * factor * factor * factor;
     // As near as one can be told to write it.
@@ -90,7 +90,7 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
 
 /// And it looks at the machine's clock.
 fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
-    let Congestion::Cubic(cubic) = &experiment.tcp.congestion else { return None };
+    let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
     let delay = dilation.network(Duration::from_millis(4));
     let other_clock =
@@ -108,7 +108,7 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
 /// Linux' tail loss probes wait for a lone segment as long as a timeout does at least, and all of RACK-TLP's timers for 2 ms and what
 /// whole ticks make of them (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
-    let tcp = &experiment.tcp;
+    let tcp = experiment.tcp();
     let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));
     let is_linux =
         tcp.rack.max_ack_delay == tcp.rto.minimum && (slacks[0]..=slacks[1]).contains(&tcp.rack.timer_slack);
@@ -123,7 +123,7 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
 
 /// How long an acknowledgement waits goes by the least timeout, too (`TCP_DELACK_MIN`, `tcp_delack_max`).
 fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
-    let tcp = &experiment.tcp;
+    let tcp = experiment.tcp();
     let most = linux_delayed_ack(dilation.real(tcp.rto.minimum), TICK);
     let linux = dilation.network(most.min(Duration::from_millis(40)));
     (tcp.delayed_ack.segments > 1 && tcp.delayed_ack.timeout != linux).then(|| {

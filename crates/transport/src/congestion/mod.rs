@@ -48,12 +48,42 @@ impl Config {
         }
     }
 
+    /// Whether it reacts to explicit incast notifications.
+    pub fn hears_incast(&self) -> bool {
+        matches!(self, Self::Pulser(pulser) if pulser.signal == pulser::Signal::Incast)
+    }
+
+    /// Whether it answers ECE by a smaller window.
+    pub fn answers_ece(&self) -> bool {
+        match self {
+            Self::Pulser(pulser) => pulser.signal != pulser::Signal::Ece,
+            _ => self.ecn_mode() != EcnMode::Off,
+        }
+    }
+
+    /// Whether it needs a round-trip time with each acknowledgement.
+    pub fn needs_rtt_of_each_ack(&self) -> bool {
+        matches!(self, Self::Cubic(cubic) if cubic.hystart != hystart::Config::Off)
+    }
+
+    /// Whether its window grows in congestion avoidance in a way of its own, so that no [`Avoidance`] applies.
+    pub fn has_own_avoidance(&self) -> bool {
+        matches!(self, Self::Cubic(_))
+    }
+
+    /// The same without ECN. An algorithm that lives on marks is Reno then, as in Linux (`dctcp_init`).
+    #[must_use]
+    pub fn without_ecn(self) -> Self {
+        match self {
+            Self::Cubic(cubic) => Self::Cubic(cubic::Config { ecn: false, ..cubic }),
+            Self::Reno(_) | Self::Dctcp(_) | Self::Pulser(_) => Self::Reno(reno::Config { ecn: false }),
+        }
+    }
+
     /// What a receiver echoes of what switches wrote on packets.
     pub(crate) fn echoes(&self) -> Flags {
         match self {
-            Self::Pulser(pulser) if pulser.signal == pulser::Signal::Incast => {
-                Flags::ECE.with(Flags::INCAST_ECHO)
-            }
+            _ if self.hears_incast() => Flags::ECE.with(Flags::INCAST_ECHO),
             _ if self.ecn_mode() == EcnMode::Off => Flags(0),
             _ => Flags::ECE,
         }

@@ -1,0 +1,175 @@
+//! Quantities in whose place a word may stand, such as `"off"`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shallows_core::{Bytes, Duration, Rate};
+
+use super::text::{Size, Text, Time, as_text};
+
+/// `"off"`, `"auto"`, or a span of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Jitter {
+    Off,
+    #[default]
+    Auto,
+    Upto(Duration),
+}
+
+impl Jitter {
+    /// How much later packets may leave hosts whose largest packets take so long at this rate.
+    pub(crate) fn time(self, rate: Rate, packet: Bytes) -> Duration {
+        match self {
+            Self::Off => Duration::ZERO,
+            Self::Auto => rate.transmission_time(packet),
+            Self::Upto(time) => time,
+        }
+    }
+
+    /// The same as a time, or off.
+    pub(crate) fn spelled_out(self, rate: Rate, packet: Bytes) -> Self {
+        let time = self.time(rate, packet);
+        if time == Duration::ZERO { Self::Off } else { Self::Upto(time) }
+    }
+}
+
+/// `"off"`, or how much of a connection waits in its own host at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backpressure {
+    Off,
+    Upto(Bytes),
+}
+
+/// `"off"`, `"linux"`, or the largest burst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tso {
+    #[default]
+    Off,
+    Linux,
+    Upto(Bytes),
+}
+
+/// `"event"`, at every change, or an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Every {
+    #[default]
+    Event,
+    Interval(Duration),
+}
+
+impl FromStr for Jitter {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "auto" => Ok(Self::Auto),
+            _ => Time::from_str(text)
+                .map(|time| Self::Upto(time.0))
+                .map_err(|error| format!("{error}, or \"off\", or \"auto\"")),
+        }
+    }
+}
+
+impl FromStr for Backpressure {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        Size::from_str(text).map(|size| Self::Upto(size.0)).map_err(|error| format!("{error}, or \"off\""))
+    }
+}
+
+impl FromStr for Tso {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "linux" => Ok(Self::Linux),
+            _ => Size::from_str(text)
+                .map(|size| Self::Upto(size.0))
+                .map_err(|error| format!("{error}, or \"off\", or \"linux\"")),
+        }
+    }
+}
+
+impl FromStr for Every {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "event" {
+            return Ok(Self::Event);
+        }
+        Time::from_str(text)
+            .map(|time| Self::Interval(time.0))
+            .map_err(|error| format!("{error}, or \"event\""))
+    }
+}
+
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Event => f.write_str("event"),
+            Self::Interval(time) => time.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Auto => f.write_str("auto"),
+            Self::Upto(time) => time.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Backpressure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Upto(size) => size.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Tso {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Linux => f.write_str("linux"),
+            Self::Upto(size) => size.fmt(f),
+        }
+    }
+}
+
+as_text!(
+    Every,
+    "Every",
+    "\"event\" or an interval such as \"10us\"",
+    r"^(event|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*)$"
+);
+
+as_text!(
+    Jitter,
+    "Jitter",
+    "\"off\", \"auto\" or a duration such as \"720ns\"",
+    r"^(off|auto|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*)$"
+);
+
+as_text!(
+    Tso,
+    "Tso",
+    "\"off\", \"linux\" or a size such as \"64KB\"",
+    r"^(off|linux|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
+);
+
+as_text!(
+    Backpressure,
+    "Backpressure",
+    "\"off\" or a size such as \"1MiB\"",
+    r"^(off|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
+);

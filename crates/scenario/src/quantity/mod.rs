@@ -1,0 +1,44 @@
+//! Quantities as a scenario writes them.
+
+mod choices;
+mod numbers;
+mod per_queue;
+mod text;
+
+pub(crate) use choices::{Backpressure, Every, Jitter, Tso};
+pub(crate) use numbers::{MAX_PACKET, PacketSize, Window};
+pub(crate) use per_queue::PerQueue;
+pub(crate) use text::{Amount, Automatic, Depth, MAX_TIME, Size, Speed, Time};
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::{Bytes, Duration};
+
+    use super::*;
+
+    #[test]
+    fn amounts_are_sizes_or_packets() {
+        assert_eq!("80p".parse(), Ok(Amount::Packets(80)));
+        assert_eq!("720KB".parse(), Ok(Amount::Bytes(Bytes(720_000))));
+        assert_eq!(
+            "720kb".parse::<Amount>().unwrap_err(),
+            "\"720kb\" is not a size such as \"720KB\": the unit is missing or unknown; did you mean \"720KB\"? \
+             (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\""
+        );
+        assert_eq!(
+            "-3p".parse::<Amount>().unwrap_err(),
+            "\"-3p\" is not a number of packets such as \"80p\""
+        );
+    }
+
+    #[test]
+    fn quantities_beyond_reason_are_refused_with_the_bound() {
+        assert_eq!("2s".parse::<Time>().map(|time| time.0), Ok(Duration::from_secs(2)));
+        assert_eq!("90000s".parse::<Time>().unwrap_err(), "\"90000s\" is above the longest time, 86400s");
+        assert_eq!(
+            "2000000GB".parse::<Size>().unwrap_err(),
+            "\"2000000GB\" is above the largest size, 1048576GiB"
+        );
+        assert_eq!("0bps".parse::<Speed>().unwrap_err(), "\"0bps\" is not between 1Mbps and 100Tbps");
+    }
+}

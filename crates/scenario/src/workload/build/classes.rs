@@ -1,0 +1,89 @@
+//! Classes of service of workloads, checked against the queues of ports.
+
+use shallows_switch::discipline;
+
+use super::Builder;
+use crate::spec;
+use crate::topology::Network;
+use crate::workload::Classes;
+
+impl Builder<'_, '_, '_> {
+    pub(super) fn ack_class(&mut self, class: u8, group: usize) {
+        let key = group.checked_sub(1).map_or_else(String::new, |index| format!("host.group[{index}]."));
+        let key = format!("{key}tcp.ack_class");
+        if self.checker.require(class < spec::CLASSES, &key, || {
+            format!("class {class} is not from 0 to {}", spec::CLASSES - 1)
+        }) {
+            self.checker.accept(&key, classes_have_queues(class, self.network));
+        }
+    }
+
+    /// Classes of service for which every port of a switch and every network card has a queue.
+    pub(super) fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
+        let classes = self.classes_of(class, key)?;
+        self.check_classes(&classes, key)?;
+        Some(classes)
+    }
+
+    pub(super) fn classes_of(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
+        let key = format!("{key}.class");
+        let classes = match class {
+            spec::Class::Fixed(class) => Classes::Fixed(*class),
+            spec::Class::Rule(spec::ClassRule::BySender(rule)) => {
+                Classes::BySender(self.class_count(rule.classes, &key)?)
+            }
+            spec::Class::Rule(spec::ClassRule::ByPair(rule)) => {
+                let hosts = self.network.hosts;
+                Classes::ByPair { hosts, classes: self.class_count(rule.classes, &key)? }
+            }
+            spec::Class::Rule(spec::ClassRule::Random(rule)) => {
+                let sum: f64 = rule.weights.iter().sum();
+                let sound = rule.weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite();
+                if !sound || rule.weights.len() > usize::from(spec::CLASSES) {
+                    let message = format!(
+                        "one weight of at least 0 for each of up to {} classes, not all 0",
+                        spec::CLASSES
+                    );
+                    return self.refuse(&format!("{key}.weights"), &message);
+                }
+                let mut below = 0.0;
+                let shares = rule.weights.iter().map(|weight| {
+                    below += weight / sum;
+                    below
+                });
+                Classes::Random(shares.collect())
+            }
+        };
+        Some(classes)
+    }
+
+    pub(super) fn class_count(&mut self, classes: u8, key: &str) -> Option<u8> {
+        if (1..=spec::CLASSES).contains(&classes) {
+            return Some(classes);
+        }
+        self.refuse(&format!("{key}.classes"), &format!("{classes} classes; from 1 to {}", spec::CLASSES))
+    }
+
+    /// Refuse classes without a queue.
+    pub(super) fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
+        let known = classes_have_queues(classes.highest(), self.network);
+        self.checker.accept(&format!("{key}.class"), known)
+    }
+}
+
+/// That every port has a queue for all classes up to `highest`, or what to do.
+fn classes_have_queues(highest: u8, network: &Network) -> Result<(), String> {
+    for link in &network.links {
+        let discipline::Config::Composed(port) = &network.port(link).discipline else { continue };
+        let known = port.queue_of_class.len();
+        if usize::from(highest) >= known {
+            return Err(format!(
+                "class {highest} has no queue at {}, which knows classes 0 to {}; give that port another queue, or \
+                 its `classes` an entry for it",
+                link.name,
+                known - 1
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! How a threshold is divided among the queues of a port.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::gauge::Level;
+use crate::queue::Share;
+
+/// How the queues of a port divide a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Split {
+    /// Each has all of it: the "standard" threshold of MQ-ECN §2.
+    #[default]
+    Standard,
+    /// Each has its share by quantum or weight: the "minimum" threshold. Queues of strict priority have all of it.
+    Minimum,
+}
+
+impl Split {
+    /// The part of `whole` that each queue with these shares has.
+    pub fn divide(self, whole: Level, shares: &[Share]) -> Box<[Level]> {
+        let claim = |share: &Share| match *share {
+            Share::Strict => 0,
+            Share::Round { quantum } => quantum.0,
+            Share::Weight(weight) => u64::from(weight),
+        };
+        let sum: u64 = shares.iter().map(claim).sum();
+        let part = |share: &Share| match (self, claim(share)) {
+            (Self::Standard, _) | (Self::Minimum, 0) => whole,
+            (Self::Minimum, claim) => {
+                Level((u128::from(whole.0) * u128::from(claim) / u128::from(sum)) as u64)
+            }
+        };
+        shares.iter().map(part).collect()
+    }
+
+    /// The least part of `whole` that a queue has.
+    pub(super) fn least(self, whole: Level, shares: &[Share]) -> Level {
+        self.divide(whole, shares).iter().copied().min().unwrap_or(whole)
+    }
+}
