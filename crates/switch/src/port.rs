@@ -26,7 +26,7 @@ mod waiting;
 
 pub use self::counters::Counters;
 pub use self::interface::{Arrival, Config, Departure, EgressDrop};
-pub use crate::queue::{DropReason, Ingress};
+pub use crate::queue::{DropReason, Held, Ingress};
 
 /// An egress port.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl<T: Copy + Default> Port<T> {
     ///
     /// # Panics
     ///
-    /// If the rate is zero.
+    /// If the rate is zero, or there are more than 256 queues.
     pub fn new(
         rate: Rate,
         account: usize,
@@ -61,6 +61,7 @@ impl<T: Copy + Default> Port<T> {
         let byte = rate.transmission_time(Bytes(1)).0;
         let ps_per_byte = if 8_000_000_000_000 % rate.0 == 0 { byte } else { 0 };
         let shares = config.discipline.shares();
+        assert!(shares.len() <= Held::MOST_QUEUES, "at most 256 queues");
         let markers: Box<[Installed]> = config
             .markers
             .iter()

@@ -52,6 +52,16 @@ pub(crate) struct Way {
     pub(crate) exit: u32,
 }
 
+/// What a packet means that starts to leave a link's port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaves {
+    pub(crate) way: Way,
+    /// Whether somebody wants to hear of it.
+    pub(crate) watched: bool,
+    /// Whether its host does.
+    pub(crate) tells_host: bool,
+}
+
 /// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
@@ -135,10 +145,22 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// Where the packet goes that leaves now.
-    #[inline]
-    pub(crate) fn way_of(&mut self, departure: &Departure<T>) -> Way {
-        Way { arrival: self.arrival_of(departure), exit: self.exit }
+    /// When the port is to send, unless that is scheduled. Now it is.
+    #[inline(always)]
+    pub(crate) fn schedule(&mut self) -> Option<Instant> {
+        if self.waking {
+            return None;
+        }
+        let at = self.port.wake_at()?;
+        self.waking = true;
+        Some(at)
+    }
+
+    /// A packet starts to leave.
+    #[inline(always)]
+    pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
+        let way = Way { arrival: self.arrival_of(departure), exit: self.exit };
+        Leaves { way, watched: self.watch.is_on(), tells_host: self.tells_host }
     }
 
     /// When the packet that leaves now reaches the far end.
@@ -216,6 +238,7 @@ impl Jitter {
 #[cfg(test)]
 mod tests {
     use shallows_core::{Bytes, Rate};
+    use shallows_switch::port::Held;
 
     use super::*;
     use crate::hosts::packet::PacketRef;
@@ -233,8 +256,7 @@ mod tests {
 
     fn departure(finish: Instant) -> Departure<PacketRef> {
         let header = Header::default().with_size(1_500);
-        let (queue, ingress, sojourn) = (0, Ingress::NONE, Duration::ZERO);
-        Departure { header, payload: PacketRef::NONE, finish, queue, ingress, sojourn }
+        Departure { header, payload: PacketRef::NONE, held: Held::default(), finish }
     }
 
     #[test]

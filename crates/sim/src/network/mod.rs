@@ -29,7 +29,7 @@ use shallows_switch::{Ingress, Node};
 
 use crate::network::capture::Captures;
 use crate::network::event::{Event, LinkRank, Ranks};
-use crate::network::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
+use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;
 use crate::network::port_tracer::PortTracer;
 use crate::network::ports::port;
@@ -124,7 +124,7 @@ impl<T: Copy + Default> Network<T> {
     ///
     /// # Panics
     ///
-    /// If it has more hosts than 2^24, or more links than 2^28.
+    /// If it has more hosts than 2^24, more links than 2^28, or a node with 2^22 links.
     pub fn new(experiment: &Experiment) -> Self {
         let site = Site::all(experiment, None).remove(0);
         Self::of(experiment, &site, Ranks::new(experiment.seed))
@@ -158,6 +158,7 @@ impl<T: Copy + Default> Network<T> {
         let wire = |number: u32| {
             let link = &network.links[number as usize];
             let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
+            assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
             let target = link.to.0.checked_sub(network.hosts).map_or(Target::Host, Target::Switch);
             Wire::new(target, ranks.of_link(number), ingress)
         };
@@ -206,12 +207,25 @@ impl<T: Copy + Default> Network<T> {
         let mut node = Node { all: links, ports: ports.clone(), memory };
         let mut leaves = false;
         match node.receive(driver.now(), place, ingress, header, payload, dropped) {
-            Arrival::Sent(departure) => leaves = self.depart(place, departure, driver),
-            Arrival::Queued => {
-                self.wake(place, driver);
-                self.observe_change(place, driver);
+            Arrival::Sent(departure) => {
+                let Departure { header, payload, .. } = departure;
+                let way = self.links[place as usize].leaves(&departure);
+                leaves = self.depart(place, way, header, payload, driver);
             }
-            Arrival::Dropped => self.observe_change(place, driver),
+            Arrival::Queued => {
+                let link = &mut self.links[place as usize];
+                if let Some(at) = link.schedule() {
+                    driver.transmit_at(at, LinkAt { place, rank: link.rank });
+                }
+                if link.watch.is_on() {
+                    self.observe(place, None, driver);
+                }
+            }
+            Arrival::Dropped => {
+                if self.links[place as usize].watch.is_on() {
+                    self.observe(place, None, driver);
+                }
+            }
         }
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
@@ -228,16 +242,21 @@ impl<T: Copy + Default> Network<T> {
         let Owned { ports, memory } = &mut nodes[link.node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
         let departure = node.transmit(driver.now(), place, dropped);
-        self.wake(place, driver);
+        let link = &mut self.links[place as usize];
+        if let Some(at) = link.schedule() {
+            driver.transmit_at(at, LinkAt { place, rank: link.rank });
+        }
         let mut sent = None;
         match departure {
             Some(departure) => {
                 let Departure { header, payload, .. } = departure;
-                if self.depart(place, departure, driver) {
+                let leaves = link.leaves(&departure);
+                if self.depart(place, leaves, header, payload, driver) {
                     sent = Some((header, payload));
                 }
             }
-            None => self.observe_change(place, driver),
+            None if link.watch.is_on() => self.observe(place, None, driver),
+            None => {}
         }
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
@@ -245,38 +264,22 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Have the driver call when the port of a link is to send, unless it is going to.
-    #[inline(always)]
-    fn wake(&mut self, place: u32, driver: &mut impl Driver<T>) {
-        let link = &mut self.links[place as usize];
-        if !link.waking
-            && let Some(at) = link.port.wake_at()
-        {
-            link.waking = true;
-            driver.transmit_at(at, LinkAt { place, rank: link.rank });
-        }
-    }
-
     /// A packet starts to leave the port of a link. Says whether its host is to hear of that.
     #[inline(always)]
-    fn depart(&mut self, place: u32, departure: Departure<T>, driver: &mut impl Driver<T>) -> bool {
-        let link = &mut self.links[place as usize];
-        let Departure { header, payload, .. } = departure;
-        let (way, tells_host) = (link.way_of(&departure), link.tells_host);
-        if link.watch.is_on() {
+    fn depart(
+        &mut self,
+        place: u32,
+        Leaves { way, watched, tells_host }: Leaves,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) -> bool {
+        if watched {
             // Before the packet may leave this part.
             self.observe(place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
         tells_host
-    }
-
-    /// The port of a link has changed, and nothing leaves it.
-    #[inline(always)]
-    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
-        if self.links[place as usize].watch.is_on() {
-            self.observe(place, None, driver);
-        }
     }
 
     #[inline(never)]

@@ -90,7 +90,7 @@ impl Edge {
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
             // It joins its queue only in passing: what it would take it gives back at once.
-            let item = Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) };
+            let item = Item { header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
             if ends_turn {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
@@ -104,7 +104,7 @@ impl Edge {
             };
         }
         self.hold(queue, header.size(), memory, buffer);
-        waiting.enqueue(queue, Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) });
+        waiting.enqueue(queue, Item { header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) });
         if !idle {
             if self.halted && waiting.may_send(queue) {
                 self.go_on(now);
@@ -248,10 +248,9 @@ impl Edge {
         Item { mut header, payload, enqueued_at, held }: Item<W::Payload>,
         buffer: &SharedBuffer,
     ) -> Option<Departure<W::Payload>> {
-        let sojourn = now - enqueued_at;
         if self.hears.includes(Hears::DEQUEUES) {
             let verdict = self
-                .ask(waiting, queue, sojourn, buffer, |marker, port| marker.on_dequeue(now, &header, port));
+                .ask(waiting, queue, now - enqueued_at, buffer, |marker, port| marker.on_dequeue(now, &header, port));
             if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut header) {
                 let rare = self.count(waiting, queue).rare();
                 rare.dropped[reason as usize] += 1;
@@ -266,7 +265,7 @@ impl Edge {
         let books = self.count(waiting, queue);
         books.sent += 1;
         books.sent_bytes += header.size();
-        Some(Departure { header, payload, finish: self.busy_until, queue, ingress: held.ingress(), sojourn })
+        Some(Departure { header, payload, held, finish: self.busy_until })
     }
 
     #[inline]
