@@ -9,10 +9,10 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate, prefetch, prefetch_all};
 
 use self::counters::Books;
-use self::edge::Edge;
+use self::edge::{Edge, Fate};
 use self::waiting::Elaborate;
 use crate::aqm::{Aqm, Hears, Installed};
-use crate::buffer::SharedBuffer;
+use crate::buffer::{Memory, SharedBuffer};
 use crate::discipline::{self, AnyDiscipline, Discipline};
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
@@ -109,17 +109,30 @@ impl<T: Copy + Default> Port<T> {
         &mut self,
         now: Instant,
         ingress: Ingress,
-        header: Header,
+        mut header: Header,
         payload: T,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Arrival<T> {
         let Self { edge, queues } = self;
-        match queues {
-            Queues::One(queue) => edge.receive(queue, now, ingress, (header, payload), buffer, dropped),
+        let fate = match queues {
+            Queues::One(queue) => edge.receive(queue, now, ingress, (&mut header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
-                edge.receive_out_of_line(&mut **queues, now, ingress, (header, payload), buffer, dropped)
+                // A copy of its own, so that the header of the other case stays in registers.
+                let mut own = header;
+                let packet = (&mut own, payload);
+                let fate = edge.receive_out_of_line(&mut **queues, now, ingress, packet, buffer, dropped);
+                header = own;
+                fate
             }
+        };
+        match fate {
+            Fate::Sent { finish, queue } => {
+                let held = Held::new(ingress, queue, Memory::default());
+                Arrival::Sent(Departure { header, payload, held, finish })
+            }
+            Fate::Queued => Arrival::Queued,
+            Fate::Dropped => Arrival::Dropped,
         }
     }
 

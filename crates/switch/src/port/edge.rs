@@ -4,7 +4,7 @@ use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::counters::Books;
-use super::interface::{Arrival, Departure, EgressDrop};
+use super::interface::{Departure, EgressDrop};
 use super::waiting::Waiting;
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
@@ -30,6 +30,14 @@ pub(super) struct Edge {
     pub(super) books: Books,
 }
 
+/// What becomes of an arriving packet. What is sent at once is the packet itself: nothing waits before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fate {
+    Sent { finish: Instant, queue: usize },
+    Queued,
+    Dropped,
+}
+
 /// Whether a packet joins a queue.
 #[derive(Clone, Copy)]
 enum Admission {
@@ -46,75 +54,81 @@ impl Edge {
         waiting: &mut W,
         now: Instant,
         ingress: Ingress,
-        packet: (Header, W::Payload),
+        packet: (&mut Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
-    ) -> Arrival<W::Payload> {
+    ) -> Fate {
         self.receive(waiting, now, ingress, packet, buffer, dropped)
     }
 
-    /// A packet arrives.
+    /// A packet arrives. Notes in its header what markers mark.
     #[inline(always)]
     pub(super) fn receive<W: Waiting>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         ingress: Ingress,
-        (mut header, payload): (Header, W::Payload),
+        (header, payload): (&mut Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
-    ) -> Arrival<W::Payload> {
+    ) -> Fate {
         // What has to go so that it finds room.
-        while let Some(Left { item, queue, .. }) = waiting.push_out(now, &header) {
+        while let Some(Left { item, queue, .. }) = waiting.push_out(now, header) {
             self.free(queue, item.header.size(), item.held.memory(), buffer);
             self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
             dropped.extend([item.payload]);
         }
-        let queue = match waiting.place(now, &header) {
+        let queue = match waiting.place(now, header) {
             Ok(queue) => queue,
             Err(reason) => {
                 self.books.received += 1;
                 self.books.rare().dropped[reason as usize] += 1;
                 dropped.extend([payload]);
-                return Arrival::Dropped;
+                return Fate::Dropped;
             }
         };
-        let memory = match self.admit(waiting, now, queue, &mut header, buffer) {
+        let memory = match self.admit(waiting, now, queue, header, buffer) {
             Admission::Join(memory) => memory,
             Admission::Drop(reason) => {
                 self.count(waiting, queue).rare().dropped[reason as usize] += 1;
                 dropped.extend([payload]);
-                return Arrival::Dropped;
+                return Fate::Dropped;
             }
         };
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
             // It joins its queue only in passing: what it would take it gives back at once.
-            let item = Item { header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
+            let item =
+                Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
             if ends_turn {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
-            return match departs {
-                Some(departure) => Arrival::Sent(departure),
-                None => {
-                    dropped.extend([payload]);
-                    Arrival::Dropped
-                }
+            let Some(Departure { header: marked, finish, .. }) = departs else {
+                dropped.extend([payload]);
+                return Fate::Dropped;
             };
+            *header = marked;
+            return Fate::Sent { finish, queue };
         }
         self.hold(queue, header.size(), memory, buffer);
-        waiting.enqueue(queue, Item { header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) });
+        waiting.enqueue(
+            queue,
+            Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) },
+        );
         if !idle {
             if self.halted && waiting.may_send(queue) {
                 self.go_on(now);
             }
-            return Arrival::Queued;
+            return Fate::Queued;
         }
         match self.transmit_out_of_line(waiting, now, buffer, dropped) {
-            Some(departure) => Arrival::Sent(departure),
-            None if self.total.backlog.0 > 0 => Arrival::Queued,
-            None => Arrival::Dropped,
+            Some(Departure { header: marked, finish, .. }) => {
+                *header = marked;
+                Fate::Sent { finish, queue }
+            }
+            None if self.total.backlog.0 > 0 => Fate::Queued,
+            None => Fate::Dropped,
         }
     }
 
@@ -249,8 +263,9 @@ impl Edge {
         buffer: &SharedBuffer,
     ) -> Option<Departure<W::Payload>> {
         if self.hears.includes(Hears::DEQUEUES) {
-            let verdict = self
-                .ask(waiting, queue, now - enqueued_at, buffer, |marker, port| marker.on_dequeue(now, &header, port));
+            let verdict = self.ask(waiting, queue, now - enqueued_at, buffer, |marker, port| {
+                marker.on_dequeue(now, &header, port)
+            });
             if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut header) {
                 let rare = self.count(waiting, queue).rare();
                 rare.dropped[reason as usize] += 1;
