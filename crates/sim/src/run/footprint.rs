@@ -28,7 +28,7 @@ pub struct Need {
     pub remedy: &'static str,
 }
 
-/// What a run of `experiment` needs at the least, largest first.
+/// What a run of `experiment` needs at the least, largest first; never empty, as each host has a switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];
