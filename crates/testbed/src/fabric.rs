@@ -11,10 +11,9 @@ use std::io;
 use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::{Captures, Measured, PortTracer, Report, Sampler, Tally};
 use shallows_scenario::{Experiment, Link};
-use shallows_sim::{
-    Captures, Change, Driver, LinkAt, Measured, Network, PortTracer, Report, Sampler, Tally, Target,
-};
+use shallows_sim::{Change, Driver, LinkAt, Network, Target};
 
 use crate::background::{self, Background, Made};
 use crate::frame;
@@ -286,6 +285,7 @@ impl Fabric {
         // The driver looks at whether it is the end now and then.
         echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
+            ports: state.network.port_counts().collect(),
             samples: state.sampler.rows,
             trace: state.contents.tracer.rows,
             tally: state.network.tally,
@@ -294,7 +294,7 @@ impl Fabric {
             echoes,
             ..measured
         };
-        Report::measured(experiment, &state.network, measured)
+        Report::new(experiment, measured)
     }
 }
 
@@ -321,7 +321,7 @@ impl event::World for State {
                 }
             }
             Event::Sample => {
-                let next = self.sampler.sample(queue.now(), &self.network);
+                let next = self.network.sample(queue.now(), &mut self.sampler);
                 queue.schedule(next, Event::Sample);
             }
             Event::Trace(number) => {

@@ -2,6 +2,7 @@
 
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
+use shallows_measure::Captures;
 use shallows_scenario::Experiment;
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
@@ -11,16 +12,12 @@ use crate::hosts::inbox::Inboxes;
 use crate::hosts::packet::{PacketRef, Packets};
 use crate::hosts::{Hosts, Transports};
 use crate::network::Network;
-use crate::network::capture::{Captures, Tap};
 use crate::network::division::Division;
 use crate::network::event::Ranks;
 use crate::network::places::Places;
-use crate::network::port_tracer::PortTracer;
-use crate::network::sampler::Sampler;
 use crate::network::site::Site;
-use crate::report::flow_tracer::FlowTracer;
-use crate::report::observers::Observers;
 use crate::run::crossing::Exits;
+use crate::run::observers::Observers;
 use crate::run::world::{Ends, World};
 use crate::traffic::Traffic;
 use crate::traffic::announced::Announced;
@@ -51,14 +48,8 @@ pub(crate) fn world(
         link.set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
     }
     let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
-    let tracer = PortTracer::new(experiment);
-    network.watch(&tracer, Some(captures));
-    let observers = Observers {
-        ports: tracer,
-        flows: FlowTracer::new(experiment),
-        queues: Sampler::new(experiment.sample_queues),
-        tap: Tap::default(),
-    };
+    let observers = Observers::new(experiment);
+    network.watch(&observers.ports, Some(captures));
     let is_whole = division.is_none_or(|division| division.parts() == 1);
     let arrivals = if is_whole {
         Arrivals::Drawn(Traffic::new(experiment, ranks))

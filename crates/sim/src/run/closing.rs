@@ -1,11 +1,9 @@
 //! What the worlds of a run have measured, as one report.
 
+use shallows_measure::{Measured, Report};
 use shallows_scenario::Experiment;
 
 use crate::hosts::flow::Flows;
-use crate::hosts::packet::PacketRef;
-use crate::network::link::Link;
-use crate::report::{Measured, Report};
 use crate::run::world::World;
 use crate::traffic::generators::Arrivals;
 
@@ -24,7 +22,8 @@ pub(crate) fn report(
         Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
     };
     let ranks = worlds[0].ranks;
-    for World { generators, ends, .. } in &mut worlds {
+    for World { network, generators, ends, .. } in &mut worlds {
+        measured.ports.extend(network.port_counts());
         let observers = &mut ends.observers;
         measured.echoes.append(&mut generators.probes.echoes);
         measured.trace.append(&mut observers.ports.rows);
@@ -36,10 +35,8 @@ pub(crate) fn report(
     measured.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
     measured.trace.sort_by_key(|row| (row.at, row.link));
     measured.samples.sort_by_key(|row| (row.at, row.entity));
-    let (networks, parts): (Vec<_>, Vec<_>) =
-        worlds.into_iter().map(|world| (world.network, world.flows)).unzip();
+    measured.ports.sort_by_key(|port| port.link);
+    let parts = worlds.into_iter().map(|world| world.flows).collect();
     measured.flows = Flows::merged(parts, flows);
-    let mut links: Vec<&Link<PacketRef>> = networks.iter().flat_map(|network| network.links()).collect();
-    links.sort_by_key(|link| link.number);
-    Report::of(experiment, links.into_iter(), measured)
+    Report::new(experiment, measured)
 }

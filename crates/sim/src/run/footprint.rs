@@ -4,18 +4,14 @@
 //! one port were never empty.
 
 use shallows_core::Instant;
+use shallows_measure::{Echo, FlowRecord, FlowRow, PortRow, SampleRow};
 use shallows_scenario::{Connections, Experiment, QueryRecord};
 
 use crate::hosts::connection::{ReceiverSide, SenderSide};
-use crate::hosts::flow::FlowRecord;
 use crate::hosts::packet::PacketRef;
-use crate::network::port_tracer::PortRow;
-use crate::network::sampler::Row;
-use crate::report::flow_tracer::FlowRow;
 use crate::run::simulation::Simulation;
 use crate::run::world::World;
 use crate::traffic::generators::Arrivals;
-use crate::traffic::probe::Echo;
 
 /// Something that takes memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +65,7 @@ fn samples(experiment: &Experiment) -> Need {
         (Some(every), Some(end)) => end.0 as f64 / every.0 as f64,
         _ => 0.0,
     };
-    need::<Row>(
+    need::<SampleRow>(
         count,
         "samples of one port that is never empty (measure.sample_queues)",
         "a longer interval of measure.sample_queues, or an earlier stop.at",
@@ -127,7 +123,7 @@ impl Simulation {
                 "echo requests",
                 "a longer interval between pings",
             ),
-            need::<Row>(
+            need::<SampleRow>(
                 sum(|world| world.ends.observers.queues.rows.len()),
                 "samples",
                 "a longer interval of measure.sample_queues, or an earlier stop.at",

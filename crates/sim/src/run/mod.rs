@@ -7,6 +7,7 @@ pub(crate) mod crossing;
 pub(crate) mod end;
 pub(crate) mod footprint;
 pub(crate) mod gate;
+pub(crate) mod observers;
 pub(crate) mod part;
 pub(crate) mod simulation;
 pub(crate) mod sync;

@@ -4,14 +4,12 @@ use std::io;
 
 use shallows_core::event::{EventQueue, run};
 use shallows_core::{Duration, Instant};
+use shallows_measure::{Captures, Measured, Report, Sink, Tally};
 use shallows_scenario::Experiment;
 
-use crate::network::capture::{Captures, Sink};
 use crate::network::division::Division;
 use crate::network::event::Class;
 use crate::network::site::Site;
-use crate::network::tally::Tally;
-use crate::report::{Measured, Report};
 use crate::run::build;
 use crate::run::closing;
 use crate::run::critical_path::CriticalPath;

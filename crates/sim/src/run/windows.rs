@@ -326,10 +326,10 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::network::capture::Captures;
     use crate::network::event::Class;
     use crate::network::site::Site;
     use crate::run::build;
+    use shallows_measure::Captures;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {

@@ -16,8 +16,8 @@ use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
 use crate::network::{Change, Driver, LinkAt, Network};
-use crate::report::observers::Observers;
 use crate::run::crossing::{Crossing, Exits};
+use crate::run::observers::Observers;
 use crate::traffic::Newcomer;
 use crate::traffic::generators::{Arrivals, Generators};
 use crate::traffic::warm_up::WarmUp;
@@ -409,7 +409,7 @@ impl World {
 
     fn start_flow(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let side = self.ends.hosts.start(place, flow, &mut self.flows, queue.now());
-        side.traced = self.ends.observers.flows.on_start(flow, place, side.flow_start);
+        side.traced = self.ends.observers.flow_begins(flow, place, side.flow_start);
         self.pump(place, queue);
     }
 
@@ -487,7 +487,7 @@ impl World {
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.ends.observers.queues.sample(queue.now(), &self.network);
+        let next = self.network.sample(queue.now(), &mut self.ends.observers.queues);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
@@ -504,7 +504,7 @@ impl World {
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.ends.observers.flows.sample(number, queue.now(), &self.ends.hosts);
+        let next = self.ends.observers.sample_flows(number, queue.now(), &self.ends.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
     }
 

@@ -9,14 +9,13 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
-use crate::hosts::flow::{End, FlowRecord};
-use crate::network::Network;
-use crate::network::link::Link;
-use crate::network::port_tracer::PortRow;
-use crate::network::sampler::{Entity, Row};
-use crate::network::tally::Tally;
-use crate::report::flow_tracer::{FlowTracer, QUANTITIES, Traced};
-use crate::traffic::probe::Echo;
+use crate::echo::Echo;
+use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
+use crate::port_counts::PortCounts;
+use crate::port_tracer::PortRow;
+use crate::sampler::{Entity, SampleRow};
+use crate::tally::Tally;
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ pub struct Report {
     pub(crate) port_traces: Vec<PortRow>,
     /// By flow.
     pub(crate) flow_traces: BTreeMap<u32, Traced>,
-    pub(crate) samples: Vec<Row>,
+    pub(crate) samples: Vec<SampleRow>,
     /// Packets of each capture.
     pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
@@ -45,15 +44,17 @@ pub struct Report {
     pub(crate) end: Instant,
 }
 
-/// Measurements of an experiment, beside the counters of its ports.
+/// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// In order of arrival.
     pub flows: Vec<FlowRecord>,
     /// By workload, in the order in which they were asked.
     pub queries: Vec<Vec<QueryRecord>>,
+    /// What ports have counted, in the order of their links.
+    pub ports: Vec<PortCounts>,
     /// Samples of queues and pools.
-    pub samples: Vec<Row>,
+    pub samples: Vec<SampleRow>,
     /// Readings of traced ports.
     pub trace: Vec<PortRow>,
     /// Packets of the whole network.
@@ -102,40 +103,32 @@ pub struct FlowOutcome {
 }
 
 impl Report {
-    /// A run of `experiment` in this network, by whatever has measured it.
-    pub fn measured<T: Copy + Default>(
-        experiment: Experiment,
-        network: &Network<T>,
-        measured: Measured,
-    ) -> Self {
-        Self::of(experiment, network.links().iter(), measured)
-    }
-
-    /// Likewise, over these links in the order of their numbers.
-    pub(crate) fn of<'a, T: Copy + Default + 'a>(
-        experiment: Experiment,
-        links: impl Iterator<Item = &'a Link<T>>,
-        measured: Measured,
-    ) -> Self {
-        let Measured { flows, queries, samples, trace, tally, end, .. } = measured;
-        let Counted { ports, queues, markers, data_dropped } = counted(links);
-        Self {
+    /// A run of `experiment`, by whatever has measured it.
+    pub fn new(experiment: Experiment, measured: Measured) -> Self {
+        let mut report = Self {
             captured: measured.captured,
             experiment,
-            flows,
-            queries,
-            ports,
-            queues,
-            markers,
+            flows: measured.flows,
+            queries: measured.queries,
+            ports: Vec::new(),
+            queues: Vec::new(),
+            markers: Vec::new(),
             echoes: measured.echoes,
-            port_traces: trace,
+            port_traces: measured.trace,
             flow_traces: measured.flow_traces.flows,
-            samples,
-            tally,
-            data_dropped,
+            samples: measured.samples,
+            tally: measured.tally,
+            data_dropped: Vec::new(),
             datagram_bytes: measured.datagram_bytes,
-            end,
+            end: measured.end,
+        };
+        for PortCounts { port, queues, markers, data_dropped, .. } in measured.ports {
+            report.ports.push(port);
+            report.queues.push(queues);
+            report.markers.push(markers);
+            report.data_dropped.push(data_dropped);
         }
+        report
     }
 
     /// What became of each flow, in order of arrival.
@@ -223,24 +216,4 @@ impl Report {
     pub(super) fn is_after_warm_up(&self, at: Instant) -> bool {
         at.0 >= self.experiment.warm_up.0
     }
-}
-
-/// What ports have counted, by link.
-#[derive(Debug, Default)]
-struct Counted {
-    ports: Vec<Counters>,
-    queues: Vec<Vec<Counters>>,
-    markers: Vec<Vec<(&'static str, MarkerCounts)>>,
-    data_dropped: Vec<u64>,
-}
-
-fn counted<'a, T: Copy + Default + 'a>(links: impl Iterator<Item = &'a Link<T>>) -> Counted {
-    let mut counted = Counted::default();
-    for Link { port, data_dropped, .. } in links {
-        counted.ports.push(port.counters());
-        counted.queues.push(port.queue_counters());
-        counted.markers.push(port.markers().iter().map(|marker| (marker.name(), marker.counts())).collect());
-        counted.data_dropped.push(*data_dropped);
-    }
-    counted
 }
