@@ -102,6 +102,33 @@ pub struct FlowOutcome {
     pub query: Option<u32>,
 }
 
+impl Measured {
+    /// What parts of a network have measured together, each in the order of time: what happened at the same time is in the order of
+    /// ports and entities. Flows and echo requests have their order from who numbers them, captures are of the whole network.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut whole = Self::default();
+        for mut part in parts {
+            whole.flows.append(&mut part.flows);
+            whole.queries.resize(whole.queries.len().max(part.queries.len()), Vec::new());
+            for (all, queries) in whole.queries.iter_mut().zip(&mut part.queries) {
+                all.append(queries);
+            }
+            whole.ports.append(&mut part.ports);
+            whole.samples.append(&mut part.samples);
+            whole.trace.append(&mut part.trace);
+            whole.tally += part.tally;
+            whole.datagram_bytes += part.datagram_bytes;
+            whole.echoes.append(&mut part.echoes);
+            whole.flow_traces.flows.append(&mut part.flow_traces.flows);
+            whole.end = whole.end.max(part.end);
+        }
+        whole.ports.sort_by_key(|port| port.link);
+        whole.samples.sort_by_key(|row| (row.at, row.entity));
+        whole.trace.sort_by_key(|row| (row.at, row.link));
+        whole
+    }
+}
+
 impl Report {
     /// A run of `experiment`, by whatever has measured it.
     pub fn new(experiment: Experiment, measured: Measured) -> Self {
@@ -215,5 +242,56 @@ impl Report {
 
     pub(super) fn is_after_warm_up(&self, at: Instant) -> bool {
         at.0 >= self.experiment.warm_up.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a part with this port, in which so many packets were sent, and at which was looked at these times.
+    fn part(link: u32, sent: u64, looks: &[u64]) -> Measured {
+        let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
+        let reading =
+            |&at: &u64| PortRow { at: Instant(at), link, queue: None, quantity: "q", value: at as f64 };
+        Measured {
+            ports: vec![PortCounts {
+                link,
+                port: Counters::default(),
+                queues: Vec::new(),
+                markers: Vec::new(),
+                data_dropped: u64::from(link),
+            }],
+            samples: looks.iter().map(row).collect(),
+            trace: looks.iter().map(reading).collect(),
+            tally: Tally { packets_sent: sent, ..Tally::default() },
+            datagram_bytes: Bytes(10),
+            end: Instant(sent),
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn what_parts_have_measured_is_in_order_of_time_and_then_of_links_whatever_part_came_first() {
+        for parts in
+            [[part(4, 3, &[1, 5]), part(2, 2, &[1, 3, 5])], [part(2, 2, &[1, 3, 5]), part(4, 3, &[1, 5])]]
+        {
+            let whole = Measured::joined(parts);
+            assert_eq!(
+                whole.ports.iter().map(|port| (port.link, port.data_dropped)).collect::<Vec<_>>(),
+                [(2, 2), (4, 4)]
+            );
+            let rows: Vec<_> = whole.samples.iter().map(|row| (row.at.0, row.entity)).collect();
+            assert_eq!(
+                rows,
+                [(1, 2), (1, 4), (3, 2), (5, 2), (5, 4)].map(|(at, link)| (at, Entity::Port(link)))
+            );
+            let readings: Vec<_> = whole.trace.iter().map(|row| (row.at.0, row.link)).collect();
+            assert_eq!(readings, [(1, 2), (1, 4), (3, 2), (5, 2), (5, 4)]);
+            assert_eq!(
+                (whole.tally.packets_sent, whole.datagram_bytes, whole.end),
+                (5, Bytes(20), Instant(3))
+            );
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! A run: a world for each part of the network, and who lets them live beside each other.
 
-pub(crate) mod build;
 pub(crate) mod closing;
 pub(crate) mod critical_path;
 pub(crate) mod crossing;

@@ -26,54 +26,56 @@ use crate::traffic::generators::{Arrivals, Generators};
 use crate::traffic::probe::Probes;
 use crate::traffic::warm_up::WarmUps;
 
-/// The world of one site, which catches what the captures want.
-pub(crate) fn world(
-    experiment: &Experiment,
-    division: Option<&Division>,
-    site: Site,
-    captures: &Captures,
-) -> World {
-    let seed = experiment.seed;
-    let ranks = Ranks::new(seed);
-    let mut network = Network::of(experiment, &site, ranks);
-    let mut exits = Exits::default();
-    for &(number, part, wire) in &site.exits {
-        network.at(number).exit = exits.add(part, wire);
-    }
-    for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
-        let group = experiment.group(HostId(host));
-        // The link that leaves a host has its number.
-        let link = network.at(host);
-        link.tells_host = group.backpressure.is_some();
-        link.set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
-    }
-    let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
-    let observers = Observers::new(experiment);
-    network.watch(&observers.ports, Some(captures));
-    let is_whole = division.is_none_or(|division| division.parts() == 1);
-    let arrivals = if is_whole {
-        Arrivals::Drawn(Traffic::new(experiment, ranks))
-    } else {
-        Arrivals::Announced(Announced::new(experiment.connections.len(), ranks))
-    };
-    World {
-        ends: Ends {
-            packets: Packets::default(),
-            hosts: self::hosts(experiment, &site.nodes, &network),
-            observers,
-            exits,
-        },
-        network,
-        flows: Flows::new(experiment, !is_whole),
-        generators: Generators {
-            arrivals,
-            warm_ups: WarmUps::new(ranks),
-            datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
-            probes: Probes::new(&experiment.probes, udp_overhead),
-        },
-        ranks,
-        finished: false,
-        ends_on_completion: experiment.stop.on_completion,
+impl World {
+    /// The world of one site, which catches what the captures want.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        division: Option<&Division>,
+        site: Site,
+        captures: &Captures,
+    ) -> Self {
+        let seed = experiment.seed;
+        let ranks = Ranks::new(seed);
+        let mut network = Network::of(experiment, &site, ranks);
+        let mut exits = Exits::default();
+        for &(number, part, wire) in &site.exits {
+            network.at(number).exit = exits.add(part, wire);
+        }
+        for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
+            let group = experiment.group(HostId(host));
+            // The link that leaves a host has its number.
+            let link = network.at(host);
+            link.tells_host = group.backpressure.is_some();
+            link.set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
+        }
+        let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
+        let observers = Observers::new(experiment);
+        network.watch(&observers.ports, Some(captures));
+        let is_whole = division.is_none_or(|division| division.parts() == 1);
+        let arrivals = if is_whole {
+            Arrivals::Drawn(Traffic::new(experiment, ranks))
+        } else {
+            Arrivals::Announced(Announced::new(experiment.connections.len(), ranks))
+        };
+        Self {
+            ends: Ends {
+                packets: Packets::default(),
+                hosts: hosts(experiment, &site.nodes, &network),
+                observers,
+                exits,
+            },
+            network,
+            flows: Flows::new(experiment, !is_whole),
+            generators: Generators {
+                arrivals,
+                warm_ups: WarmUps::new(ranks),
+                datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
+                probes: Probes::new(&experiment.probes, udp_overhead),
+            },
+            ranks,
+            finished: false,
+            ends_on_completion: experiment.stop.on_completion,
+        }
     }
 }
 
