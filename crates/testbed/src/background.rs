@@ -5,8 +5,9 @@
 
 use shallows_core::packet::{Flags, Header, Segment};
 use shallows_core::{Bytes, Instant};
+use shallows_measure::Echo;
 use shallows_scenario::{Experiment, Probe};
-use shallows_sim::{Datagrams, Echo};
+use shallows_sim::{Datagrams, echo_reply, echo_request};
 use shallows_wire::{icmp, ipv4, udp};
 
 /// All sources, and what has come of them.
@@ -61,7 +62,7 @@ impl Background {
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let header = Echo::request(probe, index, self.overhead);
+        let header = echo_request(probe, index, self.overhead);
         let number = self.echoes.len() as u32;
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
         Some(((header, body(number, false)), now + probe.interval))
@@ -79,7 +80,7 @@ impl Background {
             echo.rtt = Some(now - echo.sent_at);
             return None;
         }
-        let answer = Echo::reply(&self.probes[echo.probe as usize], echo.probe, header);
+        let answer = echo_reply(&self.probes[echo.probe as usize], echo.probe, header);
         Some((answer, body(number, true)))
     }
 

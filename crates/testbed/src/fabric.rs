@@ -11,10 +11,9 @@ use std::io;
 use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::{Captures, Measured, PortTracer, Report, Sampler, Tally};
 use shallows_scenario::{Experiment, Link};
-use shallows_sim::{
-    Captures, Change, Driver, LinkAt, Measured, Network, PortTracer, Report, Sampler, Tally, Target,
-};
+use shallows_sim::{Change, Driver, LinkAt, Network, Target};
 
 use crate::background::{self, Background, Made};
 use crate::frame;
@@ -286,6 +285,7 @@ impl Fabric {
         // The driver looks at whether it is the end now and then.
         echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
+            ports: state.network.port_counts().collect(),
             samples: state.sampler.rows,
             trace: state.contents.tracer.rows,
             tally: state.network.tally,
@@ -294,7 +294,7 @@ impl Fabric {
             echoes,
             ..measured
         };
-        Report::measured(experiment, &state.network, measured)
+        Report::new(experiment, measured)
     }
 }
 
@@ -321,7 +321,7 @@ impl event::World for State {
                 }
             }
             Event::Sample => {
-                let next = self.sampler.sample(queue.now(), &self.network);
+                let next = self.network.sample(queue.now(), &mut self.sampler);
                 queue.schedule(next, Event::Sample);
             }
             Event::Trace(number) => {
@@ -366,12 +366,7 @@ impl State {
     /// Check the laws that hold at any moment between two events.
     fn audit(&self) {
         let under_way = self.network.audit() + self.entering.len() as u64;
-        let tally = &self.network.tally;
-        assert_eq!(
-            tally.packets_sent,
-            tally.packets_arrived + tally.packets_dropped + under_way,
-            "sent = arrived + dropped + under way"
-        );
+        self.network.tally.audit(under_way);
         assert_eq!(
             self.contents.frames.kept() as u64,
             under_way + self.leaving.len() as u64,

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
+use shallows_core::{Address, Instant, Numbered};
 use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
 use shallows_transport::receive_window::ictcp::Ictcp;
 use shallows_transport::{Config, Receiver, Sender};
 
-use crate::hosts::connection::{Address, NO_TWIN, Name, ReceiverSide, SenderSide};
+use crate::hosts::connection::{NO_TWIN, Name, ReceiverSide, SenderSide};
 use crate::hosts::departing::Departing;
 use crate::hosts::duplex::Duplex;
 use crate::hosts::gap::Gap;
 use crate::hosts::inbox::Inboxes;
 use crate::hosts::pool::Pool;
-use crate::network::numbered::Numbered;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
 #[derive(Debug)]

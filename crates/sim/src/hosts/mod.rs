@@ -15,13 +15,14 @@ pub(crate) mod pool;
 mod answers;
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
-use shallows_core::{Bytes, Duration, Instant, prefetch_all};
+use shallows_core::{Address, Bytes, Duration, Instant, prefetch_all};
+use shallows_measure::{Received, Sent};
 use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Config, Marks, Receiver};
 
-use crate::hosts::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide};
+use crate::hosts::connection::{NO_TWIN, Name, Place, ReceiverSide, SenderSide};
 use crate::hosts::departing::Handover;
-use crate::hosts::flow::{Flows, Received, Sent};
+use crate::hosts::flow::Flows;
 use crate::hosts::gap::Gap;
 use crate::hosts::host::{Found, Host};
 use crate::hosts::packet::{Framing, NO_FLOW, Packet};

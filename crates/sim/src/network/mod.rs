@@ -4,37 +4,30 @@
 //! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
 //! ([`Network::deliver`]).
 
-pub(crate) mod capture;
 pub(crate) mod division;
 pub(crate) mod event;
 pub(crate) mod link;
-pub(crate) mod numbered;
 pub(crate) mod places;
-pub(crate) mod port_tracer;
 pub(crate) mod ports;
-pub(crate) mod sampler;
 pub(crate) mod site;
 pub(crate) mod slots;
-pub(crate) mod tally;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
+use shallows_measure::{Captures, PortCounts, PortTracer, Sampler, Tally};
 use shallows_scenario::{Experiment, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure};
 use shallows_switch::{Ingress, Node};
 
-use crate::network::capture::Captures;
 use crate::network::event::{Event, LinkRank, Ranks};
 use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;
-use crate::network::port_tracer::PortTracer;
 use crate::network::ports::port;
 use crate::network::site::Site;
-use crate::network::tally::Tally;
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
@@ -399,9 +392,15 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// What waits at each port, by number of its link.
-    pub(crate) fn backlogs(&self) -> impl Iterator<Item = (u32, Bytes)> + '_ {
-        self.links.iter().map(|link| (link.number, link.port.backlog()))
+    /// Let a sampler see what waits here; returns when to come again.
+    pub fn sample(&self, now: Instant, sampler: &mut Sampler) -> Instant {
+        let ports = self.links.iter().map(|link| (link.number, link.port.backlog()));
+        sampler.sample(now, ports, self.memories())
+    }
+
+    /// What each port has counted, in the order of their links.
+    pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> + '_ {
+        self.links.iter().map(|link| PortCounts::of(link.number, &link.port, link.data_dropped))
     }
 
     /// The memory of each node, by the number of that.

@@ -62,8 +62,8 @@ impl Part {
         let before = self.queue.handled();
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
-        self.is_busy = self.queue.handled() - before >= self.world.network.links().len() as u64;
-        self.world.ends.exits.collect(|part, left| next_mail.send(part, left));
+        self.is_busy = self.queue.handled() - before >= self.world.links() as u64;
+        self.world.collect_crossings(|part, left| next_mail.send(part, left));
     }
 
     /// What others have sent is on its way to the nodes of this part.
@@ -84,7 +84,7 @@ impl Part {
 
     /// Events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
-        self.queue.handled() - self.world.network.tally.events_of_no_node
+        self.queue.handled() - self.world.tally().events_of_no_node
     }
 }
 

@@ -230,8 +230,8 @@ impl Entry {
     fn write(&self, part: &Part) {
         self.next.store(part.queue.not_before().0, Ordering::Relaxed);
         self.events.store(part.events(), Ordering::Relaxed);
-        self.flows_completed.store(part.world.network.tally.flows_completed, Ordering::Relaxed);
-        self.under_way.store(part.world.network.tally.under_way(), Ordering::Relaxed);
+        self.flows_completed.store(part.world.tally().flows_completed, Ordering::Relaxed);
+        self.under_way.store(part.world.tally().under_way(), Ordering::Relaxed);
     }
 }
 
@@ -325,11 +325,12 @@ impl Team {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    use shallows_measure::Captures;
+
     use super::*;
-    use crate::network::capture::Captures;
     use crate::network::event::Class;
     use crate::network::site::Site;
-    use crate::run::build;
+    use crate::run::world;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {
@@ -385,17 +386,16 @@ mod tests {
             let horizon = Duration::from_micros(10);
             let captures = Captures::simulated(&experiment, |_| unreachable!("no captures"));
             let captures = captures.expect("nothing is opened");
+            let sites = Site::all(&experiment, Some(&division));
+            let last = sites[broken].links.numbers().last().expect("links leave every node");
+            let (rank, place) = (Ranks::new(experiment.seed).of_link(last), sites[broken].links.count() - 1);
             let build = |site| {
-                let world = build::world(&experiment, Some(&division), site, &captures);
+                let world = world::World::new(&experiment, Some(&division), site, &captures);
                 Part::new(world, EventQueue::new(horizon))
             };
-            let mut parts: Vec<Part> =
-                Site::all(&experiment, Some(&division)).into_iter().map(build).collect();
-            let Part { world, queue, .. } = &mut parts[broken];
+            let mut parts: Vec<Part> = sites.into_iter().map(build).collect();
             // Nothing is in flight to a receiver so soon.
-            let links = world.network.links();
-            let (place, link) = (links.len() - 1, &links[links.len() - 1]);
-            queue.schedule(Instant(5), Event::of_link(Class::Deliver, link.rank, place as u32));
+            parts[broken].queue.schedule(Instant(5), Event::of_link(Class::Deliver, rank, place));
             let mut windows = Windows::new(&experiment, division, Instant(1_000_000), horizon);
             windows.density = DENSE;
             let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut parts, u64::MAX)));

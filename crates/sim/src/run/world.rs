@@ -4,9 +4,13 @@
 //! network ([`World::put_out`]), where nodes pass it on and links carry it, and a host gets it ([`World::arrive`]). What hosts do with
 //! it is in [`crate::hosts`].
 
+mod build;
+pub(crate) mod measured;
+
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind, Segment};
+use shallows_scenario::Experiment;
 
 use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
@@ -16,8 +20,8 @@ use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
 use crate::network::{Change, Driver, LinkAt, Network};
-use crate::report::observers::Observers;
 use crate::run::crossing::{Crossing, Exits};
+use crate::run::observers::Observers;
 use crate::traffic::Newcomer;
 use crate::traffic::generators::{Arrivals, Generators};
 use crate::traffic::warm_up::WarmUp;
@@ -25,24 +29,24 @@ use crate::traffic::warm_up::WarmUp;
 /// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) network: Network<PacketRef>,
-    pub(crate) ends: Ends,
-    pub(crate) flows: Flows,
-    pub(crate) generators: Generators,
-    pub(crate) ranks: Ranks,
+    network: Network<PacketRef>,
+    ends: Ends,
+    flows: Flows,
+    generators: Generators,
+    ranks: Ranks,
     /// Whether every flow is complete and the run may end with that.
-    pub(crate) finished: bool,
-    pub(crate) ends_on_completion: bool,
+    finished: bool,
+    ends_on_completion: bool,
 }
 
 /// What is at the ends of a network, and around it.
 #[derive(Debug)]
-pub(crate) struct Ends {
-    pub(crate) packets: Packets,
-    pub(crate) hosts: Hosts,
-    pub(crate) observers: Observers,
+struct Ends {
+    packets: Packets,
+    hosts: Hosts,
+    observers: Observers,
     /// Where links lead that end in other parts, and what has left by them.
-    pub(crate) exits: Exits,
+    exits: Exits,
 }
 
 /// What a network calls back.
@@ -142,8 +146,22 @@ impl World {
         (network, Around { ends, queue })
     }
 
+    /// Schedule the first of everything that happens here by itself.
+    pub(crate) fn start(&mut self, experiment: &Experiment, queue: &mut EventQueue<Event>) {
+        self.generators.start(experiment, &mut self.ends.hosts, self.ranks, queue);
+        for number in self.ends.observers.ports.at_intervals() {
+            self.schedule(Instant::ZERO, Class::PortTrace, number.into(), queue);
+        }
+        for number in self.ends.observers.flows.at_intervals() {
+            self.schedule(Instant::ZERO, Class::FlowTrace, number.into(), queue);
+        }
+        if experiment.sample_queues.is_some() {
+            self.schedule(Instant::ZERO, Class::Sample, 0, queue);
+        }
+    }
+
     #[inline]
-    pub(crate) fn schedule(&self, at: Instant, class: Class, index: u64, queue: &mut EventQueue<Event>) {
+    fn schedule(&self, at: Instant, class: Class, index: u64, queue: &mut EventQueue<Event>) {
         queue.schedule(at, Event::new(class, index, self.ranks));
     }
 
@@ -154,6 +172,11 @@ impl World {
         if let Some(departure) = network.transmit(place, &mut around) {
             self.release(departure, queue);
         }
+    }
+
+    /// Hand over what has left for other parts since the last time: to `take`, for each of these what goes there, which is something.
+    pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Vec<Crossing>)) {
+        self.ends.exits.collect(take);
     }
 
     /// A packet that has left another part is in flight to a node of this one.
@@ -409,12 +432,24 @@ impl World {
 
     fn start_flow(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let side = self.ends.hosts.start(place, flow, &mut self.flows, queue.now());
-        side.traced = self.ends.observers.flows.on_start(flow, place, side.flow_start);
+        side.traced = self.ends.observers.flow_begins(flow, place, side.flow_start);
         self.pump(place, queue);
     }
 
-    /// Whether the run may end because every flow that will ever arrive has arrived here and is complete.
-    pub(crate) fn is_complete(&self) -> bool {
+    /// See whether the run may end because every flow that will ever arrive has arrived here and is complete; then nothing more
+    /// happens until [`Self::go_on_after_completion`].
+    pub(crate) fn stop_if_complete(&mut self) -> bool {
+        self.finished = self.is_complete();
+        self.finished
+    }
+
+    /// From now on the run may not end because flows are complete.
+    pub(crate) fn go_on_after_completion(&mut self) {
+        self.finished = false;
+        self.ends_on_completion = false;
+    }
+
+    fn is_complete(&self) -> bool {
         let completed = self.network.tally.flows_completed;
         self.ends_on_completion && self.generators.arrivals.is_complete(completed)
     }
@@ -487,7 +522,7 @@ impl World {
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.ends.observers.queues.sample(queue.now(), &self.network);
+        let next = self.network.sample(queue.now(), &mut self.ends.observers.queues);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
@@ -504,7 +539,7 @@ impl World {
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.ends.observers.flows.sample(number, queue.now(), &self.ends.hosts);
+        let next = self.ends.observers.sample_flows(number, queue.now(), &self.ends.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
     }
 

@@ -1,10 +1,10 @@
 //! What makes packets: flows that arrive, and hosts that send datagrams and echo requests.
 
 use shallows_core::event::EventQueue;
+use shallows_measure::FlowRecord;
 use shallows_scenario::Experiment;
 
 use crate::hosts::Hosts;
-use crate::hosts::flow::FlowRecord;
 use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::announced::Announced;
 use crate::traffic::datagram::Datagrams;

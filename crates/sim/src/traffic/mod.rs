@@ -2,18 +2,16 @@
 
 pub(crate) mod announced;
 pub(crate) mod datagram;
-pub(crate) mod flow_choice;
 pub(crate) mod generators;
 pub(crate) mod probe;
 pub(crate) mod warm_up;
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
+use shallows_measure::{FlowChoices, FlowRecord};
 use shallows_scenario::{Experiment, Flow, Milestone, Next, Workload};
 
-use crate::hosts::flow::FlowRecord;
 use crate::network::event::{Class, Event, Ranks};
-use crate::traffic::flow_choice::FlowChoices;
 
 /// The workloads, which draw flows in the order in which they arrive.
 #[derive(Debug)]

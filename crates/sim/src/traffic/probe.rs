@@ -1,7 +1,8 @@
 //! Echo requests between hosts, and the round-trip times that they measure.
 
+use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
-use shallows_core::{Duration, Instant};
+use shallows_measure::Echo;
 use shallows_scenario::Probe;
 
 use crate::hosts::connection::Name;
@@ -19,34 +20,21 @@ pub(crate) struct Probes {
     pub(crate) echoes: Vec<Echo>,
 }
 
-/// One request, and how long its reply took.
-#[derive(Clone, Copy, Debug)]
-pub struct Echo {
-    /// Which pair, by its place in the experiment.
-    pub probe: u32,
-    /// When the request left.
-    pub sent_at: Instant,
-    /// None if request or reply was lost, or was still under way when the run stopped.
-    pub rtt: Option<Duration>,
+/// The header of an echo request of pair `index`, with so many bytes of headers and framing.
+///
+/// # Panics
+///
+/// If `probe` has more payload than a packet holds, which no scenario has.
+pub fn echo_request(probe: &Probe, index: u32, overhead: u16) -> Header {
+    let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
+    // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
+    header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
 }
 
-impl Echo {
-    /// The header of a request of pair `index`, with so many bytes of headers and framing.
-    ///
-    /// # Panics
-    ///
-    /// If `probe` has more payload than a packet holds, which no scenario has.
-    pub fn request(probe: &Probe, index: u32, overhead: u16) -> Header {
-        let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
-        // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
-        header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
-    }
-
-    /// The header of the reply to that.
-    pub fn reply(probe: &Probe, index: u32, request: &Header) -> Header {
-        let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
-        header(probe, back, request.size().0 as u16)
-    }
+/// The header of the reply to that.
+pub fn echo_reply(probe: &Probe, index: u32, request: &Header) -> Header {
+    let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
+    header(probe, back, request.size().0 as u16)
 }
 
 /// What requests and replies have alike.
@@ -66,7 +54,7 @@ impl Probes {
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let header = Echo::request(probe, index, self.overhead);
+        let header = echo_request(probe, index, self.overhead);
         let asked = &mut self.asked[index as usize];
         // Requests of a pair are numbered, as ping does; where this one is kept, which no packet shows, is in the other number.
         let segment =
@@ -89,7 +77,7 @@ impl Probes {
             return None;
         }
         let index = packet.name.slot;
-        let reply = Echo::reply(&self.sources[index as usize], index, header);
+        let reply = echo_reply(&self.sources[index as usize], index, header);
         let segment = Segment { flags: Flags::ACK, ..packet.segment };
         Some((reply, Packet { segment, ..*packet }))
     }

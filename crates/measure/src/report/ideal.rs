@@ -4,8 +4,8 @@ use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::{Experiment, Link};
 
-use crate::hosts::connection::Address;
-use crate::hosts::flow::End;
+use crate::flow::End;
+use shallows_core::Address;
 
 /// Completion time of `size` bytes of the connection with this address, up to `end`.
 pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {

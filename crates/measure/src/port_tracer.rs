@@ -1,11 +1,9 @@
 //! Traces of chosen ports: everything that a port tells of itself, at intervals or whenever it changes.
 
-use shallows_core::Instant;
+use shallows_core::{Instant, Numbered};
 use shallows_scenario::{Experiment, PortTrace};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
-
-use crate::network::numbered::Numbered;
 
 /// The traces so far. A reading that has not changed leaves no row.
 #[derive(Debug, Default)]

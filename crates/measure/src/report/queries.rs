@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::hosts::flow::Received;
+use crate::flow::Received;
 use serde_json::{Value, json};
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};

@@ -9,14 +9,13 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
-use crate::hosts::flow::{End, FlowRecord};
-use crate::network::Network;
-use crate::network::link::Link;
-use crate::network::port_tracer::PortRow;
-use crate::network::sampler::{Entity, Row};
-use crate::network::tally::Tally;
-use crate::report::flow_tracer::{FlowTracer, QUANTITIES, Traced};
-use crate::traffic::probe::Echo;
+use crate::echo::Echo;
+use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
+use crate::port_counts::PortCounts;
+use crate::port_tracer::PortRow;
+use crate::sampler::{Entity, SampleRow};
+use crate::tally::Tally;
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ pub struct Report {
     pub(crate) port_traces: Vec<PortRow>,
     /// By flow.
     pub(crate) flow_traces: BTreeMap<u32, Traced>,
-    pub(crate) samples: Vec<Row>,
+    pub(crate) samples: Vec<SampleRow>,
     /// Packets of each capture.
     pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
@@ -45,15 +44,17 @@ pub struct Report {
     pub(crate) end: Instant,
 }
 
-/// Measurements of an experiment, beside the counters of its ports.
+/// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// In order of arrival.
     pub flows: Vec<FlowRecord>,
     /// By workload, in the order in which they were asked.
     pub queries: Vec<Vec<QueryRecord>>,
+    /// What ports have counted, in the order of their links.
+    pub ports: Vec<PortCounts>,
     /// Samples of queues and pools.
-    pub samples: Vec<Row>,
+    pub samples: Vec<SampleRow>,
     /// Readings of traced ports.
     pub trace: Vec<PortRow>,
     /// Packets of the whole network.
@@ -101,41 +102,60 @@ pub struct FlowOutcome {
     pub query: Option<u32>,
 }
 
-impl Report {
-    /// A run of `experiment` in this network, by whatever has measured it.
-    pub fn measured<T: Copy + Default>(
-        experiment: Experiment,
-        network: &Network<T>,
-        measured: Measured,
-    ) -> Self {
-        Self::of(experiment, network.links().iter(), measured)
+impl Measured {
+    /// What parts of a network have measured together, each in the order of time: what happened at the same time is in the order of
+    /// ports and entities. Flows and echo requests have their order from who numbers them, captures are of the whole network.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut whole = Self::default();
+        for mut part in parts {
+            whole.flows.append(&mut part.flows);
+            whole.queries.resize(whole.queries.len().max(part.queries.len()), Vec::new());
+            for (all, queries) in whole.queries.iter_mut().zip(&mut part.queries) {
+                all.append(queries);
+            }
+            whole.ports.append(&mut part.ports);
+            whole.samples.append(&mut part.samples);
+            whole.trace.append(&mut part.trace);
+            whole.tally += part.tally;
+            whole.datagram_bytes += part.datagram_bytes;
+            whole.echoes.append(&mut part.echoes);
+            whole.flow_traces.flows.append(&mut part.flow_traces.flows);
+            whole.end = whole.end.max(part.end);
+        }
+        whole.ports.sort_by_key(|port| port.link);
+        whole.samples.sort_by_key(|row| (row.at, row.entity));
+        whole.trace.sort_by_key(|row| (row.at, row.link));
+        whole
     }
+}
 
-    /// Likewise, over these links in the order of their numbers.
-    pub(crate) fn of<'a, T: Copy + Default + 'a>(
-        experiment: Experiment,
-        links: impl Iterator<Item = &'a Link<T>>,
-        measured: Measured,
-    ) -> Self {
-        let Measured { flows, queries, samples, trace, tally, end, .. } = measured;
-        let Counted { ports, queues, markers, data_dropped } = counted(links);
-        Self {
+impl Report {
+    /// A run of `experiment`, by whatever has measured it.
+    pub fn new(experiment: Experiment, measured: Measured) -> Self {
+        let mut report = Self {
             captured: measured.captured,
             experiment,
-            flows,
-            queries,
-            ports,
-            queues,
-            markers,
+            flows: measured.flows,
+            queries: measured.queries,
+            ports: Vec::new(),
+            queues: Vec::new(),
+            markers: Vec::new(),
             echoes: measured.echoes,
-            port_traces: trace,
+            port_traces: measured.trace,
             flow_traces: measured.flow_traces.flows,
-            samples,
-            tally,
-            data_dropped,
+            samples: measured.samples,
+            tally: measured.tally,
+            data_dropped: Vec::new(),
             datagram_bytes: measured.datagram_bytes,
-            end,
+            end: measured.end,
+        };
+        for PortCounts { port, queues, markers, data_dropped, .. } in measured.ports {
+            report.ports.push(port);
+            report.queues.push(queues);
+            report.markers.push(markers);
+            report.data_dropped.push(data_dropped);
         }
+        report
     }
 
     /// What became of each flow, in order of arrival.
@@ -225,22 +245,53 @@ impl Report {
     }
 }
 
-/// What ports have counted, by link.
-#[derive(Debug, Default)]
-struct Counted {
-    ports: Vec<Counters>,
-    queues: Vec<Vec<Counters>>,
-    markers: Vec<Vec<(&'static str, MarkerCounts)>>,
-    data_dropped: Vec<u64>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn counted<'a, T: Copy + Default + 'a>(links: impl Iterator<Item = &'a Link<T>>) -> Counted {
-    let mut counted = Counted::default();
-    for Link { port, data_dropped, .. } in links {
-        counted.ports.push(port.counters());
-        counted.queues.push(port.queue_counters());
-        counted.markers.push(port.markers().iter().map(|marker| (marker.name(), marker.counts())).collect());
-        counted.data_dropped.push(*data_dropped);
+    /// Of a part with this port, in which so many packets were sent, and at which was looked at these times.
+    fn part(link: u32, sent: u64, looks: &[u64]) -> Measured {
+        let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
+        let reading =
+            |&at: &u64| PortRow { at: Instant(at), link, queue: None, quantity: "q", value: at as f64 };
+        Measured {
+            ports: vec![PortCounts {
+                link,
+                port: Counters::default(),
+                queues: Vec::new(),
+                markers: Vec::new(),
+                data_dropped: u64::from(link),
+            }],
+            samples: looks.iter().map(row).collect(),
+            trace: looks.iter().map(reading).collect(),
+            tally: Tally { packets_sent: sent, ..Tally::default() },
+            datagram_bytes: Bytes(10),
+            end: Instant(sent),
+            ..Measured::default()
+        }
     }
-    counted
+
+    #[test]
+    fn what_parts_have_measured_is_in_order_of_time_and_then_of_links_whatever_part_came_first() {
+        for parts in
+            [[part(4, 3, &[1, 5]), part(2, 2, &[1, 3, 5])], [part(2, 2, &[1, 3, 5]), part(4, 3, &[1, 5])]]
+        {
+            let whole = Measured::joined(parts);
+            assert_eq!(
+                whole.ports.iter().map(|port| (port.link, port.data_dropped)).collect::<Vec<_>>(),
+                [(2, 2), (4, 4)]
+            );
+            let rows: Vec<_> = whole.samples.iter().map(|row| (row.at.0, row.entity)).collect();
+            assert_eq!(
+                rows,
+                [(1, 2), (1, 4), (3, 2), (5, 2), (5, 4)].map(|(at, link)| (at, Entity::Port(link)))
+            );
+            let readings: Vec<_> = whole.trace.iter().map(|row| (row.at.0, row.link)).collect();
+            assert_eq!(readings, [(1, 2), (1, 4), (3, 2), (5, 2), (5, 4)]);
+            assert_eq!(
+                (whole.tally.packets_sent, whole.datagram_bytes, whole.end),
+                (5, Bytes(20), Instant(3))
+            );
+        }
+    }
 }

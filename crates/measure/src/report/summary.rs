@@ -5,8 +5,8 @@ use shallows_switch::port::{Counters, DropReason};
 
 use super::record::Report;
 use super::statistics::{self, ratio};
-use crate::hosts::flow::FlowRecord;
-use crate::traffic::probe::Echo;
+use crate::echo::Echo;
+use crate::flow::FlowRecord;
 
 impl Report {
     /// The document `summary.json`, less what depends on the machine (wall clock, memory).

@@ -1,17 +1,12 @@
 //! Traces of chosen flows: what their senders keep, at intervals or whenever it changes. Which flows those are is decided
-//! elsewhere ([`crate::traffic::flow_choice`]).
+//! elsewhere ([`crate::flow_choice`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shallows_core::packet::HostId;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
-use shallows_transport::{Phase, Sender};
 
-use crate::hosts::Hosts;
-use crate::hosts::connection::Place;
-
-/// What is told of a sender, in this order.
+/// What is told of a sender, in this order: state is 0 open, 1 recovery, 2 timeout, 3 braking.
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 
@@ -23,7 +18,7 @@ pub type Readings = [Option<f64>; QUANTITIES.len()];
 pub struct FlowTracer {
     traces: Vec<Trace>,
     /// By number of the flow.
-    pub(crate) flows: BTreeMap<u32, Traced>,
+    pub flows: BTreeMap<u32, Traced>,
 }
 
 #[derive(Debug)]
@@ -35,26 +30,24 @@ struct Trace {
 
 /// What was recorded of one flow.
 #[derive(Debug)]
-pub(crate) struct Traced {
-    pub(crate) trace: usize,
-    place: Place,
-    /// What its connection had written before.
-    before: u64,
+pub struct Traced {
+    /// The trace that it belongs to, by number.
+    pub trace: usize,
     last: [f64; QUANTITIES.len()],
-    pub(crate) rows: Vec<FlowRow>,
+    /// What was recorded.
+    pub rows: Vec<FlowRow>,
 }
 
 /// One reading of one flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowRow {
-    pub(crate) at: Instant,
+pub struct FlowRow {
+    /// When.
+    pub at: Instant,
     /// Place in [`QUANTITIES`].
-    pub(crate) quantity: usize,
-    pub(crate) value: f64,
+    pub quantity: usize,
+    /// Its value from now on.
+    pub value: f64,
 }
-
-/// Of a flow that is not being sent yet.
-const NOWHERE: Place = Place { host: HostId(u32::MAX), slot: u32::MAX };
 
 impl FlowTracer {
     /// The traces that `experiment` asks for.
@@ -74,7 +67,7 @@ impl FlowTracer {
     #[cold]
     pub fn expect(&mut self, flow: u32, trace: u16) {
         let last = [f64::NAN; QUANTITIES.len()];
-        let traced = Traced { trace: trace.into(), place: NOWHERE, before: 0, last, rows: Vec::new() };
+        let traced = Traced { trace: trace.into(), last, rows: Vec::new() };
         self.flows.insert(flow, traced);
     }
 
@@ -85,15 +78,12 @@ impl FlowTracer {
         }
     }
 
-    /// A flow begins to be sent at this place, after `before` bytes of its connection. Says whether every change of its
-    /// sender is to be recorded.
-    pub(crate) fn on_start(&mut self, flow: u32, place: Place, before: u64) -> bool {
-        let Some(traced) = self.flows.get_mut(&flow) else { return false };
-        (traced.place, traced.before) = (place, before);
-        self.begin(flow)
+    /// Whether this flow is traced.
+    pub fn follows(&self, flow: u32) -> bool {
+        self.flows.contains_key(&flow)
     }
 
-    /// A flow begins to be sent, somewhere that this does not know. Says whether every change of its sender is to be recorded.
+    /// A flow begins to be sent. Says whether every change of its sender is to be recorded.
     pub fn begin(&mut self, flow: u32) -> bool {
         let Some(traced) = self.flows.get(&flow) else { return false };
         let trace = &mut self.traces[traced.trace];
@@ -121,24 +111,7 @@ impl FlowTracer {
         }
     }
 
-    /// Read the senders of a trace that is taken at intervals; returns when to come again.
-    pub(crate) fn sample(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
-        let (flows, next) = self.due(number, now);
-        for flow in flows {
-            self.record(now, flow, &hosts.sender(self.flows[&flow].place).sender);
-        }
-        next
-    }
-
-    /// Read the sender of a flow.
-    #[cold]
-    pub(crate) fn record(&mut self, now: Instant, flow: u32, sender: &Sender) {
-        let Some(traced) = self.flows.get(&flow) else { return };
-        self.note(now, flow, readings(sender, traced.before));
-    }
-
-    /// What the sender of a flow keeps: cwnd, ssthresh, alpha, smoothed round-trip time in us, what is in flight, state (0 open, 1
-    /// recovery, 2 timeout, 3 braking) and what is acknowledged, in bytes.
+    /// What the sender of a flow keeps, if that is traced.
     pub fn note(&mut self, now: Instant, flow: u32, readings: Readings) {
         let Some(traced) = self.flows.get_mut(&flow) else { return };
         for (quantity, value) in readings.into_iter().enumerate() {
@@ -149,24 +122,4 @@ impl FlowTracer {
             }
         }
     }
-}
-
-/// In the order of [`QUANTITIES`]; none for what there is not, or not yet.
-fn readings(sender: &Sender, before: u64) -> Readings {
-    let ssthresh = sender.ssthresh().0;
-    [
-        Some(sender.cwnd().0 as f64),
-        // RFC 5681 §3.1: arbitrarily high at first.
-        (ssthresh != u64::MAX).then_some(ssthresh as f64),
-        sender.alpha(),
-        sender.srtt().map(|srtt| srtt.as_micros_f64()),
-        Some(sender.pipe().0 as f64),
-        Some(match sender.phase() {
-            Phase::Open => 0.0,
-            Phase::Recovery => 1.0,
-            Phase::Timeout => 2.0,
-            Phase::Braking => 3.0,
-        }),
-        Some(sender.acked().saturating_sub(before) as f64),
-    ]
 }

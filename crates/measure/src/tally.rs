@@ -38,7 +38,7 @@ impl AddAssign for Tally {
 
 impl Tally {
     /// Packets that were sent and have neither arrived nor been dropped; of a part of the network modulo 2^64, for packets arrive in others.
-    pub(crate) fn under_way(&self) -> u64 {
+    pub fn under_way(&self) -> u64 {
         self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)
     }
 
@@ -47,7 +47,7 @@ impl Tally {
     /// # Panics
     ///
     /// If the books do not balance, which is a defect of this program.
-    pub(crate) fn audit(&self, under_way: u64) {
+    pub fn audit(&self, under_way: u64) {
         assert_eq!(
             self.packets_sent,
             self.packets_arrived + self.packets_dropped + under_way,

@@ -5,7 +5,7 @@ use shallows_core::packet::{Header, Segment};
 
 /// Packets of captured ports, in the order in which they left.
 #[derive(Debug, Default)]
-pub(crate) struct Tap(Vec<Caught>);
+pub struct Tap(Vec<Caught>);
 
 /// A packet that started to leave the port of a link.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Caught {
 
 impl Tap {
     /// A packet starts to leave the port of a link.
-    pub(crate) fn record(&mut self, at: Instant, link: u32, header: &Header, segment: Option<&Segment>) {
+    pub fn record(&mut self, at: Instant, link: u32, header: &Header, segment: Option<&Segment>) {
         self.0.push(Caught { at, link, header: *header, segment: segment.copied() });
     }
 

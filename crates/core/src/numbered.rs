@@ -4,13 +4,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// By word.
 #[expect(clippy::disallowed_types, reason = "see there")]
-pub(crate) type Numbered<T> = std::collections::HashMap<u64, T, BuildHasherDefault<Mixed>>;
+pub type Numbered<T> = std::collections::HashMap<u64, T, BuildHasherDefault<Mixed>>;
 
 /// Hashes one word.
 #[derive(Debug, Default)]
-pub(crate) struct Mixed(u64);
+pub struct Mixed(u64);
 
 impl Hasher for Mixed {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }

@@ -21,7 +21,7 @@ use numbers::{FIRST, Said};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
 use tap::Caught;
-pub(crate) use tap::Tap;
+pub use tap::Tap;
 
 /// The captures of a run.
 pub struct Captures {
@@ -80,7 +80,7 @@ impl Captures {
     }
 
     /// Likewise, of a simulation.
-    pub(crate) fn simulated(
+    pub fn simulated(
         experiment: &Experiment,
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
@@ -89,13 +89,13 @@ impl Captures {
     }
 
     /// Whether anything is captured.
-    pub(crate) fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         !self.files.is_empty()
     }
 
     /// Write what was caught before this time and not written yet: in the order of time, and at the same time in that of links,
     /// whose ports send one packet at a time. So files do not tell how many `taps` there were.
-    pub(crate) fn write_before<'a>(&mut self, until: Instant, taps: impl Iterator<Item = &'a mut Tap>) {
+    pub fn write_before<'a>(&mut self, until: Instant, taps: impl Iterator<Item = &'a mut Tap>) {
         let mut caught = std::mem::take(&mut self.caught);
         taps.for_each(|tap| caught.extend(tap.take_before(until)));
         caught.sort_by_key(|caught| (caught.at, caught.link));

@@ -1,8 +1,5 @@
 //! What a run leaves behind: the summary and the tables of flows, counters and samples.
 
-pub(crate) mod flow_tracer;
-pub(crate) mod observers;
-
 mod ideal;
 mod parquet;
 mod places;

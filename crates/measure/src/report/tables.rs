@@ -10,11 +10,11 @@ use shallows_switch::port::{Counters, DropReason};
 
 use super::parquet::{self, Column};
 use super::record::Report;
-use crate::hosts::connection::Address;
-use crate::hosts::flow::{End, FlowRecord};
-use crate::network::sampler::{Entity, Row};
-use crate::report::flow_tracer::QUANTITIES;
-use crate::traffic::probe::Echo;
+use crate::echo::Echo;
+use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::QUANTITIES;
+use crate::sampler::{Entity, SampleRow};
+use shallows_core::Address;
 
 impl Report {
     /// Names of the tables that this run has.
@@ -201,11 +201,11 @@ impl Report {
     /// Write `queues.parquet`: samples of ports and pools. What stays empty has no row.
     fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
         let network = &self.experiment.network;
-        let name = |row: &Row| match row.entity {
+        let name = |row: &SampleRow| match row.entity {
             Entity::Port(link) => network.links[link as usize].name.clone(),
             Entity::Pool(node, pool) => format!("{}.pool{pool}", node_name(network, node)),
         };
-        let kind = |row: &Row| if matches!(row.entity, Entity::Port(_)) { "port" } else { "pool" };
+        let kind = |row: &SampleRow| if matches!(row.entity, Entity::Port(_)) { "port" } else { "pool" };
         let columns = [
             ("time_us", Column::Floats(self.samples.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
             ("kind", Column::Text(self.samples.iter().map(|row| kind(row).to_owned()).collect())),

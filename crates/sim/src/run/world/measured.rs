@@ -1,0 +1,89 @@
+//! What a world has measured, and how much of that there is while it lives.
+
+use shallows_core::Instant;
+use shallows_measure::{Measured, Tally, Tap};
+
+use crate::hosts::flow::Flows;
+use crate::run::world::World;
+use crate::traffic::Traffic;
+use crate::traffic::generators::Arrivals;
+
+/// How many records a world holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) flows: usize,
+    pub(crate) queries: usize,
+    pub(crate) echoes: usize,
+    pub(crate) samples: usize,
+    /// Changes of traced ports, and of traced flows.
+    pub(crate) port_changes: usize,
+    pub(crate) flow_changes: usize,
+}
+
+impl World {
+    /// Counts so far.
+    #[inline]
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.network.tally
+    }
+
+    /// How many links leave its nodes.
+    #[inline]
+    pub(crate) fn links(&self) -> usize {
+        self.network.links().len()
+    }
+
+    /// What it has caught of packets that are captured.
+    pub(crate) fn tap(&mut self) -> &mut Tap {
+        &mut self.ends.observers.tap
+    }
+
+    /// Its workloads, unless their flows are announced to it.
+    pub(crate) fn traffic(&self) -> Option<&Traffic> {
+        match &self.generators.arrivals {
+            Arrivals::Drawn(traffic) => Some(traffic),
+            Arrivals::Announced(_) => None,
+        }
+    }
+
+    /// What it has measured by the `end` of the run, beside its flows, and these.
+    pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
+        let Self { network, mut ends, mut flows, generators, .. } = self;
+        ends.hosts.settle(&mut flows, end);
+        let queries = match generators.arrivals {
+            Arrivals::Drawn(traffic) => {
+                traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
+            }
+            // Those that ask queries are not announced.
+            Arrivals::Announced(_) => Vec::new(),
+        };
+        let observers = ends.observers;
+        let measured = Measured {
+            queries,
+            ports: network.port_counts().collect(),
+            samples: observers.queues.rows,
+            trace: observers.ports.rows,
+            tally: network.tally,
+            datagram_bytes: generators.datagrams.received_bytes,
+            echoes: generators.probes.echoes,
+            flow_traces: observers.flows,
+            end,
+            ..Measured::default()
+        };
+        (measured, flows)
+    }
+
+    /// How many records it holds.
+    pub(crate) fn held(&self) -> Held {
+        let observers = &self.ends.observers;
+        let sources = self.traffic().map_or(&[][..], |traffic| &traffic.sources);
+        Held {
+            flows: self.flows.len(),
+            queries: sources.iter().map(|source| source.workload.queries().len()).sum(),
+            echoes: self.generators.probes.echoes.len(),
+            samples: observers.queues.rows.len(),
+            port_changes: observers.ports.rows.len(),
+            flow_changes: observers.flows.flows.values().map(|flow| flow.rows.len()).sum(),
+        }
+    }
+}
