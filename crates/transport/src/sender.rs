@@ -258,6 +258,9 @@ impl Sender {
 
     /// The deadline has come. Does nothing if it was moved meanwhile.
     pub fn on_timer(&mut self, config: &Config, now: Instant) {
+        if self.congestion.deadline().is_some_and(|deadline| deadline <= now) {
+            self.congestion.on_timer(&mut self.window, now);
+        }
         if now < self.deadline {
             return;
         }
@@ -296,7 +299,8 @@ impl Sender {
     /// When [`Self::on_timer`] is to be called; it moves with every call, mostly to later.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        (self.deadline != Instant::MAX).then_some(self.deadline)
+        let deadline = self.congestion.deadline().map_or(self.deadline, |own| own.min(self.deadline));
+        (deadline != Instant::MAX).then_some(deadline)
     }
 
     /// Bytes that the receiver has acknowledged, from the first on (SND.UNA); a FIN counts as one.
@@ -328,7 +332,7 @@ impl Sender {
     /// The congestion window.
     #[inline]
     pub fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
+        self.pace().window
     }
 
     /// cwnd as fast recovery has inflated it (RFC 5681 §3.2 step 4); where it does not, cwnd.
