@@ -4,7 +4,7 @@
 //! they would have said of the rest, or of ECN without them, is computed here, once for all hosts of two groups.
 
 use shallows_core::Bytes;
-use shallows_transport::congestion::{Config as Congestion, EcnMode, cubic, reno};
+use shallows_transport::congestion::EcnMode;
 use shallows_transport::receive_window::Control;
 use shallows_transport::{Config, Method, SmallQueue, header_bytes};
 
@@ -38,7 +38,7 @@ impl Agreement {
     pub fn answering(&self) -> Self {
         let mut answering = self.clone();
         if self.receiver.congestion.ecn_mode() == EcnMode::Off {
-            answering.sender.congestion = without_ecn(answering.sender.congestion);
+            answering.sender.congestion = answering.sender.congestion.without_ecn();
         }
         (answering.sender.handshake, answering.receiver.handshake) = (false, false);
         answering
@@ -145,10 +145,10 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {
-        receiver.congestion = without_ecn(receiver.congestion);
+        receiver.congestion = receiver.congestion.without_ecn();
     }
     if !answers && !sender.handshake {
-        sender.congestion = without_ecn(sender.congestion);
+        sender.congestion = sender.congestion.without_ecn();
     }
     let small_queue = |limit_output| SmallQueue {
         limit_output,
@@ -165,15 +165,5 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
         header_bytes: headers + framing,
         sender,
         receiver,
-    }
-}
-
-/// The same without ECN. What lives on marks is Reno then, as in Linux (`dctcp_init`).
-fn without_ecn(congestion: Congestion) -> Congestion {
-    match congestion {
-        Congestion::Cubic(cubic) => Congestion::Cubic(cubic::Config { ecn: false, ..cubic }),
-        Congestion::Reno(_) | Congestion::Dctcp(_) | Congestion::Pulser(_) => {
-            Congestion::Reno(reno::Config { ecn: false })
-        }
     }
 }

@@ -24,7 +24,12 @@ impl Driven {
 
     /// Likewise, but so much is all it has.
     pub(crate) fn of(bytes: u64) -> Self {
-        let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config { ecn: true }));
+        Self::under(congestion::Config::Reno(reno::Config { ecn: true }), bytes)
+    }
+
+    /// Likewise, under another congestion control.
+    pub(crate) fn under(congestion: congestion::Config, bytes: u64) -> Self {
+        let config = Config::new(Bytes(MSS), congestion);
         let now = Instant::ZERO + Duration::from_millis(1);
         let mut driven = Self { sender: Sender::new(&config), config, now };
         driven.sender.write(&driven.config, now, bytes);

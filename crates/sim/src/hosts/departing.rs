@@ -2,7 +2,7 @@
 
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::Offloads;
-use shallows_transport::{Config, Pacer, Sender, SmallQueue};
+use shallows_transport::{Backlog, Config, Pacer, PacingRate, Sender, SmallQueue};
 
 /// How connections hand over to their card what they may send.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,9 @@ pub(crate) struct Departing {
 }
 
 impl Handover {
-    pub(crate) fn new(offloads: Offloads, backpressure: Option<SmallQueue>) -> Self {
+    /// As hosts of this kind hand over what connections with this `config` send.
+    pub(crate) fn new(offloads: Offloads, backpressure: Option<SmallQueue>, config: &Config) -> Self {
+        let offloads = Offloads { paced: offloads.paced || config.congestion.sets_rate(), ..offloads };
         let mut handover = Self { holds: false, offloads, backpressure };
         handover.holds = backpressure.is_some() || handover.shapes();
         handover
@@ -49,10 +51,11 @@ impl Handover {
     fn is_full(&self, config: &Config, sender: &Sender, queued: Bytes) -> bool {
         let Some(queue) = &self.backpressure else { return false };
         match &self.offloads.tso {
-            None => queue.is_full(sender, queued),
+            None => queue.is_full(sender.pacing_rate(), queued),
             Some(tso) => {
-                let segments = tso.size(config, sender).0 / config.mss.0;
-                queue.is_full_of(queue.packet * segments, sender, queued)
+                let rate = sender.pacing_rate();
+                let segments = tso.size(config, rate).0 / config.mss.0;
+                queue.is_full_of(queue.packet * segments, rate, queued)
             }
         }
     }
@@ -73,7 +76,7 @@ impl Handover {
             of.queued += size;
         }
         if self.shapes() {
-            of.on_send(sender, len);
+            of.on_send(sender.pacing_rate(), len);
         }
     }
 
@@ -90,12 +93,13 @@ impl Handover {
     /// Begin the next burst of a connection, if it may.
     #[inline(never)]
     fn begins(&self, config: &Config, sender: &Sender, of: &mut Departing, now: Instant) -> bool {
-        let in_flight = sender.sent() > sender.acked();
-        let has_nothing = sender.is_idle() || in_flight && sender.sendable() == Some(Bytes(0));
+        let backlog = sender.backlog();
+        let is_spent = |backlog: Backlog| backlog.sendable == Bytes(0) && backlog.in_flight > Bytes(0);
+        let has_nothing = sender.is_idle() || backlog.is_some_and(is_spent);
         if has_nothing || self.is_full(config, sender, of.queued) {
             return false;
         }
-        let segments = self.offloads.tso.map_or(1, |tso| tso.next(config, sender));
+        let segments = self.offloads.tso.map_or(1, |tso| tso.next(config, sender.pacing_rate(), backlog));
         if segments > 0 && self.offloads.paced {
             of.waits = of.pacer.next() > now;
             if of.waits {
@@ -111,10 +115,10 @@ impl Handover {
 impl Departing {
     /// A segment goes, with `len` bytes of data; of a connection that [`Handover::shapes`].
     #[inline(never)]
-    fn on_send(&mut self, sender: &Sender, len: Bytes) {
+    fn on_send(&mut self, rate: Option<PacingRate>, len: Bytes) {
         self.left = self.left.saturating_sub(1);
         if len > Bytes(0) {
-            self.pacer.on_send(sender, len);
+            self.pacer.on_send(rate, len);
         }
     }
 

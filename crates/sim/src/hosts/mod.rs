@@ -71,7 +71,7 @@ impl Transports {
         let mut number = |config: &Config, agreement: &Agreement| {
             let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
             let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
-            let handover = Handover::new(offloads, backpressure);
+            let handover = Handover::new(offloads, backpressure, config);
             let transport = Transport { config: config.clone(), ack_class, header_bytes, handover };
             let known = all.iter().position(|known| *known == transport);
             known.unwrap_or_else(|| {

@@ -34,24 +34,6 @@ impl Method {
     pub(crate) fn keeps_times(self) -> bool {
         matches!(self, Self::Rack(_))
     }
-
-    /// Whether it is one of ns-2's agents with selective acknowledgements. Their timer starts anew with a fast retransmit, and
-    /// any acknowledgement of new data ends its back-off; holes that are filled leave the timed segment as it is; a timeout
-    /// leaves ssthresh after a cut for ECN, and never for being repeated; the first ECE after a timeout cuts. A lost SYN costs
-    /// the wait alone.
-    pub(crate) fn is_ns2(self) -> bool {
-        matches!(self, Self::FullTcp | Self::Sack1)
-    }
-
-    /// Whether an ECE cuts cwnd, which is `beyond` the window that was last cut, or not.
-    #[inline]
-    pub(crate) fn heeds_ece(self, beyond: bool, new_data: bool, last_cut: Option<Congestion>) -> bool {
-        if !self.is_ns2() {
-            return beyond;
-        }
-        // `TcpAgent::ecn`, which FullTcp calls for new data only.
-        (new_data || self == Self::Sack1) && (beyond || last_cut == Some(Congestion::Timeout))
-    }
 }
 
 /// What is sent but not acknowledged: bytes from `una` up to `next`.

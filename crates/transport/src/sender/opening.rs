@@ -57,7 +57,7 @@ impl Sender {
         self.recent = segment.value();
         if self.stats.timeouts == 0 {
             self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
-        } else if config.recovery.is_ns2() {
+        } else if config.recovery.dialect().lost_syn_costs_wait_alone {
             self.rtt.end_back_off(&config.rto);
         } else if config.lost_syn == LostSyn::Linux {
             if config.timestamps {
