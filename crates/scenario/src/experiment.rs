@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use crate::agreement::Agreement;
 use crate::check::InputFile;
 use crate::groups::Group;
-use crate::spec::Spec;
+use crate::spec::{FctEnd, Spec, WhenBusy};
 use crate::topology::Network;
 use crate::workload::{Arrivals, Classed, Classes, Generator, Workload};
 
@@ -224,15 +224,6 @@ pub enum FlowChoice {
     },
 }
 
-/// When a flow counts as complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FctEnd {
-    /// When its last byte reaches the receiver.
-    Receiver,
-    /// When the sender has every acknowledgement.
-    Sender,
-}
-
 /// How the flows of a workload use connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
@@ -247,15 +238,6 @@ pub enum Connections {
         /// What each of them sends before the first flow.
         warm_up: Option<WarmUp>,
     },
-}
-
-/// What a flow does that finds every connection of its pair busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenBusy {
-    /// It opens one more, which stays.
-    OpenAnother,
-    /// It waits for one of them, first come first served.
-    Queue,
 }
 
 /// A few bytes that prime a persistent connection.

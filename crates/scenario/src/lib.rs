@@ -37,16 +37,16 @@ pub use agreement::Agreement;
 pub use check::{InputFile, Reader};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FctEnd, FlowChoice, FlowTrace, Hosts,
-    Pairs, PortTrace, Probe, Stop, WarmUp, WhenBusy,
+    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FlowChoice, FlowTrace, Hosts, Pairs,
+    PortTrace, Probe, Stop, WarmUp,
 };
 pub use groups::Group;
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
 pub use parse::{parse, schema};
-pub use spec::MAX_SEED;
 pub use spec::preset::linux_delayed_ack;
+pub use spec::{FctEnd, MAX_SEED, WhenBusy};
 pub use topology::describe::describe;
 pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT};
 pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};

@@ -2,14 +2,12 @@
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
-use shallows_switch::buffer::{
-    self, AbmConfig, Config, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule,
-};
+use shallows_switch::buffer::{AbmConfig, Config, DynamicThreshold, Limit, Policy, PrivateRule};
 
 use crate::check::Checker;
 use crate::membership::Groups;
 use crate::quantity::{Amount, Backpressure};
-use crate::spec::{self, Buffer, Nic, Spec};
+use crate::spec::{Buffer, Nic, Spec};
 use crate::topology::Link;
 
 /// The memory of hosts and switches.
@@ -131,27 +129,15 @@ pub(crate) fn private(buffer: &Buffer) -> Bytes {
 
 /// The memory of a switch with one pool.
 fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
-    let rule = |rule| match rule {
-        spec::PrivateRule::Exact => PrivateRule::Exact,
-        spec::PrivateRule::AsReleased => PrivateRule::AsReleased,
-    };
     match buffer {
-        Buffer::DynamicThreshold(b) => {
-            let counts = match b.counts {
-                spec::DtCounts::Shared => DtCounts::Shared,
-                spec::DtCounts::Total => DtCounts::Total,
-            };
-            Config {
-                policy: Policy::DynamicThreshold(DynamicThreshold { alpha: b.alpha, counts }),
-                pools: vec![b.pool.0],
-                private_rule: rule(b.private_rule),
-            }
-        }
-        Buffer::CompleteSharing(b) => Config {
-            policy: Policy::CompleteSharing,
+        Buffer::DynamicThreshold(b) => Config {
+            policy: Policy::DynamicThreshold(DynamicThreshold { alpha: b.alpha, counts: b.counts }),
             pools: vec![b.pool.0],
-            private_rule: rule(b.private_rule),
+            private_rule: b.private_rule,
         },
+        Buffer::CompleteSharing(b) => {
+            Config { policy: Policy::CompleteSharing, pools: vec![b.pool.0], private_rule: b.private_rule }
+        }
         Buffer::Abm(b) => Config {
             policy: Policy::Abm(AbmConfig {
                 alpha: b.alpha.values().to_vec(),
@@ -159,7 +145,7 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
                 window: b.window.0,
             }),
             pools: vec![b.pool.0],
-            private_rule: rule(b.private_rule),
+            private_rule: b.private_rule,
         },
         Buffer::StaticPartition(b) => partition(b.per_port, packet),
     }
@@ -171,7 +157,7 @@ fn partition(limit: Amount, packet: Bytes) -> Config {
     Config {
         policy: Policy::StaticPartition { limit: limit_of(limit) },
         pools: vec![pool],
-        private_rule: buffer::PrivateRule::Exact,
+        private_rule: PrivateRule::Exact,
     }
 }
 

@@ -8,7 +8,7 @@ use toml::Value;
 use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::experiment::{Experiment, FctEnd, Hosts, Stop};
+use crate::experiment::{Experiment, Hosts, Stop};
 use crate::own_tcp::OwnTcps;
 use crate::spec::{self, Spec};
 use crate::workload::Generator;
@@ -105,10 +105,7 @@ fn check(mut spec: Spec, mut own: OwnTcps, checker: &mut Checker<'_>) -> Option<
         datagram_sources: traffic.datagram_sources,
         probes: traffic.probes,
         stop: Stop { at: spec.stop.at.map(|at| Instant(at.0.0)), on_completion: !traffic.endless },
-        fct: match spec.measure.fct {
-            spec::FctEnd::Receiver => FctEnd::Receiver,
-            spec::FctEnd::Sender => FctEnd::Sender,
-        },
+        fct: spec.measure.fct,
         bins: spec.measure.bins.iter().map(|edge| edge.0).collect(),
         warm_up: spec.measure.warm_up.0,
         port_traces,

@@ -6,8 +6,8 @@ use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{self, cubic, dctcp, hystart, pulser, reno};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
-    AckCounts, AppLimited, Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, Method,
-    RestartAfterIdle, RtoConfig, SackAfterTimeout, header_bytes, rack,
+    Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, Method, RtoConfig, SackAfterTimeout,
+    header_bytes, rack,
 };
 
 use crate::check::Checker;
@@ -65,10 +65,7 @@ fn spell_out(tcp: &mut Tcp, mtu: Bytes, alike: bool) {
         default(&mut tcp.initial_window, config.initial_window);
         default(&mut tcp.minimum_window, config.minimum_window);
     }
-    tcp.ect.get_or_insert(match config.ect {
-        EctPolicy::All => spec::Ect::All,
-        EctPolicy::Rfc3168 => spec::Ect::Rfc3168,
-    });
+    tcp.ect.get_or_insert(config.ect);
     if tcp.recovery == spec::Recovery::Rack {
         let delay = tcp.delayed_ack.timeout;
         tcp.rack.get_or_insert_default().max_ack_delay.get_or_insert(delay);
@@ -99,23 +96,10 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         },
         receive_control,
         slow_start_limit: tcp.slow_start_limit,
-        avoidance: match tcp.avoidance {
-            spec::Avoidance::ByteCounting => congestion::Avoidance::ByteCounting,
-            spec::Avoidance::PerAck => congestion::Avoidance::PerAck,
-            spec::Avoidance::Counted => congestion::Avoidance::Counted,
-        },
-        ece_reaction: match tcp.ece_reaction {
-            spec::EceReaction::AtOnce => EceReaction::AtOnce,
-            spec::EceReaction::Prr => EceReaction::Prr,
-        },
-        loss_base: match tcp.loss_base {
-            spec::LossBase::FlightSize => congestion::LossBase::FlightSize,
-            spec::LossBase::Cwnd => congestion::LossBase::Cwnd,
-        },
-        lost_syn: match tcp.lost_syn {
-            spec::LostSyn::Careful => LostSyn::Careful,
-            spec::LostSyn::Linux => LostSyn::Linux,
-        },
+        avoidance: tcp.avoidance,
+        ece_reaction: tcp.ece_reaction,
+        loss_base: tcp.loss_base,
+        lost_syn: tcp.lost_syn,
         rto: RtoConfig {
             initial: tcp.rto.initial.0,
             minimum: tcp.rto.min.0,
@@ -126,26 +110,13 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
         rack: rack(tcp),
         frto: tcp.frto,
         dsack: tcp.dsack,
-        app_limited: match tcp.app_limited {
-            spec::AppLimited::Grows => AppLimited::Grows,
-            spec::AppLimited::Linux => AppLimited::Linux,
-        },
-        full_ack: match tcp.full_ack {
-            spec::FullAck::Limited => FullAck::Limited,
-            spec::FullAck::Ssthresh => FullAck::Ssthresh,
-        },
+        app_limited: tcp.app_limited,
+        full_ack: tcp.full_ack,
         duplicate_threshold: tcp.duplicate_threshold,
         limited_transmit: tcp.limited_transmit,
         limited_transmit_repairs: tcp.limited_transmit_repairs,
-        sack_after_timeout: match tcp.sack_after_timeout {
-            spec::SackAfterTimeout::Kept => SackAfterTimeout::Kept,
-            spec::SackAfterTimeout::Forgotten => SackAfterTimeout::Forgotten,
-        },
-        restart_after_idle: match tcp.restart_after_idle {
-            spec::RestartAfterIdle::Off => RestartAfterIdle::Off,
-            spec::RestartAfterIdle::Reduce => RestartAfterIdle::Reduce,
-            spec::RestartAfterIdle::Reset => RestartAfterIdle::Reset,
-        },
+        sack_after_timeout: tcp.sack_after_timeout,
+        restart_after_idle: tcp.restart_after_idle,
         handshake: tcp.handshake,
         fin: tcp.fin,
         timestamps: tcp.timestamps,
@@ -157,8 +128,7 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
 
 fn ect(tcp: &Tcp, prescribed: EctPolicy) -> EctPolicy {
     match (tcp.ect, &tcp.congestion) {
-        (Some(spec::Ect::All), _) => EctPolicy::All,
-        (Some(spec::Ect::Rfc3168), _) => EctPolicy::Rfc3168,
+        (Some(stated), _) => stated,
         // The papers' ns-2 sets ECT on every packet.
         (None, Congestion::EcnStar(_)) => EctPolicy::All,
         (None, _) => prescribed,
@@ -193,10 +163,7 @@ fn delayed_ack(delayed: &spec::DelayedAck) -> DelayedAck {
         quick: delayed.quick,
         cwr_at_once: delayed.cwr_at_once,
         segments: delayed.segments,
-        counts: match delayed.counts {
-            spec::AckCounts::Arrivals => AckCounts::Arrivals,
-            spec::AckCounts::Bytes => AckCounts::Bytes,
-        },
+        counts: delayed.counts,
         timeout: delayed.timeout.0,
     }
 }
@@ -227,9 +194,9 @@ fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
 
 fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
     match congestion {
-        Congestion::Reno(c) => congestion::Config::Reno(reno::Config { ecn: c.ecn }),
+        Congestion::Reno(c) => congestion::Config::Reno(*c),
         Congestion::EcnStar(_) => congestion::Config::Reno(reno::Config { ecn: true }),
-        Congestion::Dctcp(c) => congestion::Config::Dctcp(dctcp(c)),
+        Congestion::Dctcp(c) => congestion::Config::Dctcp(*c),
         Congestion::Cubic(c) => congestion::Config::Cubic(cubic::Config {
             ecn: c.ecn,
             c: c.c,
@@ -242,49 +209,18 @@ fn congestion(congestion: &Congestion, mss: Bytes) -> congestion::Config {
                     .hystart_delay
                     .map_or(hystart::Config::LINUX, |delay| hystart::Config::Linux { delay: delay.0 }),
             },
-            counting: match c.counting {
-                spec::Counting::Exact => cubic::Counting::Exact,
-                spec::Counting::Segments => cubic::Counting::Segments,
-            },
+            counting: c.counting,
             clock: cubic::Clock {
                 tick: c.tick.map_or(Duration::ZERO, |tick| tick.0),
                 hold: c.hold.map_or(Duration::ZERO, |hold| hold.0),
             },
         }),
         Congestion::Pulser(c) => congestion::Config::Pulser(pulser::Config {
-            dctcp: dctcp(&c.dctcp),
+            dctcp: c.dctcp,
             safe_window: bytes(c.safe_window, mss),
-            restore: match c.restore {
-                spec::Restore::FirstCleanAck => pulser::Restore::FirstCleanAck,
-                spec::Restore::CleanWindow => pulser::Restore::CleanWindow,
-            },
+            restore: c.restore,
             signal: if c.as_released { pulser::Signal::Ece } else { pulser::Signal::Incast },
         }),
-    }
-}
-
-fn dctcp(dctcp: &spec::Dctcp) -> dctcp::Config {
-    dctcp::Config {
-        gain: dctcp.g,
-        initial_alpha: dctcp.initial_alpha,
-        window_end: match dctcp.window_end {
-            spec::WindowEnd::Passed => dctcp::WindowEnd::Passed,
-            spec::WindowEnd::Reached => dctcp::WindowEnd::Reached,
-        },
-        duplicate_acks: match dctcp.duplicate_acks {
-            spec::DuplicateAcks::Ignored => dctcp::DuplicateAcks::Ignored,
-            spec::DuplicateAcks::OneSegment => dctcp::DuplicateAcks::OneSegment,
-        },
-        ece_growth: match dctcp.ece_growth {
-            spec::EceGrowth::All => dctcp::EceGrowth::All,
-            spec::EceGrowth::NotFirst => dctcp::EceGrowth::NotFirst,
-            spec::EceGrowth::None => dctcp::EceGrowth::None,
-        },
-        arithmetic: match dctcp.arithmetic {
-            spec::Arithmetic::Float => dctcp::Arithmetic::Float,
-            spec::Arithmetic::Fixed => dctcp::Arithmetic::Fixed,
-            spec::Arithmetic::Segments => dctcp::Arithmetic::Segments,
-        },
     }
 }
 
@@ -310,7 +246,7 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
             }
             for (key, time) in [("tcp.congestion.tick", tick), ("tcp.congestion.hold", hold)] {
                 let off = time.is_none_or(|time| time.0 == Duration::ZERO);
-                checker.require(off || counting == spec::Counting::Segments, key, || {
+                checker.require(off || counting == cubic::Counting::Segments, key, || {
                     "only counting = \"segments\" has a clock: set that, or leave this out".to_owned()
                 });
             }
@@ -325,13 +261,13 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     }
 }
 
-fn check_dctcp(dctcp: &spec::Dctcp, key: &str, checker: &mut Checker<'_>) {
-    let g = dctcp.g;
+fn check_dctcp(dctcp: &dctcp::Config, key: &str, checker: &mut Checker<'_>) {
+    let g = dctcp.gain;
     let sound = checker
         .require(g > 0.0 && g <= 1.0, &format!("{key}.g"), || format!("{g} is not above 0 and at most 1"));
     let shifts = (0..=10).any(|shift| g * f64::from(1 << shift) == 1.0);
     checker.require(
-        !sound || dctcp.arithmetic == spec::Arithmetic::Float || shifts,
+        !sound || dctcp.arithmetic == dctcp::Arithmetic::Float || shifts,
         &format!("{key}.g"),
         || format!("{g} is not 1, 1/2, 1/4, … or 1/1024, as arithmetic = \"fixed\" demands"),
     );
@@ -406,10 +342,10 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
             .to_owned()
     });
     let newreno = tcp.recovery == spec::Recovery::NewReno;
-    checker.require(newreno || tcp.full_ack == spec::FullAck::Limited, "tcp.full_ack", || {
+    checker.require(newreno || tcp.full_ack == FullAck::Limited, "tcp.full_ack", || {
         "only NewReno asks: leave it out, or set tcp.recovery = \"newreno\"".to_owned()
     });
-    let kept = tcp.sack_after_timeout == spec::SackAfterTimeout::Kept;
+    let kept = tcp.sack_after_timeout == SackAfterTimeout::Kept;
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
         "only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"".to_owned()
     });
@@ -419,15 +355,15 @@ fn check_idle(tcp: &Tcp, checker: &mut Checker<'_>) {
         Congestion::Pulser(pulser) => !pulser.as_released,
         _ => true,
     };
-    checker.require(answers || tcp.ece_reaction == spec::EceReaction::AtOnce, "tcp.ece_reaction", || {
+    checker.require(answers || tcp.ece_reaction == EceReaction::AtOnce, "tcp.ece_reaction", || {
         "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
             .to_owned()
     });
-    checker.require(tcp.handshake || tcp.lost_syn == spec::LostSyn::Careful, "tcp.lost_syn", || {
+    checker.require(tcp.handshake || tcp.lost_syn == LostSyn::Careful, "tcp.lost_syn", || {
         "without a handshake no SYN is lost: leave it out, or set tcp.handshake = true".to_owned()
     });
     let cubic = matches!(tcp.congestion, Congestion::Cubic(_));
-    checker.require(!cubic || tcp.avoidance == spec::Avoidance::ByteCounting, "tcp.avoidance", || {
+    checker.require(!cubic || tcp.avoidance == congestion::Avoidance::ByteCounting, "tcp.avoidance", || {
         "cubic has a congestion avoidance of its own: leave it out".to_owned()
     });
 }

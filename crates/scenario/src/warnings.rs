@@ -3,6 +3,7 @@
 use shallows_core::Bytes;
 use shallows_core::packet::Ecn;
 use shallows_switch::aqm::{self, Action, Split};
+use shallows_switch::buffer::PrivateRule;
 use shallows_switch::discipline::Share;
 use shallows_switch::port;
 use shallows_transport::congestion::EcnMode;
@@ -11,7 +12,7 @@ use shallows_transport::congestion::pulser::Signal;
 use crate::agreement::Agreement;
 use crate::experiment::Experiment;
 use crate::marking::MarkingCurve;
-use crate::spec::{self, Buffer};
+use crate::spec::Buffer;
 use crate::topology::{Link, PortKind};
 
 impl Experiment {
@@ -191,7 +192,7 @@ impl Experiment {
             Buffer::Abm(b) => (b.private, b.private_rule),
             Buffer::StaticPartition(_) => return None,
         };
-        (rule == spec::PrivateRule::AsReleased && private.0 == Bytes(0)).then(|| {
+        (rule == PrivateRule::AsReleased && private.0 == Bytes(0)).then(|| {
             "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
              (switch.buffer.private)"
                 .to_owned()

@@ -1,5 +1,7 @@
 //! What the connections of a run have in common.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::Ecn;
 use shallows_core::{Bytes, Duration};
 
@@ -96,7 +98,8 @@ pub struct DelayedAck {
 }
 
 /// Whether a window grows that the application does not use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AppLimited {
     /// It does (RFC 5681, ns-2).
     #[default]
@@ -106,17 +109,21 @@ pub enum AppLimited {
 }
 
 /// What counts as a segment before a receiver acknowledges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AckCounts {
     /// One that arrives, short or not.
     #[default]
     Arrivals,
-    /// As many bytes as a full one has; of a change of marks only what came before is acknowledged at once (ns-2's FullTcp).
+    /// As many bytes as a full one has: a short last segment waits for the timer, also with `segments = 1`, and also after a
+    /// change of marks, at which only what came before is acknowledged at once (ns-2's FullTcp).
     Bytes,
 }
 
 /// Which packets of an ECN-capable connection carry ECT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Ect")]
 pub enum EctPolicy {
     /// All of them, as DCTCP is deployed: switches drop what cannot be marked.
     All,
@@ -126,7 +133,8 @@ pub enum EctPolicy {
 }
 
 /// How the window gets to where an ECN echo sends it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum EceReaction {
     /// At once (RFC 3168 §6.1.2, RFC 8257 §3.3).
     #[default]
@@ -136,7 +144,8 @@ pub enum EceReaction {
 }
 
 /// What a lost SYN, or its lost answer, does to the connection that opens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LostSyn {
     /// Each waits twice as long; then one segment (RFC 5681 §3.1) and a timer of 3 s at least (RFC 6298 §5.7).
     #[default]
@@ -147,7 +156,8 @@ pub enum LostSyn {
 }
 
 /// What becomes of selective acknowledgements when the retransmission timer fires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum SackAfterTimeout {
     /// Kept, and used to fill the holes only (RFC 6675 §5.1).
     #[default]
@@ -157,7 +167,8 @@ pub enum SackAfterTimeout {
 }
 
 /// What becomes of cwnd when NewReno has repaired everything (RFC 6582 §3.2 step 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FullAck {
     /// ssthresh, but at most one segment more than is in flight: no burst.
     #[default]
@@ -167,7 +178,8 @@ pub enum FullAck {
 }
 
 /// What becomes of cwnd when nothing was sent for an RTO (RFC 5681 §4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum RestartAfterIdle {
     /// It stays.
     Off,

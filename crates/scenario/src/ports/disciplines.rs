@@ -1,7 +1,7 @@
 //! The queues of a port and their scheduler, checked.
 
 use shallows_core::{Bytes, Duration};
-use shallows_switch::discipline::{self, ComposedConfig, FlowHash, Limits, hashed_drr, hcf, sfq};
+use shallows_switch::discipline::{self, ComposedConfig, Limits, hashed_drr, hcf, sfq};
 use shallows_switch::scheduler;
 
 use super::site::Site;
@@ -53,11 +53,8 @@ impl Site<'_> {
             }
             Port::Wrr(p) => {
                 let quanta = self.quanta(p.queues, &p.quantum, key, checker);
-                let order = match p.order {
-                    spec::Order::Cyclic => scheduler::Order::Cyclic,
-                    spec::Order::Activation => scheduler::Order::Activation,
-                };
-                let scheduler = above(p.strict, scheduler::Config::Wrr { quanta, order }, key, checker);
+                let wrr = scheduler::Config::Wrr { quanta, order: p.order };
+                let scheduler = above(p.strict, wrr, key, checker);
                 self.composed(scheduler, &classes!(p), key, checker)
             }
             Port::Dwrr(p) => {
@@ -72,12 +69,7 @@ impl Site<'_> {
                     "a queue of weight 0 never sends; at least 1".to_owned()
                 });
                 let weights = weights.into_iter().map(|weight| weight.max(1)).collect();
-                let virtual_time = match p.virtual_time {
-                    spec::VirtualTime::Gps => scheduler::VirtualTime::Gps,
-                    spec::VirtualTime::SelfClocked => scheduler::VirtualTime::SelfClocked,
-                    spec::VirtualTime::AsReleased => scheduler::VirtualTime::AsReleased,
-                };
-                let wfq = scheduler::Config::Wfq { weights, virtual_time };
+                let wfq = scheduler::Config::Wfq { weights, virtual_time: p.virtual_time };
                 self.composed(above(p.strict, wfq, key, checker), &classes!(p), key, checker)
             }
             Port::Hcf(p) => discipline::Config::Hcf(self.hcf(p, key, checker)),
@@ -91,7 +83,7 @@ impl Site<'_> {
                     buckets: p.buckets.max(1),
                     quantum: p.quantum.0.max(Bytes(1)),
                     limit: limit_of(p.limit),
-                    hash: flow_hash(p.hash),
+                    hash: p.hash,
                 })
             }
             Port::Sfq(p) => discipline::Config::Sfq(sfq(p, key, checker)),
@@ -109,12 +101,8 @@ impl Site<'_> {
             spec::Division::Equal(_) => (0.5, hcf::Division::Equal),
             spec::Division::Dynamic(_) => (1.0, hcf::Division::Dynamic),
             spec::Division::Thirds(_) => (1.0 / 3.0, hcf::Division::Thirds),
-            spec::Division::Unequal(unequal) => {
-                let sizes = match unequal.sizes {
-                    spec::DivisionSizes::Swap => hcf::Sizes::Swap,
-                    spec::DivisionSizes::Stay => hcf::Sizes::Stay,
-                };
-                (unequal.high, hcf::Division::Unequal { high: unequal.high, sizes })
+            &spec::Division::Unequal(spec::Unequal { high, sizes }) => {
+                (high, hcf::Division::Unequal { high, sizes })
             }
         };
         let share = high > 0.0 && (high < 1.0 || division == hcf::Division::Dynamic);
@@ -154,18 +142,9 @@ impl Site<'_> {
                     hcf::Period::Fixed(time.0.max(Duration(1)))
                 }
             },
-            rekey: match p.rekey {
-                spec::Rekey::Drawn => hcf::Rekey::Drawn,
-                spec::Rekey::PeriodStart => hcf::Rekey::PeriodStart,
-            },
-            footnote: match p.footnote {
-                spec::Footnote::Applied => hcf::Footnote::Applied,
-                spec::Footnote::Absent => hcf::Footnote::Absent,
-            },
-            swap: match p.swap {
-                spec::Swap::WhenEmpty => hcf::Swap::WhenEmpty,
-                spec::Swap::Never => hcf::Swap::Never,
-            },
+            rekey: p.rekey,
+            footnote: p.footnote,
+            swap: p.swap,
         }
     }
 
@@ -220,25 +199,26 @@ impl Site<'_> {
 
 fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
     positive(p.buckets, "buckets", key, checker);
-    let (drop, least) = match p.drop {
-        spec::SfqDrop::StealTail => (sfq::DropRule::StealTail, 1),
-        spec::SfqDrop::StealHead => (sfq::DropRule::StealHead, 1),
-        // ns-2 compares with half of it.
-        spec::SfqDrop::AsNs2 => (sfq::DropRule::AsNs2, 2),
-    };
+    // ns-2 compares with half of it.
+    let least = if p.drop == sfq::DropRule::AsNs2 { 2 } else { 1 };
     checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
         format!("with {} none is ever admitted; at least {least}", p.max_packets)
     });
-    let hash = flow_hash(p.hash);
     let perturbation = p.perturbation.map(|time| time.0).filter(|&time| {
         let key = format!("{key}.perturbation");
         let some = checker.require(time > Duration::ZERO, &key, || "no time; above 0s".to_owned());
-        some && checker.require(hash.is_seeded(), &key, || {
+        some && checker.require(p.hash.is_seeded(), &key, || {
             "a hash as in ns-2 is the same for ever; leave this out, or hash by \"five-tuple\" or \"address-pair\""
                 .to_owned()
         })
     });
-    sfq::Config { buckets: p.buckets.max(1), max_packets: p.max_packets.max(least), hash, perturbation, drop }
+    sfq::Config {
+        buckets: p.buckets.max(1),
+        max_packets: p.max_packets.max(least),
+        hash: p.hash,
+        perturbation,
+        drop: p.drop,
+    }
 }
 
 fn positive(count: u32, name: &str, key: &str, checker: &mut Checker<'_>) {
@@ -252,15 +232,6 @@ fn name_of(division: &spec::Division) -> &'static str {
         spec::Division::Unequal(_) => "unequally",
         spec::Division::Dynamic(_) => "dynamically",
         spec::Division::Thirds(_) => "in thirds",
-    }
-}
-
-fn flow_hash(hash: spec::FlowHash) -> FlowHash {
-    match hash {
-        spec::FlowHash::FiveTuple => FlowHash::FiveTuple,
-        spec::FlowHash::AddressPair => FlowHash::AddressPair,
-        spec::FlowHash::SourceOnly => FlowHash::SourceOnly,
-        spec::FlowHash::AddressSum => FlowHash::AddressSum,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The markers of a port, checked.
 
 use shallows_core::{Bytes, Duration};
-use shallows_switch::aqm::{self, Gauge, Level, Placed};
+use shallows_switch::aqm::{self, Gauge, Level, Placed, Point, Scope, Unit};
 use shallows_switch::discipline::Share;
 
 use super::site::Site;
@@ -34,10 +34,7 @@ impl Site<'_> {
                 let config = aqm::Config::Threshold {
                     gauge,
                     threshold: self.level(m.k, m.unit, &format!("{key}.k"), checker),
-                    split: match m.split {
-                        spec::Split::Standard => aqm::Split::Standard,
-                        spec::Split::Minimum => aqm::Split::Minimum,
-                    },
+                    split: m.split,
                 };
                 (config, m.queues.as_deref())
             }
@@ -54,7 +51,7 @@ impl Site<'_> {
             Marker::Bcc(m) => {
                 let pmax = probability(m.pmax, &format!("{key}.pmax"), checker);
                 let bcc::Thresholds { kmin, kmax, .. } = checker.accept(key, bcc::thresholds(m, self))?;
-                let gauge = gauge(spec::Scope::Pool, m.at);
+                let gauge = gauge(Scope::Pool, m.at);
                 let (kmin, kmax) = (kmin.into(), kmax.into());
                 (aqm::Config::Red { gauge, kmin, kmax, pmax, spacing: self.spacing(m.spacing) }, None)
             }
@@ -73,7 +70,7 @@ impl Site<'_> {
                     target: m.target.0,
                     interval: m.interval.0.max(Duration(1)),
                     mtu: self.packet,
-                    action: action(m.action),
+                    action: m.action,
                     ce_threshold: m.ce_threshold.map(|time| time.0),
                 };
                 (aqm::Config::Codel(config), m.queues.as_deref())
@@ -88,11 +85,11 @@ impl Site<'_> {
 
 impl Site<'_> {
     /// A threshold in what a marker counts.
-    fn level(&self, depth: Depth, unit: spec::Unit, key: &str, checker: &mut Checker<'_>) -> Level {
+    fn level(&self, depth: Depth, unit: Unit, key: &str, checker: &mut Checker<'_>) -> Level {
         match (unit, depth) {
-            (spec::Unit::Bytes, _) => self.bytes(depth).into(),
-            (spec::Unit::Packets, Depth::Packets(count)) => Level(u64::from(count)),
-            (spec::Unit::Packets, _) => {
+            (Unit::Bytes, _) => self.bytes(depth).into(),
+            (Unit::Packets, Depth::Packets(count)) => Level(u64::from(count)),
+            (Unit::Packets, _) => {
                 checker.refuse(
                     key,
                     format!("{depth} is no number of packets, such as \"80p\", and unit = \"packets\""),
@@ -140,7 +137,7 @@ impl Site<'_> {
         };
         Some(aqm::MqEcnConfig {
             standard,
-            point: point(m.at),
+            point: m.at,
             counts_packet: m.counts_packet,
             beta: if beta { m.beta } else { 0.75 },
             mtu: self.packet,
@@ -153,10 +150,7 @@ impl Site<'_> {
                     Some(time.0.max(Duration(1)))
                 }
             },
-            idle_since: match m.idle_since {
-                spec::IdleSince::LinkFree => aqm::IdleSince::LinkFree,
-                spec::IdleSince::AsReleased => aqm::IdleSince::AsReleased,
-            },
+            idle_since: m.idle_since,
         })
     }
 }
@@ -172,19 +166,12 @@ impl Site<'_> {
             spec::RedVariant::Paper => aqm::FloydJacobsonConfig::default(),
             spec::RedVariant::Ns2 => aqm::FloydJacobsonConfig::as_released(),
         };
-        let unit = match (m.unit, config.unit) {
-            (Some(unit), _) => unit,
-            (None, aqm::Unit::Bytes) => spec::Unit::Bytes,
-            (None, aqm::Unit::Packets) => spec::Unit::Packets,
-        };
-        config.unit = match unit {
-            spec::Unit::Bytes => aqm::Unit::Bytes,
-            spec::Unit::Packets => aqm::Unit::Packets,
-        };
-        checker.require(m.scope != spec::Scope::Pool, &format!("{key}.scope"), || {
+        let unit = m.unit.unwrap_or(config.unit);
+        config.unit = unit;
+        checker.require(m.scope != Scope::Pool, &format!("{key}.scope"), || {
             "its average is of a queue or of a port; a pool is marked by \"red\" or \"bcc\"".to_owned()
         });
-        config.scope = if m.scope == spec::Scope::Port { aqm::Scope::Port } else { aqm::Scope::Queue };
+        config.scope = if m.scope == Scope::Port { Scope::Port } else { Scope::Queue };
         config.thresholds = match (m.kmin, m.kmax, m.weight) {
             (Automatic::Auto, Automatic::Auto, None) => {
                 let target_delay = m.target_delay.0;
@@ -209,24 +196,12 @@ impl Site<'_> {
             }
         };
         config.max_p = probability(m.pmax, &format!("{key}.pmax"), checker);
-        if let Some(wanted) = m.action {
-            config.action = action(wanted);
-        }
+        config.action = m.action.unwrap_or(config.action);
         if let Some(gentle) = m.gentle {
             config.above = if gentle { aqm::Above::Gentle } else { aqm::Above::Certain };
         }
-        config.forced = match m.forced {
-            Some(spec::Forced::AsBelow) => aqm::Forced::AsBelow,
-            Some(spec::Forced::Drop) => aqm::Forced::Drop,
-            None => config.forced,
-        };
-        config.spacing = match m.spacing {
-            Some(spec::RedSpacing::Uniform) => aqm::RedSpacing::Uniform,
-            Some(spec::RedSpacing::Counted) => aqm::RedSpacing::Counted,
-            Some(spec::RedSpacing::Wait) => aqm::RedSpacing::Wait,
-            Some(spec::RedSpacing::Geometric) => aqm::RedSpacing::Geometric,
-            None => config.spacing,
-        };
+        config.forced = m.forced.unwrap_or(config.forced);
+        config.spacing = m.spacing.unwrap_or(config.spacing);
         checker.require(m.typical_packet.0 > Bytes(0), &format!("{key}.typical_packet"), || {
             "a packet of no bytes takes no time; above 0B".to_owned()
         });
@@ -242,14 +217,8 @@ impl Site<'_> {
             samples: samples(m.samples, 1, key, checker),
             threshold: m.threshold,
             high_water: self.bytes(m.high_water),
-            average: match m.average {
-                spec::EinAverage::MeanOfRatios => aqm::EinAverage::MeanOfRatios,
-                spec::EinAverage::RatioOfSums => aqm::EinAverage::RatioOfSums,
-            },
-            sampled: match m.sampled {
-                spec::Sampled::After => aqm::Sampled::After,
-                spec::Sampled::Before => aqm::Sampled::Before,
-            },
+            average: m.average,
+            sampled: m.sampled,
         }
     }
 
@@ -282,13 +251,6 @@ fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usiz
     count.clamp(least, MAX_SAMPLES) as usize
 }
 
-fn action(action: spec::Action) -> aqm::Action {
-    match action {
-        spec::Action::Mark => aqm::Action::Mark,
-        spec::Action::Drop => aqm::Action::Drop,
-    }
-}
-
 /// Two thresholds of a curve, made sound.
 fn ordered(
     kmin: Depth,
@@ -303,17 +265,7 @@ fn ordered(
 }
 
 /// A gauge in this unit, averaged with this weight if there is one.
-fn measured(
-    gauge: Gauge,
-    unit: spec::Unit,
-    weight: Option<f64>,
-    key: &str,
-    checker: &mut Checker<'_>,
-) -> Gauge {
-    let unit = match unit {
-        spec::Unit::Bytes => aqm::Unit::Bytes,
-        spec::Unit::Packets => aqm::Unit::Packets,
-    };
+fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &mut Checker<'_>) -> Gauge {
     let averaging = match weight {
         None => aqm::Averaging::Instantaneous,
         Some(weight) => {
@@ -347,18 +299,6 @@ fn probability(pmax: f64, key: &str, checker: &mut Checker<'_>) -> f64 {
     if sound { pmax } else { 1.0 }
 }
 
-fn gauge(scope: spec::Scope, at: spec::Point) -> Gauge {
-    let scope = match scope {
-        spec::Scope::Queue => aqm::Scope::Queue,
-        spec::Scope::Port => aqm::Scope::Port,
-        spec::Scope::Pool => aqm::Scope::Pool,
-    };
-    Gauge { scope, point: point(at), ..Gauge::default() }
-}
-
-fn point(at: spec::Point) -> aqm::Point {
-    match at {
-        spec::Point::Enqueue => aqm::Point::Enqueue,
-        spec::Point::Dequeue => aqm::Point::Dequeue,
-    }
+fn gauge(scope: Scope, at: Point) -> Gauge {
+    Gauge { scope, point: at, ..Gauge::default() }
 }

@@ -47,7 +47,7 @@ struct Wanted<'a> {
     port: (&'a Port, String),
     markers: (&'a [Marker], String),
     shaper: Option<(&'a Shaper, String)>,
-    egress_drop: spec::EgressDrop,
+    egress_drop: EgressDrop,
 }
 
 fn wanted<'a>(spec: &'a Spec, network: &Network, link: &Link, matches: impl Fn(usize) -> bool) -> Wanted<'a> {
@@ -185,11 +185,7 @@ impl Site<'_> {
             markers: placed,
             discipline,
             shaper: wanted.shaper.as_ref().map(|(shaper, key)| self.shaper(shaper, key, checker)),
-            egress_drop: match wanted.egress_drop {
-                spec::EgressDrop::Slot => EgressDrop::Slot,
-                spec::EgressDrop::Free => EgressDrop::Free,
-            },
-            // Events come on time.
+            egress_drop: wanted.egress_drop,
         }
     }
 

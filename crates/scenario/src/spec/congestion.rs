@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use shallows_transport::congestion::cubic::Counting;
+use shallows_transport::congestion::pulser::Restore;
+use shallows_transport::congestion::{dctcp, reno};
 
 use super::omitted::is_default;
 use crate::quantity::{Time, Window};
@@ -11,25 +14,16 @@ tagged! {
     /// How signals of congestion become a window.
     Congestion, "congestion control" {
         /// Additive increase, halving (RFC 5681).
-        "reno" => Reno(Reno),
+        "reno" => Reno(reno::Config),
         /// The papers' regular TCP with ECN: `reno` with `ecn`, and by default `ect = "all"`.
         "ecn-star" => EcnStar(EcnStar),
         /// A cut in proportion to the fraction of marked bytes (RFC 8257).
-        "dctcp" => Dctcp(Dctcp),
+        "dctcp" => Dctcp(dctcp::Config),
         /// A cubic function of the time since the last reduction (RFC 9438).
         "cubic" => Cubic(Cubic),
         /// DCTCP with a brake for incast (Pulser, ANCS '19).
         "pulser" => Pulser(Pulser),
     }
-}
-
-/// Additive increase, halving.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Reno {
-    /// Whether connections use classic ECN (RFC 3168). Default false.
-    #[serde(default)]
-    pub(crate) ecn: bool,
 }
 
 /// Additive increase, halving on marks and on losses.
@@ -72,17 +66,6 @@ pub(crate) struct Cubic {
     pub(crate) hold: Option<Time>,
 }
 
-/// In what CUBIC counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Counting {
-    /// Fractions of segments (RFC 9438).
-    #[default]
-    Exact,
-    /// Whole segments, and nothing faster than Reno where the old window is regained (Linux).
-    Segments,
-}
-
 /// What ends slow start before a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -113,117 +96,13 @@ pub(crate) struct Pulser {
     pub(crate) as_released: bool,
     /// The rest of it: keys as of the kind `dctcp`.
     #[serde(default)]
-    pub(crate) dctcp: Dctcp,
-}
-
-/// What lets Pulser's brake go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Restore {
-    /// The first acknowledgement without the signal (the authors' testbed).
-    #[default]
-    FirstCleanAck,
-    /// A window of data, all of whose acknowledgements are without it.
-    CleanWindow,
-}
-
-/// A cut in proportion to the fraction of marked bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Dctcp {
-    /// Weight of the newest window in alpha, above 0 and at most 1. Default 1/16 (RFC 8257 §4.2).
-    #[serde(default = "sixteenth")]
-    pub(crate) g: f64,
-    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
-    #[serde(default = "unity")]
-    pub(crate) initial_alpha: f64,
-    /// Which acknowledgement ends an observation window. Default `"passed"`.
-    #[serde(default)]
-    pub(crate) window_end: WindowEnd,
-    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
-    #[serde(default)]
-    pub(crate) duplicate_acks: DuplicateAcks,
-    /// Which acknowledgements with ECE grow the window. Default `"all"`.
-    #[serde(default)]
-    pub(crate) ece_growth: EceGrowth,
-    /// How alpha is computed. Default `"float"`.
-    #[serde(default)]
-    pub(crate) arithmetic: Arithmetic,
-}
-
-/// How alpha is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Arithmetic {
-    /// As a fraction; zero below 2⁻³⁰ (ns-2, ns-3).
-    #[default]
-    Float,
-    /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). `g` is 1, 1/2, 1/4, … or 1/1024.
-    Fixed,
-    /// The same, and a cut is of whole segments, rounded down (Linux).
-    Segments,
-}
-
-/// Which acknowledgement ends an observation window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WindowEnd {
-    /// One beyond its end (RFC 8257 §3.3, ns-2).
-    #[default]
-    Passed,
-    /// One that reaches its end (Linux, ns-3).
-    Reached,
-}
-
-/// Whether duplicate acknowledgements count in the fraction of marked bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DuplicateAcks {
-    /// They acknowledge no bytes (RFC 8257 §3.3).
-    #[default]
-    Ignored,
-    /// Each counts as one segment (ns-2).
-    OneSegment,
-}
-
-/// Which acknowledgements with ECE grow the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EceGrowth {
-    /// All but those that cut it (RFC 8257 §3.4).
-    #[default]
-    All,
-    /// All but the first of a run of them (ns-2).
-    NotFirst,
-    /// None (RFC 3168 §6.1.2).
-    None,
+    pub(crate) dctcp: dctcp::Config,
 }
 
 impl Default for Congestion {
     fn default() -> Self {
-        Self::Dctcp(Dctcp::default())
+        Self::Dctcp(dctcp::Config::default())
     }
-}
-
-impl Default for Dctcp {
-    fn default() -> Self {
-        Self {
-            g: sixteenth(),
-            initial_alpha: unity(),
-            window_end: WindowEnd::default(),
-            duplicate_acks: DuplicateAcks::default(),
-            ece_growth: EceGrowth::default(),
-            arithmetic: Arithmetic::default(),
-        }
-    }
-}
-
-fn unity() -> f64 {
-    1.0
-}
-
-fn sixteenth() -> f64 {
-    1.0 / 16.0
 }
 
 fn two_fifths() -> f64 {

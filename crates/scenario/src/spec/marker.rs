@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
+use shallows_switch::aqm::{
+    Action, EinAverage, Forced, IdleSince, Point, RedSpacing, Sampled, Scope, Split, Unit,
+};
 
 use crate::quantity::{Automatic, Depth, Size, Time};
 use crate::tagged::tagged;
@@ -103,41 +106,6 @@ pub(crate) struct Red {
     /// Numbers of the queues that it looks at. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
-}
-
-/// Whose backlog a marker compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Scope {
-    /// That of the packet's queue.
-    #[default]
-    Queue,
-    /// That of all queues of the port.
-    Port,
-    /// What the pool holds that the queue shares.
-    Pool,
-}
-
-/// When a marker looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Point {
-    /// As the packet joins its queue.
-    #[default]
-    Enqueue,
-    /// As it leaves for the link.
-    Dequeue,
-}
-
-/// In what a backlog is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Unit {
-    /// Bytes on the wire.
-    #[default]
-    Bytes,
-    /// Packets of any size.
-    Packets,
 }
 
 /// How marks follow one another.
@@ -248,40 +216,6 @@ pub(crate) enum RedVariant {
     Ns2,
 }
 
-/// What is done to a packet that an algorithm chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Action {
-    /// It is marked, or dropped if it is not ECN-capable.
-    Mark,
-    /// It is dropped.
-    Drop,
-}
-
-/// What is done to a packet that the average alone condemns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Forced {
-    /// What is done to any other.
-    AsBelow,
-    /// It is dropped.
-    Drop,
-}
-
-/// How the marks of RED follow one another at a steady probability p.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RedSpacing {
-    /// Uniformly, 1 to 1/p packets apart.
-    Uniform,
-    /// Uniformly, 1 to 1/p − 1 apart: the count includes the packet, as in the paper's Fig. 2.
-    Counted,
-    /// Uniformly, 1/p to 2/p − 1 apart: ns-2's `wait_`.
-    Wait,
-    /// Every packet on its own.
-    Geometric,
-}
-
 /// Explicit incast notification by the growth of a port's backlog.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -300,28 +234,6 @@ pub(crate) struct Ein {
     /// When the backlog is read. Default `"after"`: once the packet has left.
     #[serde(default)]
     pub(crate) sampled: Sampled,
-}
-
-/// How the average of gradients is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EinAverage {
-    /// The mean of the gradients.
-    #[default]
-    MeanOfRatios,
-    /// The growth over all samples by the time they took.
-    RatioOfSums,
-}
-
-/// When the backlog is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Sampled {
-    /// Once the packet has left.
-    #[default]
-    After,
-    /// With the packet still there.
-    Before,
 }
 
 /// The detector of Pulser's released testbed. Its defaults are the released constants.
@@ -369,28 +281,6 @@ pub(crate) struct Codel {
     /// Numbers of the queues that it looks at. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
-}
-
-/// When a port begins to idle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum IdleSince {
-    /// When the last packet has left the link.
-    #[default]
-    LinkFree,
-    /// When the transmission of the last packet began, as in the released simulator.
-    AsReleased,
-}
-
-/// How the queues of a port divide a threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Split {
-    /// Each has all of it (MQ-ECN §2: standard).
-    #[default]
-    Standard,
-    /// Each has its share by quantum or weight (MQ-ECN §2: minimum).
-    Minimum,
 }
 
 /// RED on the occupancy of the shared pool. What is `"auto"` is computed from the scenario by the paper's formula, and

@@ -38,9 +38,10 @@ pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use receiver::*;
 pub(crate) use recovery::*;
-pub(crate) use switch::{Buffer, DtCounts, Ecmp, EgressDrop, PortOverride, PrivateRule, Switch};
+pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
 pub(crate) use tcp::*;
 pub(crate) use topology::{Common, FatTree, Graph, LinkOverride, Topology};
+pub use workload::WhenBusy;
 pub(crate) use workload::*;
 
 /// One experiment: a network, how its hosts and switches behave, and the traffic it carries.
@@ -275,7 +276,7 @@ pub(crate) struct PortTrace {
 /// When a flow is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum FctEnd {
+pub enum FctEnd {
     /// When its last byte reaches the receiver.
     #[default]
     Receiver,

@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
+use shallows_switch::discipline::FlowHash;
+use shallows_switch::discipline::hcf::{Footnote, Rekey, Sizes, Swap};
+use shallows_switch::discipline::sfq::DropRule;
+use shallows_switch::scheduler::{Order, VirtualTime};
 
 use crate::quantity::{Amount, Automatic, PerQueue, Size, Speed, Time};
 use crate::tagged::tagged;
@@ -131,30 +135,6 @@ pub(crate) struct Wfq {
     pub(crate) port_limit: Option<Amount>,
 }
 
-/// In which order queues have their turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Order {
-    /// By number.
-    #[default]
-    Cyclic,
-    /// As they became busy.
-    Activation,
-}
-
-/// The virtual time of weighted fair queueing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum VirtualTime {
-    /// That of ideal processor sharing on the same arrivals: WFQ proper.
-    #[default]
-    Gps,
-    /// That of the packet on the wire: SCFQ (Golestani, INFOCOM '94).
-    SelfClocked,
-    /// The latest given so far, as MQ-ECN's development code has it.
-    AsReleased,
-}
-
 fn one_weight() -> PerQueue<u32> {
     PerQueue::All(1)
 }
@@ -226,51 +206,7 @@ pub(crate) struct Unequal {
     pub(crate) high: f64,
     /// Where the sizes go when the queues swap. Default `"swap"`: with them.
     #[serde(default)]
-    pub(crate) sizes: DivisionSizes,
-}
-
-/// Where the sizes of the two queues go when these swap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DivisionSizes {
-    /// They swap with the queues.
-    #[default]
-    Swap,
-    /// High priority keeps its size.
-    Stay,
-}
-
-/// Where a new hash comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Rekey {
-    /// It is drawn at random.
-    #[default]
-    Drawn,
-    /// The header is combined with the time at which the period began.
-    PeriodStart,
-}
-
-/// What a packet that joins the low queue leaves its bins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Footnote {
-    /// Nothing.
-    #[default]
-    Applied,
-    /// What they have, as the journal prints it.
-    Absent,
-}
-
-/// What becomes of the queues when that of high priority has become empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Swap {
-    /// They swap.
-    #[default]
-    WhenEmpty,
-    /// They stay as they are: the design that §3.4 argues against.
-    Never,
+    pub(crate) sizes: Sizes,
 }
 
 /// Deficit round-robin over hashed buckets. The defaults are ns-2's, but for the hash.
@@ -309,35 +245,7 @@ pub(crate) struct Sfq {
     pub(crate) perturbation: Option<Time>,
     /// What is dropped. Default `"steal-tail"`.
     #[serde(default)]
-    pub(crate) drop: SfqDrop,
-}
-
-/// What a packet is hashed by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FlowHash {
-    /// Addresses, ports and protocol.
-    #[default]
-    FiveTuple,
-    /// Both addresses.
-    AddressPair,
-    /// The source address alone, by the arithmetic of ns-2's DRR.
-    SourceOnly,
-    /// The sum of both addresses, by the arithmetic of ns-2's SFQ.
-    AddressSum,
-}
-
-/// What SFQ drops when many packets wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SfqDrop {
-    /// When all buffers are taken, the last packet of the longest bucket.
-    #[default]
-    StealTail,
-    /// Likewise, its first.
-    StealHead,
-    /// The arriving packet, by the rule of ns-2's SFQ.
-    AsNs2,
+    pub(crate) drop: DropRule,
 }
 
 fn one() -> u32 {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
+use shallows_transport::AckCounts;
 
 use super::omitted::is_default;
 use crate::quantity::{Time, Window};
@@ -73,18 +74,6 @@ pub(crate) struct DelayedAck {
     /// At the latest after this time. Default `"40ms"`, as Linux.
     #[serde(default = "forty_milliseconds")]
     pub(crate) timeout: Time,
-}
-
-/// What counts as a segment before a receiver acknowledges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AckCounts {
-    /// One that arrives, short or not.
-    #[default]
-    Arrivals,
-    /// As many bytes as a full one has: a short last segment waits for the timer, also with `segments = 1`, and also after a
-    /// change of marks, at which only what came before is acknowledged at once (ns-2's FullTcp).
-    Bytes,
 }
 
 impl Default for Receiver {

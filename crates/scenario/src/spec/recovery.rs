@@ -26,17 +26,6 @@ pub(crate) enum Recovery {
     Reno,
 }
 
-/// What NewReno's window is when everything is repaired (RFC 6582 §3.2 step 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FullAck {
-    /// The slow start threshold, but at most one segment more than is in flight.
-    #[default]
-    Limited,
-    /// The slow start threshold (ns-2).
-    Ssthresh,
-}
-
 /// Details of RACK-TLP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,17 +52,6 @@ pub(crate) enum Prr {
     Crb,
     /// With either, as acknowledgements of new data tell of further losses or not (RFC 9937, Linux).
     SafeAck,
-}
-
-/// What becomes of selective acknowledgements when the retransmission timer fires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SackAfterTimeout {
-    /// Kept (RFC 6675 §5.1).
-    #[default]
-    Kept,
-    /// Forgotten (RFC 2018 §8, ns-2).
-    Forgotten,
 }
 
 impl Default for Rack {

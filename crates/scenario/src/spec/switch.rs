@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
+use shallows_switch::EgressDrop;
+use shallows_switch::buffer::{DtCounts, PrivateRule};
 
 use super::marker::Marker;
 use super::port::{Port, Shaper};
@@ -73,17 +75,6 @@ pub(crate) struct PortOverride {
     /// What a drop at dequeue costs there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) egress_drop: Option<EgressDrop>,
-}
-
-/// What a packet that a dequeue marker drops costs on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EgressDrop {
-    /// Its slot stays empty.
-    #[default]
-    Slot,
-    /// The next packet goes at once.
-    Free,
 }
 
 tagged! {
@@ -175,28 +166,6 @@ pub(crate) struct Abm {
     /// `"75KB"`.
     #[serde(default = "window")]
     pub(crate) window: Size,
-}
-
-/// How the private bytes of a port are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PrivateRule {
-    /// A packet takes its size and gives it back.
-    #[default]
-    Exact,
-    /// As in BCC's released simulator, whose counter leaks until about one packet fits.
-    AsReleased,
-}
-
-/// Which backlog Dynamic Threshold compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DtCounts {
-    /// What the queue holds in the pool.
-    #[default]
-    Shared,
-    /// Its private bytes too, as in BCC's released simulator.
-    Total,
 }
 
 fn half() -> PerQueue<f64> {

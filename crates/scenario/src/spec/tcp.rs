@@ -3,11 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
+use shallows_transport::congestion::{Avoidance, LossBase};
+use shallows_transport::{
+    AppLimited, EceReaction, EctPolicy, FullAck, LostSyn, RestartAfterIdle, SackAfterTimeout,
+};
 
 use super::congestion::Congestion;
 use super::omitted::is_default;
 use super::receiver::{DelayedAck, Receiver};
-use super::recovery::{FullAck, Prr, Rack, Recovery, SackAfterTimeout};
+use super::recovery::{Prr, Rack, Recovery};
 use crate::quantity::{Time, Window};
 
 /// How every TCP connection behaves.
@@ -116,7 +120,7 @@ pub(crate) struct Tcp {
     /// Which packets say that they are ECN-capable: all of them, or as RFC 3168 has it neither pure acknowledgements nor
     /// retransmissions. Default `"all"` with `dctcp`, `pulser` and `ecn-star`, else `"rfc3168"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) ect: Option<Ect>,
+    pub(crate) ect: Option<EctPolicy>,
     /// The class of service of acknowledgements, SYN-ACKs among them, from 0 to 63. Default that of what they acknowledge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ack_class: Option<u8>,
@@ -137,89 +141,6 @@ pub(crate) enum Preset {
     /// ns-2, as the scripts of BCC (INFOCOM '20) have it.
     #[serde(rename = "ns-2")]
     Ns2,
-}
-
-/// How the window grows in congestion avoidance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Avoidance {
-    /// One segment once a whole window was acknowledged (RFC 5681 §3.1).
-    #[default]
-    ByteCounting,
-    /// SMSS²/cwnd for each acknowledgement (RFC 5681 Eq. 3, ns-2's `windowOption_ 1`).
-    PerAck,
-    /// One segment once there were as many acknowledgements as the window has segments; cuts and restarts start the count
-    /// anew (ns-2's `windowOption_ 0`).
-    Counted,
-}
-
-/// How the window gets to where an ECN echo sends it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EceReaction {
-    /// At once (RFC 3168 §6.1.2, RFC 8257 §3.3).
-    #[default]
-    AtOnce,
-    /// Over a round trip, in proportion to what is delivered, with no growth meanwhile (Linux, ns-3; the formulas of RFC 6937).
-    Prr,
-}
-
-/// What a lost SYN, or its lost answer, does to the connection that opens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LostSyn {
-    /// Each waits twice as long; then one segment goes (RFC 5681 §3.1), with a timer of 3 s at least (RFC 6298 §5.7).
-    #[default]
-    Careful,
-    /// The first four wait equally long, the timestamp of the answer is a sample, and a single segment goes only after a second
-    /// loss (Linux).
-    Linux,
-}
-
-/// Whether a window grows that the application does not use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AppLimited {
-    /// It does (RFC 5681, ns-2).
-    #[default]
-    Grows,
-    /// Only if it was what limited the sender, or in slow start up to twice what was outstanding (Linux).
-    Linux,
-}
-
-/// Of what a loss leaves one half.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LossBase {
-    /// What is sent but not acknowledged (RFC 5681 Eq. 4).
-    #[default]
-    FlightSize,
-    /// The window, whether used or not (ns-2, Linux).
-    Cwnd,
-}
-
-/// What becomes of the window when nothing was sent for an RTO (RFC 5681 §4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RestartAfterIdle {
-    /// It stays.
-    Off,
-    /// It becomes the initial window if it was larger.
-    #[default]
-    Reduce,
-    /// As ns-2's `slow_start_restart_`: it becomes the initial window, even if it was smaller, after a timeout of
-    /// SRTT + 4 RTTVAR that knows no minimum.
-    Reset,
-}
-
-/// Which packets of an ECN-capable connection carry ECT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Ect {
-    /// All of them.
-    All,
-    /// New data only (RFC 3168 §6.1.4, §6.1.5).
-    Rfc3168,
 }
 
 /// The retransmission timer.

@@ -204,7 +204,7 @@ pub(crate) struct Persistent {
 /// What a flow does that finds every connection busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum WhenBusy {
+pub enum WhenBusy {
     /// It opens one more, which stays.
     #[default]
     OpenAnother,

@@ -15,9 +15,7 @@ use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
 use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, flow_list, poisson};
 use crate::check::Checker;
-use crate::experiment::{
-    Connections, DatagramPattern, DatagramSource, Hosts, Pairs, Probe, WarmUp, WhenBusy,
-};
+use crate::experiment::{Connections, DatagramPattern, DatagramSource, Hosts, Pairs, Probe, WarmUp};
 use crate::groups::Group;
 use crate::hosts::HostSet;
 use crate::spec::{self, LoadOf, Spec, Workload};
@@ -322,11 +320,7 @@ impl Builder<'_, '_, '_> {
             });
             WarmUp { bytes: warm_up.bytes.0, from: Instant(warm_up.from.0.0), to: Instant(warm_up.to.0.0) }
         });
-        let when_busy = match c.when_busy {
-            spec::WhenBusy::OpenAnother => WhenBusy::OpenAnother,
-            spec::WhenBusy::Queue => WhenBusy::Queue,
-        };
-        fits.then_some(Connections::Persistent { per_pair: c.per_pair, when_busy, warm_up })
+        fits.then_some(Connections::Persistent { per_pair: c.per_pair, when_busy: c.when_busy, warm_up })
     }
 
     fn long_lived(&mut self, w: &spec::LongLived, key: &str) -> Option<()> {

@@ -7,6 +7,8 @@
 //! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) has no
 //! gradient: it is no sample, and what the backlog grew by counts in the next one.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
@@ -42,7 +44,9 @@ impl Config {
 }
 
 /// How "Average Gradient for last N samples" (Algorithm 1, line 7) is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "EinAverage")]
 pub enum Average {
     /// The mean of the *N* gradients: what Algorithm 1 says.
     #[default]
@@ -53,7 +57,8 @@ pub enum Average {
 }
 
 /// When the backlog is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Sampled {
     /// Once the packet has left.
     #[default]

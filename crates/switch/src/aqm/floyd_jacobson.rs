@@ -6,6 +6,8 @@
 //!
 //! The count sees packets that the buffer admits; ns-2 lets an overflow start it anew.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -111,9 +113,10 @@ pub enum Above {
 }
 
 /// What is done to a packet that the average alone condemns, with no draw.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Forced {
-    /// What is done to any victim (the paper, Fig. 1: "mark the arriving packet").
+    /// What is done to any packet that is chosen (the paper, Fig. 1: "mark the arriving packet").
     #[default]
     AsBelow,
     /// It is dropped, ECN-capable or not (RFC 3168 §7; ns-2).
@@ -121,7 +124,9 @@ pub enum Forced {
 }
 
 /// How marks follow one another at a steady probability *p*.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RedSpacing")]
 pub enum Spacing {
     /// Uniformly, 1 to 1/p packets apart: §7, Method 2, where the count leaves out the packet itself.
     #[default]

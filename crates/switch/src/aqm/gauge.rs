@@ -1,5 +1,7 @@
 //! What a marker compares: whose backlog, in which unit, when, and whether as it is or averaged.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 use shallows_core::packet::Header;
 
@@ -7,7 +9,8 @@ use super::interface::{Hears, PortView};
 use crate::queue::Reading;
 
 /// Whose backlog a marker compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// That of the packet's queue.
     #[default]
@@ -19,7 +22,8 @@ pub enum Scope {
 }
 
 /// When a marker looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Point {
     /// As the packet joins its queue.
     #[default]
@@ -29,7 +33,8 @@ pub enum Point {
 }
 
 /// In what a backlog is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Bytes on the wire.
     #[default]

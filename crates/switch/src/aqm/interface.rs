@@ -1,5 +1,7 @@
 //! What a port asks of its markers, what it shows them, and what they answer.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -110,12 +112,13 @@ pub trait Aqm {
 }
 
 /// What a marker does to a packet that it has chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// CE if it is ECN-capable, else a drop.
+    /// It is marked, or dropped if it is not ECN-capable.
     #[default]
     Mark,
-    /// A drop.
+    /// It is dropped.
     Drop,
 }
 

@@ -15,6 +15,8 @@ mod red;
 mod tcn;
 mod threshold;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub use codel::{Codel, Config as CodelConfig};
@@ -174,7 +176,8 @@ pub enum Config {
 }
 
 /// How the queues of a port divide a threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Split {
     /// Each has all of it: the "standard" threshold of MQ-ECN §2.
     #[default]

@@ -6,6 +6,8 @@
 //!
 //! It learns from every queue of its port, so it must look at all of them.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use shallows_core::packet::Header;
@@ -80,7 +82,8 @@ impl Standard {
 }
 
 /// When a port begins to idle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum IdleSince {
     /// When the last packet has left the link (§3.3.1, "when the switch port is idle").
     #[default]

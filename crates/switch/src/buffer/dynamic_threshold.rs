@@ -1,5 +1,7 @@
 //! Dynamic Threshold: a queue may grow to *T = α · (B − U)* (Choudhury and Hahne, ToN '98; BCC Eq. 1).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
 use super::pool::{Pool, Queue};
@@ -14,7 +16,8 @@ pub struct DynamicThreshold {
 }
 
 /// Which backlog of a queue Dynamic Threshold compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DtCounts {
     /// Only what the queue holds in the pool.
     #[default]

@@ -11,6 +11,8 @@ pub use abm::Config as AbmConfig;
 use abm::{Abm, Place};
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
 pub use pool::{Pool, Queue};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, prefetch_all};
 
 /// Which part of a switch's memory holds a packet.
@@ -59,8 +61,9 @@ pub enum Policy {
     Abm(AbmConfig),
 }
 
-/// How the bytes reserved for a queue are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How the private bytes, those reserved for a queue, are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum PrivateRule {
     /// A packet takes its size from the reserve and gives it back when it leaves.
     #[default]

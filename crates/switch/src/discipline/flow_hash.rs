@@ -1,9 +1,12 @@
 //! Which packets count as one flow, and how flows spread over bins and buckets.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::{Header, mix};
 
 /// What a packet is hashed by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FlowHash {
     /// Addresses, ports and protocol, under a seed.
     #[default]

@@ -3,6 +3,8 @@
 //! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its rule of drops. The circle of buckets is in
 //! [`super::circle`].
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
@@ -42,7 +44,9 @@ impl Default for Config {
 }
 
 /// Who loses a packet when many wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SfqDrop")]
 pub enum DropRule {
     /// Buffer stealing: when all buffers are taken, the longest bucket, the arriving packet included, loses its last
     /// packet; of equals the one of the arriving packet, which is then refused.

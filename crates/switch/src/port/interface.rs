@@ -1,5 +1,7 @@
 //! What a port is made of, and what it tells its driver of a packet.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Instant;
 use shallows_core::packet::Header;
 
@@ -8,7 +10,8 @@ use crate::queue::Held;
 use crate::{discipline, shaper};
 
 /// What a packet that a dequeue marker drops costs on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum EgressDrop {
     /// Its slot stays empty, as in hardware (BCC, footnote 4).
     #[default]

@@ -3,6 +3,8 @@
 //! This is the WFQ of Demers, Keshav and Shenker (SIGCOMM '89), which MQ-ECN cites, with weights: PGPS of Parekh and
 //! Gallager (ToN '93) [PG]. Its virtual time is that of GPS itself; cheaper ones are in [`super::SelfClocked`].
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Instant, Rate};
 
 use super::interface::{May, Scheduler};
@@ -10,7 +12,8 @@ use crate::queue::QueueState;
 use crate::ring::Ring;
 
 /// What tells the time by which the queues of `wfq` are served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum VirtualTime {
     /// GPS on the same arrivals: WFQ proper. No packet leaves later than under GPS by more than one packet.
     #[default]

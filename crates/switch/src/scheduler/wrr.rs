@@ -2,6 +2,8 @@
 //!
 //! MQ-ECN (NSDI '16) §3.3.2: "in each round queue i can at most transmit Q_i", as in the chips of its time.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Instant};
 
 use super::interface::{Every, May, Scheduler};
@@ -9,7 +11,8 @@ use crate::queue::QueueState;
 use crate::ring::Ring;
 
 /// In which order the queues of a round take their turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// By number: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
     #[default]

@@ -2,6 +2,8 @@
 //!
 //! Formulas count in segments and seconds, as the RFC does. `hystart.rs` ends slow start (§4.10).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::hystart::{self, HyStart};
@@ -49,9 +51,10 @@ impl Clock {
 }
 
 /// In what CUBIC counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// Fractions: the window is where the formulas have it.
+    /// Fractions of segments: the window is where the formulas have it (RFC 9438).
     #[default]
     Exact,
     /// Whole segments, as Linux (tcp_cubic.c): a window grows by one for as many acknowledgements as the formulas ask for, and what Reno would

@@ -1,42 +1,48 @@
 //! DCTCP: the window is cut in proportion to the fraction of bytes that were marked (RFC 8257).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
 use super::interface::{Ack, Congestion, CongestionControl};
 use super::window::Window;
 
-/// Parameters of [`Dctcp`]; the default is RFC 8257's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A cut in proportion to the fraction of marked bytes. The defaults are RFC 8257's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Dctcp")]
 pub struct Config {
-    /// *g*, the weight of the newest window in alpha; above 0, at most 1.
+    /// Weight of the newest window in alpha, above 0 and at most 1. Default 1/16 (RFC 8257 §4.2).
+    #[serde(rename = "g")]
     pub gain: f64,
-    /// Alpha of a new connection, 0 to 1. RFC 8257 §3.3 and Linux: 1; the ns-2 code of the papers: 0.
+    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
     pub initial_alpha: f64,
-    /// Which acknowledgement ends an observation window.
+    /// Which acknowledgement ends an observation window. Default `"passed"`.
     pub window_end: WindowEnd,
-    /// Whether duplicate acknowledgements count in the fraction.
+    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
     pub duplicate_acks: DuplicateAcks,
-    /// Whether acknowledgements with ECE, other than one that cuts cwnd, grow it.
+    /// Which acknowledgements with ECE, beside one that cuts cwnd, grow it. Default `"all"`.
     pub ece_growth: EceGrowth,
-    /// How alpha is computed.
+    /// How alpha is computed. Default `"float"`.
     pub arithmetic: Arithmetic,
 }
 
 /// How alpha is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
-    /// As a fraction; zero once it is negligible.
+    /// As a fraction; zero below 2⁻³⁰ (ns-2, ns-3).
     #[default]
     Float,
-    /// In whole 1,024ths, as Linux, where what is too little to decay vanishes. The gain is a power of 1/2, at least
-    /// 1/1,024.
+    /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
     /// The same, and a cut is of whole segments, rounded down, as Linux has no others: of three segments at most one goes.
     Segments,
 }
 
 /// Which acknowledgement ends an observation window, whose end is the highest sequence number sent at its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
     /// One beyond its end (RFC 8257 §3.3 step 4; ns-2).
     #[default]
@@ -46,7 +52,8 @@ pub enum WindowEnd {
 }
 
 /// Whether duplicate acknowledgements count in the fraction of marked bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DuplicateAcks {
     /// They acknowledge no bytes (RFC 8257 §3.3 step 1).
     #[default]
@@ -56,7 +63,8 @@ pub enum DuplicateAcks {
 }
 
 /// Which acknowledgements with ECE grow cwnd, besides the one that cuts it, which never does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum EceGrowth {
     /// All: DCTCP does not change how cwnd grows (RFC 8257 §3.4).
     #[default]

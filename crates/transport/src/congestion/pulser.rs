@@ -4,6 +4,8 @@
 //! cut cwnd below `safe_window`; what was saved is as the brake found it. A loss halves what was saved, too, and cwnd
 //! stays at most `safe_window`. A timeout, and a restart after idleness, forget what was saved.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::packet::Flags;
 use shallows_core::{Bytes, Duration};
 
@@ -24,8 +26,9 @@ pub struct Config {
     pub signal: Signal,
 }
 
-/// What lets the brake go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What lets Pulser's brake go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Restore {
     /// The first acknowledgement without the signal (the authors' testbed).
     #[default]

@@ -1,14 +1,18 @@
 //! Reno: slow start, additive increase, halving (RFC 5681), with or without ECN (RFC 3168).
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
 use super::interface::{Ack, Congestion, CongestionControl};
 use super::window::Window;
 
-/// Parameters of [`Reno`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Additive increase, halving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Reno")]
 pub struct Config {
-    /// Whether connections use classic ECN.
+    /// Whether connections use classic ECN (RFC 3168). Default false.
     pub ecn: bool,
 }
 

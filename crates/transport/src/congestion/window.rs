@@ -1,9 +1,12 @@
 //! cwnd and ssthresh, and the ways RFC 5681 moves them; algorithms choose among these.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
 /// How cwnd grows in congestion avoidance, by about one segment per round trip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Avoidance {
     /// One segment once a whole cwnd was acknowledged: what RFC 5681 §3.1 recommends.
     #[default]
@@ -16,7 +19,8 @@ pub enum Avoidance {
 }
 
 /// Of what a loss leaves one half.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LossBase {
     /// FlightSize: what is sent but not acknowledged (RFC 5681 Eq. 4).
     #[default]

@@ -1,5 +1,7 @@
 //! The parameters of HCF: those of its Algorithm 1, and every alternative of §4.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
 
 use crate::buffer::Limit;
@@ -72,8 +74,10 @@ pub enum Division {
     Thirds,
 }
 
-/// Where the sizes of HP and LP go when the queues swap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where the sizes of HP and LP, the queues of high and low priority, go when these swap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "DivisionSizes")]
 pub enum Sizes {
     /// They swap with the queues: "the queue sizes are being swapped at each new priority period" (§4.4).
     #[default]
@@ -94,7 +98,8 @@ pub enum Period {
 }
 
 /// Where a new hash comes from (§4.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rekey {
     /// It is drawn at random.
     #[default]
@@ -103,8 +108,9 @@ pub enum Rekey {
     PeriodStart,
 }
 
-/// What a packet that joins LP leaves its bins (§3.2 step 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a packet that joins LP, the queue of low priority, leaves its bins (§3.2 step 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Footnote {
     /// Nothing, so that no later packet of its flow overtakes it in HP.
     #[default]
@@ -113,8 +119,9 @@ pub enum Footnote {
     Absent,
 }
 
-/// What becomes of the queues when HP has become empty by sending (§3.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What becomes of the queues when HP, that of high priority, has become empty by sending (§3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Swap {
     /// LP becomes HP. With a fixed period too, where only credits and hash follow the clock.
     #[default]
