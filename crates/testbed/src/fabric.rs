@@ -394,7 +394,7 @@ impl Driver<Slot> for Around<'_> {
         let (Some((link, header, slot)), Some(captures)) = (change.captured(), captures) else { return };
         let bytes = frames.get_mut(slot);
         if bytes.len() < frame::ETHERNET {
-            captures.record(now, link, &header, background::segment(bytes).as_ref());
+            captures.record(now, link, &header, background::body(bytes).as_ref());
         } else {
             // With what switches wrote on it.
             frame::rewrite(bytes, &header);

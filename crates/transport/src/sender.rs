@@ -16,7 +16,7 @@ mod reporting;
 use interface::{Fin, Growth, State};
 pub use interface::{Phase, Stats, Transmit};
 use reduction::Reduction;
-use shallows_core::packet::{Ecn, Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 
 use crate::config::{AppLimited, Config, EctPolicy, RestartAfterIdle};
@@ -181,7 +181,7 @@ impl Sender {
 
     /// An acknowledgement arrived.
     #[inline(always)]
-    pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         if self.state == State::Open {
             self.take_ack(config, now, segment, Growth::Allowed);
         } else {
@@ -191,7 +191,7 @@ impl Sender {
 
     /// Data came the other way on this connection. If it carries an acknowledgement of something new, that counts as one; it is
     /// no duplicate otherwise (RFC 5681 §2).
-    pub fn on_carried(&mut self, config: &Config, now: Instant, data: &Segment) {
+    pub fn on_carried(&mut self, config: &Config, now: Instant, data: &DataSegment) {
         if let Some(ack) = data.carried(self.una, self.advertised) {
             self.on_ack(config, now, &ack);
         }
@@ -199,12 +199,12 @@ impl Sender {
 
     /// As [`Self::take_ack`], for where it is rare.
     #[inline(never)]
-    fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
+    fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);
     }
 
     #[inline(always)]
-    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
+    fn take_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
         if number < self.una || number > self.next {
@@ -212,7 +212,7 @@ impl Sender {
         }
         let acked = number - self.una;
         self.una = number;
-        self.recent = segment.value();
+        self.recent = segment.tsval;
         self.limit = self.limit.max(number + u64::from(segment.window));
         let mut rtt = Duration::MAX;
         if acked > 0 {
@@ -388,7 +388,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         match self.state {
             State::Held => self.on_ack_held(config, now, segment),
             State::Reducing => self.on_ack_reducing(config, now, segment),
@@ -396,7 +396,7 @@ impl Sender {
         }
     }
 
-    fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         // Another ECE may hold it back anew; otherwise the timer goes on.
         let deadline = self.deadline;
         self.state = State::Open;
@@ -435,8 +435,8 @@ impl Sender {
         }
         self.last_sent = now;
         self.stats.segments_sent += 1;
-        let segment = Segment { seq, timestamp: now, len: len as u16, flags, ..Segment::default() };
-        let segment = segment.with_echo(self.recent);
+        let (tsval, tsecr) = (now, self.recent);
+        let segment = DataSegment { seq, tsval, tsecr, carried_ack: None, len: len as u16, flags };
         let mut transmit =
             Transmit { segment, retransmission, ecn: config.data_ecn(self.ecn, retransmission) };
         if seq + len == self.written {
@@ -452,7 +452,7 @@ impl Sender {
     /// The last segment of what was written carries a FIN, if the receiver's window has room for its number, too (RFC 9293
     /// §3.4: a FIN is part of the sequence space); otherwise it goes alone.
     #[cold]
-    fn finish(&mut self, segment: &mut Segment) {
+    fn finish(&mut self, segment: &mut DataSegment) {
         if self.fin == Fin::Due {
             self.count_fin();
             if self.written > self.limit {
@@ -471,10 +471,10 @@ impl Sender {
     }
 
     #[inline]
-    fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &Segment) -> Duration {
+    fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &AckSegment) -> Duration {
         if config.timestamps {
             // RFC 7323 §4.1: from acknowledgements of new data only.
-            let rtt = now.saturating_since(segment.timestamp);
+            let rtt = now.saturating_since(segment.tsecr);
             self.rtt.on_sample(&config.rto, rtt);
             return rtt;
         }
@@ -494,7 +494,7 @@ impl Sender {
         &mut self,
         config: &Config,
         now: Instant,
-        segment: &Segment,
+        segment: &AckSegment,
         growth: &mut u64,
     ) -> (bool, bool) {
         let (data, acked, slow_start) = (self.outstanding(), *growth, self.window.in_slow_start());

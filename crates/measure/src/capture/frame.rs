@@ -1,10 +1,10 @@
 //! What a simulated packet looks like on a wire: Ethernet, IPv4 and TCP, UDP or ICMP headers, and data of zeros.
 //!
-//! A header of 16 bytes and a segment hold all that differs from packet to packet; the rest follows from the run's
+//! A header of 16 bytes and a body hold all that differs from packet to packet; the rest follows from the run's
 //! configuration. docs/captures.md has the table of fields; the crate `wire` writes them.
 
 use shallows_core::Instant;
-use shallows_core::packet::{Flags, Header, PacketKind, Segment};
+use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header};
 use shallows_scenario::Experiment;
 use shallows_wire::address::{address, mac};
 use shallows_wire::checksum::Sum;
@@ -92,31 +92,21 @@ impl Stack {
         self.window_scale
     }
 
-    /// Write a packet with this header, and this segment if it has one, into `frame`; `numbers` are what its host has said.
-    pub(super) fn write(
-        &self,
-        header: &Header,
-        segment: Option<&Segment>,
-        numbers: Numbers,
-        frame: &mut Frame,
-    ) {
+    /// Write a packet with this header, and this body if it has one, into `frame`; `numbers` are what its host has said.
+    pub(super) fn write(&self, header: &Header, body: Option<&Body>, numbers: Numbers, frame: &mut Frame) {
         frame.bytes.clear();
         let ip_len = usize::from(header.size().0 as u16 - self.framing);
         // Data is zeros, which add nothing to a checksum.
-        match (header.kind(), segment) {
-            (PacketKind::Data | PacketKind::PureAck, Some(segment)) => {
-                let tcp = self.tcp(header, segment, numbers);
-                let total = ipv4::LEN + tcp.header_len() + usize::from(segment.len);
-                // The options of a SYN are not counted in the simulation.
-                debug_assert!(segment.flags.contains(Flags::SYN) || total == ip_len);
-                let sum = write_network(header, Protocol::Tcp, total, frame);
-                tcp.emit(sum, frame.room(tcp.header_len()));
+        match body {
+            Some(Body::Data(data)) => {
+                write_tcp(header, &self.data(header, data, numbers), data.len, ip_len, frame);
             }
-            (PacketKind::Probe, Some(segment)) => {
+            Some(Body::Ack(ack)) => write_tcp(header, &self.ack(header, ack, numbers), 0, ip_len, frame),
+            Some(Body::Echo(message)) => {
                 write_network(header, Protocol::Icmp, ip_len, frame);
-                icmp(header, segment).emit(Sum::default(), frame.room(icmp::LEN));
+                icmp(header, message).emit(Sum::default(), frame.room(icmp::LEN));
             }
-            _ => {
+            None => {
                 let sum = write_network(header, Protocol::Udp, ip_len, frame);
                 let (source_port, destination_port) = header.ports();
                 let length = (ip_len - ipv4::LEN) as u16;
@@ -126,59 +116,73 @@ impl Stack {
         frame.bytes.resize(frame.len.min(frame.kept), 0);
     }
 
-    fn tcp(&self, header: &Header, segment: &Segment, numbers: Numbers) -> tcp::Repr {
+    /// Both sides begin at 0 with the SYN; bytes are counted from 1 on (RFC 9293 §3.4).
+    fn data(&self, header: &Header, data: &DataSegment, numbers: Numbers) -> tcp::Repr {
+        let syn = data.flags.contains(Flags::SYN);
+        // RFC 7323 §3.2: a SYN repeats nothing yet.
+        let (value, echo) = (data.tsval, if syn { Instant::ZERO } else { data.tsecr });
         let (source_port, destination_port) = header.ports();
-        let flags = segment.flags;
-        let syn = flags.contains(Flags::SYN);
-        let answers = header.kind() == PacketKind::PureAck;
         tcp::Repr {
             source_port,
             destination_port,
-            // Both sides begin at 0 with the SYN; bytes are counted from 1 on (RFC 9293 §3.4).
-            sequence: match (syn, answers) {
-                (true, _) => 0,
-                (false, true) => numbers.next,
-                (false, false) => (1 + segment.seq) as u32,
-            },
-            acknowledgement: match (flags.contains(Flags::ACK), answers) {
-                (false, _) => 0,
-                (true, true) => (1 + segment.ack) as u32,
-                (true, false) => numbers.expected,
-            },
-            flags,
-            window: self.window(syn, answers, segment),
-            options: self.options(syn, answers, segment),
+            sequence: if syn { 0 } else { (1 + data.seq) as u32 },
+            acknowledgement: if data.flags.contains(Flags::ACK) { numbers.expected } else { 0 },
+            flags: data.flags,
+            window: self.window(syn, self.own_window),
+            options: self.options(syn, value, echo),
         }
     }
 
-    fn window(&self, syn: bool, answers: bool, segment: &Segment) -> u16 {
-        let window = if answers { segment.window } else { self.own_window };
+    /// Likewise of what answers.
+    fn ack(&self, header: &Header, ack: &AckSegment, numbers: Numbers) -> tcp::Repr {
+        let syn = ack.flags.contains(Flags::SYN);
+        let (source_port, destination_port) = header.ports();
+        let mut options = self.options(syn, ack.tsval, ack.tsecr);
+        if !syn {
+            let blocks = ack.sack_ranges().map(|(start, end)| ((1 + start) as u32, (1 + end) as u32));
+            options.sack = blocks.collect();
+        }
+        tcp::Repr {
+            source_port,
+            destination_port,
+            sequence: if syn { 0 } else { numbers.next },
+            acknowledgement: if ack.flags.contains(Flags::ACK) { (1 + ack.ack) as u32 } else { 0 },
+            flags: ack.flags,
+            window: self.window(syn, ack.window),
+            options,
+        }
+    }
+
+    fn window(&self, syn: bool, window: u32) -> u16 {
         // RFC 7323 §2.2: never scaled on a SYN. Elsewhere rounded up, as Linux does, so that a small window is not none.
         let field = if syn { window } else { window.div_ceil(1 << self.window_scale) };
         field.min(u32::from(u16::MAX)) as u16
     }
 
-    fn options(&self, syn: bool, answers: bool, segment: &Segment) -> Options {
-        // RFC 7323 §3.2; the places are told in `Segment`. A SYN repeats nothing yet.
-        let (value, echo) = if answers {
-            (segment.value(), segment.timestamp)
-        } else {
-            (segment.timestamp, if syn { Instant::ZERO } else { segment.echo() })
-        };
+    /// Without SACK blocks.
+    fn options(&self, syn: bool, value: Instant, echo: Instant) -> Options {
         let stamps = Timestamps { value: ticks(value), echo: ticks(echo) };
         let timestamps = self.timestamps.then_some(stamps);
-        if syn {
-            return Options {
-                max_segment_size: Some(self.mss),
-                window_scale: Some(self.window_scale),
-                sack_permitted: self.sack,
-                timestamps,
-                ..Options::default()
-            };
+        if !syn {
+            return Options { timestamps, ..Options::default() };
         }
-        let blocks = segment.sack_ranges().map(|(start, end)| ((1 + start) as u32, (1 + end) as u32));
-        Options { timestamps, sack: blocks.collect(), ..Options::default() }
+        Options {
+            max_segment_size: Some(self.mss),
+            window_scale: Some(self.window_scale),
+            sack_permitted: self.sack,
+            timestamps,
+            ..Options::default()
+        }
     }
+}
+
+/// Writes the headers of a segment with `len` bytes of data.
+fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &mut Frame) {
+    let total = ipv4::LEN + tcp.header_len() + usize::from(len);
+    // The options of a SYN are not counted in the simulation.
+    debug_assert!(tcp.flags.contains(Flags::SYN) || total == ip_len);
+    let sum = write_network(header, Protocol::Tcp, total, frame);
+    tcp.emit(sum, frame.room(tcp.header_len()));
 }
 
 /// Timestamps count microseconds, as Linux' `tcp_usec_ts` does: round trips here are shorter than the usual millisecond.
@@ -210,19 +214,16 @@ fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut 
 }
 
 /// The pair that measures is the identifier, in the place of the asking side's port.
-fn icmp(header: &Header, segment: &Segment) -> icmp::Repr {
+fn icmp(header: &Header, message: &EchoMessage) -> icmp::Repr {
     let (source, destination) = header.ports();
-    let (kind, identifier) = if segment.flags.contains(Flags::ACK) {
-        (icmp::Kind::Reply, destination)
-    } else {
-        (icmp::Kind::Request, source)
-    };
-    icmp::Repr { kind, identifier, sequence: segment.seq as u16 }
+    let (kind, identifier) =
+        if message.is_reply { (icmp::Kind::Reply, destination) } else { (icmp::Kind::Request, source) };
+    icmp::Repr { kind, identifier, sequence: message.sequence as u16 }
 }
 
 #[cfg(test)]
 mod tests {
-    use shallows_core::packet::{Ecn, HostId, SackBlock};
+    use shallows_core::packet::{Ecn, HostId, PacketKind, SackBlock};
 
     use super::super::numbers::FIRST;
     use super::*;
@@ -232,9 +233,9 @@ mod tests {
         Stack { framing: 2, mss: 1_460, sack: true, timestamps: true, window_scale: 14, own_window: 1 << 30 };
     const MICROSECOND: u64 = 1_000_000;
 
-    fn written(stack: &Stack, header: &Header, segment: Option<&Segment>, kept: u32) -> Frame {
+    fn written(stack: &Stack, header: &Header, body: Option<Body>, kept: u32) -> Frame {
         let mut frame = Frame::new(kept);
-        stack.write(header, segment, FIRST, &mut frame);
+        stack.write(header, body.as_ref(), FIRST, &mut frame);
         frame
     }
 
@@ -268,9 +269,10 @@ mod tests {
     #[test]
     fn a_syn_has_every_option_and_asks_for_ecn() {
         let flags = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
-        let syn = Segment { timestamp: Instant(3 * MICROSECOND), flags, ..Segment::default() };
+        let syn =
+            Body::Data(DataSegment { tsval: Instant(3 * MICROSECOND), flags, ..DataSegment::default() });
         let header = forward(54, PacketKind::Data).with_ecn(Ecn::Ect);
-        let frame = written(&STACK, &header, Some(&syn), 200);
+        let frame = written(&STACK, &header, Some(syn), 200);
         // RFC 791 §3.1: 45, ECT(0) alone in the second byte, 60 bytes, no identification, DF, TTL 64, TCP. Its checksum by hand:
         // 4502 + 003c + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = d947, whose complement is 26b8.
         // RFC 9293 §3.1: ports, seq and ack 0, ten words, CWR ECE SYN = c2, the unscaled window; RFC 6691: MSS 1460 = 05b4;
@@ -291,10 +293,10 @@ mod tests {
 
     #[test]
     fn options_that_are_off_leave_a_shorter_syn() {
-        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let syn = Body::Data(DataSegment { flags: Flags::SYN, ..DataSegment::default() });
         let options = |sack, timestamps| {
             let stack = Stack { sack, timestamps, ..STACK };
-            hex(&written(&stack, &forward(42, PacketKind::Data), Some(&syn), 200).bytes[54..])
+            hex(&written(&stack, &forward(42, PacketKind::Data), Some(syn), 200).bytes[54..])
         };
         assert_eq!(options(true, false), "020405b4040201010103030e");
         assert_eq!(options(false, true), "020405b40101080a00000000000000000103030e");
@@ -303,16 +305,16 @@ mod tests {
 
     #[test]
     fn data_counts_from_one_and_shows_what_switches_and_hosts_say() {
-        let segment = Segment {
+        let segment = Body::Data(DataSegment {
             seq: 1_448,
-            timestamp: Instant(5 * MICROSECOND),
+            tsval: Instant(5 * MICROSECOND),
+            tsecr: Instant(4 * MICROSECOND),
+            carried_ack: None,
             len: 1_448,
             flags: Flags::ACK.with(Flags::PSH).with(Flags::CWR),
-            ..Segment::default()
-        }
-        .with_echo(Instant(4 * MICROSECOND));
+        });
         let header = forward(1_502, PacketKind::Data).with_class(5).with_ecn(Ecn::Ce).with_incast(true);
-        let frame = written(&STACK, &header, Some(&segment), 2_000);
+        let frame = written(&STACK, &header, Some(segment), 2_000);
         // DSCP 5 and CE: 5 · 4 + 3 = 17. 1500 bytes = 05dc. Reserved flag and DF: c0.
         assert_eq!(hex(&frame.bytes[14..24]), "451705dc0000c0004006");
         // seq 1449 = 5a9, ack 1, eight words, CWR ACK PSH = 98, 2³⁰ in steps of 2¹⁴ is one more than the field holds.
@@ -322,25 +324,25 @@ mod tests {
         assert_eq!((frame.len(), frame.bytes.len()), (1_514, 1_514));
         assert!(is_whole(&frame.bytes, 6));
         // Kept in part it is what it was, and says how long it was.
-        let snapped = written(&STACK, &header, Some(&segment), 96);
+        let snapped = written(&STACK, &header, Some(segment), 96);
         assert_eq!((snapped.len(), snapped.kept()), (1_514, &frame.bytes[..96]));
     }
 
     #[test]
     fn an_acknowledgement_echoes_and_tells_what_it_has() {
-        let mut ack = Segment {
+        let mut ack = AckSegment {
             ack: 2_896,
-            timestamp: Instant(5 * MICROSECOND),
+            tsval: Instant(9 * MICROSECOND),
+            tsecr: Instant(5 * MICROSECOND),
             window: 40_000,
             flags: Flags::ACK.with(Flags::ECE).with(Flags::INCAST_ECHO),
             sack_count: 2,
-            ..Segment::default()
-        }
-        .with_value(Instant(9 * MICROSECOND));
+            ..AckSegment::default()
+        };
         ack.sack[0] = SackBlock { start: 2_896, end: 4_344 };
         ack.sack[1] = SackBlock { start: 5_792, end: 5_800 };
         let header = Header::new(HostId(1), HostId(0)).with_ports(5_001, 1_024).with_size(74);
-        let frame = written(&STACK, &header.with_kind(PacketKind::PureAck), Some(&ack), 200);
+        let frame = written(&STACK, &header.with_kind(PacketKind::PureAck), Some(Body::Ack(ack)), 200);
         // seq 1, ack 2897 = b51, 13 words and the last reserved bit: d2, ECE ACK = 50, 40000 in steps of 16384 rounded up: 3.
         assert_eq!(hex(&frame.bytes[38..50]), "0000000100000b51d2500003");
         // TSval 9, TSecr 5; two blocks in 18 bytes: 5793 = 16a1 to 7241 = 1c49, 8689 = 21f1 to 8697 = 21f9.
@@ -356,12 +358,12 @@ mod tests {
     fn sequence_numbers_wrap() {
         // RFC 9293 §3.4: modulo 2³².
         let at = |seq| {
-            let segment = Segment { seq, len: 0, flags: Flags::ACK, ..Segment::default() };
-            hex(&written(&STACK, &forward(54, PacketKind::Data), Some(&segment), 200).bytes[38..42])
+            let segment = Body::Data(DataSegment { seq, flags: Flags::ACK, ..DataSegment::default() });
+            hex(&written(&STACK, &forward(54, PacketKind::Data), Some(segment), 200).bytes[38..42])
         };
         assert_eq!((at((1 << 32) - 2), at((1 << 32) - 1)), ("ffffffff".to_owned(), "00000000".to_owned()));
-        let ack = Segment { ack: (1 << 32) - 1, flags: Flags::ACK, ..Segment::default() };
-        let frame = written(&STACK, &forward(54, PacketKind::PureAck), Some(&ack), 200);
+        let ack = AckSegment { ack: (1 << 32) - 1, flags: Flags::ACK, ..AckSegment::default() };
+        let frame = written(&STACK, &forward(54, PacketKind::PureAck), Some(Body::Ack(ack)), 200);
         assert_eq!(hex(&frame.bytes[42..46]), "00000000");
     }
 
@@ -372,13 +374,12 @@ mod tests {
         assert_eq!(hex(&datagram.bytes[34..40]), "04001389006c");
         assert!(is_whole(&datagram.bytes, 17) && datagram.len() == 142);
         // RFC 792: type 8 asks, 0 answers; identifier 7, sequence number 65,537 modulo 2¹⁶.
-        let asked = Segment { seq: 65_537, ..Segment::default() };
+        let message = |is_reply| Some(Body::Echo(EchoMessage { sequence: 65_537, is_reply }));
         let request = Header::new(HostId(0), HostId(1)).with_ports(7, 0).with_size(86);
-        let request = written(&STACK, &request.with_kind(PacketKind::Probe), Some(&asked), 200);
+        let request = written(&STACK, &request.with_kind(PacketKind::Probe), message(false), 200);
         assert_eq!(hex(&request.bytes[34..36]) + &hex(&request.bytes[38..42]), "080000070001");
-        let answered = Segment { flags: Flags::ACK, ..asked };
         let reply = Header::new(HostId(1), HostId(0)).with_ports(0, 7).with_size(86);
-        let reply = written(&STACK, &reply.with_kind(PacketKind::Probe), Some(&answered), 200);
+        let reply = written(&STACK, &reply.with_kind(PacketKind::Probe), message(true), 200);
         assert_eq!(hex(&reply.bytes[34..36]) + &hex(&reply.bytes[38..42]), "000000070001");
         assert!(is_whole(&request.bytes, 1) && is_whole(&reply.bytes, 1));
     }

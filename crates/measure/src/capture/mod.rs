@@ -13,7 +13,7 @@ mod tap;
 use std::io;
 
 use shallows_core::Instant;
-use shallows_core::packet::{Header, Segment};
+use shallows_core::packet::{Body, Header};
 use shallows_scenario::{Experiment, Groups};
 
 use frame::{Frame, Stack};
@@ -99,8 +99,8 @@ impl Captures {
         let mut caught = std::mem::take(&mut self.caught);
         taps.for_each(|tap| caught.extend(tap.take_before(until)));
         caught.sort_by_key(|caught| (caught.at, caught.link));
-        for Caught { at, link, header, segment } in caught.drain(..) {
-            self.record(at, link, &header, segment.as_ref());
+        for Caught { at, link, header, body } in caught.drain(..) {
+            self.record(at, link, &header, body.as_ref());
         }
         self.caught = caught;
     }
@@ -110,13 +110,13 @@ impl Captures {
         !self.places[link as usize].is_empty()
     }
 
-    /// A packet that was made, and is no real one, starts to leave the port of a link; a datagram has no segment.
-    pub fn record(&mut self, at: Instant, link: u32, header: &Header, segment: Option<&Segment>) {
+    /// A packet that was made, and is no real one, starts to leave the port of a link; a datagram has no body.
+    pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
         let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
         let mut frame = std::mem::take(&mut self.frame);
-        let said = self.said.as_mut().zip(segment);
-        let numbers = said.map_or(FIRST, |(said, segment)| said.take(link, header, segment));
-        self.stacks[from * self.groups.names().len() + to].write(header, segment, numbers, &mut frame);
+        let said = self.said.as_mut().zip(body);
+        let numbers = said.map_or(FIRST, |(said, body)| said.take(link, header, body));
+        self.stacks[from * self.groups.names().len() + to].write(header, body, numbers, &mut frame);
         self.write(at, link, frame.kept(), frame.len());
         self.frame = frame;
     }

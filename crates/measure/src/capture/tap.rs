@@ -1,7 +1,7 @@
 //! What was captured in one part of a network, until it is written.
 
 use shallows_core::Instant;
-use shallows_core::packet::{Header, Segment};
+use shallows_core::packet::{Body, Header};
 
 /// Packets of captured ports, in the order in which they left.
 #[derive(Debug, Default)]
@@ -14,13 +14,13 @@ pub(super) struct Caught {
     pub(super) link: u32,
     pub(super) header: Header,
     /// None of a datagram.
-    pub(super) segment: Option<Segment>,
+    pub(super) body: Option<Body>,
 }
 
 impl Tap {
     /// A packet starts to leave the port of a link.
-    pub fn record(&mut self, at: Instant, link: u32, header: &Header, segment: Option<&Segment>) {
-        self.0.push(Caught { at, link, header: *header, segment: segment.copied() });
+    pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
+        self.0.push(Caught { at, link, header: *header, body: body.copied() });
     }
 
     /// Take out what left before this time.

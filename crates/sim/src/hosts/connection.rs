@@ -11,6 +11,7 @@ use shallows_transport::{Receiver, Sender};
 
 use crate::hosts::departing::Departing;
 use crate::hosts::gap::Gap;
+use crate::hosts::packet::FlowNumber;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +76,8 @@ pub(crate) struct SenderSide {
     pub(crate) twin: u32,
     /// Where it is among the persistent connections of its workload and pair, if it is one of those.
     pub(crate) place_in_pool: u32,
+    /// That workload.
+    pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
     /// How far it is with handing over to its card what it may send.
@@ -90,7 +93,7 @@ pub(crate) struct ReceiverSide {
     pub(crate) address: Address,
     pub(crate) name: Name,
     /// The newest flow that data has told of.
-    pub(crate) newest: Option<u32>,
+    pub(crate) newest: Option<FlowNumber>,
     /// That flow as long as it is not complete.
     pub(crate) flow: Option<u32>,
     /// Sequence numbers of the first byte of the newest flow and after its last, which the application knows from its framing.

@@ -105,7 +105,8 @@ impl Host {
             side.sender = Sender::new(config);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
-            (side.asks, side.twin, side.place_in_pool) = (false, NO_TWIN, 0);
+            (side.asks, side.twin) = (false, NO_TWIN);
+            (side.place_in_pool, side.workload_of_pool) = (0, 0);
             side.departing = Departing::default();
             side.transport = transport;
             return slot;
@@ -126,6 +127,7 @@ impl Host {
             asks: false,
             twin: NO_TWIN,
             place_in_pool: 0,
+            workload_of_pool: 0,
             traced: false,
             departing: Departing::default(),
             transport,

@@ -10,7 +10,7 @@ use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
 use crate::hosts::moderation::{Limits, Moderation};
-use crate::hosts::packet::{Packet, PacketRef, Packets};
+use crate::hosts::packet::{DataPacket, FlowNumber, Framing, PacketRef, Packets};
 
 /// The queues of one card.
 #[derive(Debug)]
@@ -203,25 +203,25 @@ fn merge(waiting: &mut Vec<Arrived>, packets: &mut Packets) {
 fn is_same_flow(before: &Arrived, next: &Arrived, packets: &Packets) -> bool {
     let is_data = |arrived: &Arrived| arrived.header.kind() == PacketKind::Data;
     let sender = |arrived: &Arrived| arrived.header.source;
-    let name = |arrived: &Arrived| packets.get(arrived.packet).map(|packet| packet.name);
+    let name = |arrived: &Arrived| packets.data(arrived.packet).map(|packet| packet.name);
     is_data(before) && is_data(next) && sender(before) == sender(next) && name(before) == name(next)
 }
 
 /// Append a segment to the one before it on its connection, if Linux would.
 fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
-    let (Some(&first), Some(&second)) = (packets.get(before.packet), packets.get(next.packet)) else {
+    let (Some(&first), Some(&second)) = (packets.data(before.packet), packets.data(next.packet)) else {
         return false;
     };
     if like(before.header) != like(next.header) || !follows(&first, &second, before.packets) {
         return false;
     }
-    packets.remove(next.packet);
-    let merged = packets.get_mut(before.packet);
+    packets.remove_data(next.packet);
+    let merged = packets.data_mut(before.packet);
     merged.segment.len += second.segment.len;
     // PSH and FIN of the last one are those of all.
     merged.segment.flags = first.segment.flags.with(second.segment.flags);
     // And what it tells the application is newer.
-    merged.segment.sack = second.segment.sack;
+    merged.framing = second.framing;
     before.packets += next.packets;
     before.bytes += next.bytes;
     true
@@ -233,14 +233,14 @@ fn like(header: Header) -> Header {
 }
 
 /// Whether a segment may be appended to one of so many packets (`tcp_gro_receive`, `skb_gro_receive`).
-fn follows(first: &Packet, second: &Packet, packets: u32) -> bool {
+fn follows(first: &DataPacket, second: &DataPacket, packets: u32) -> bool {
     let (before, next) = (first.segment, second.segment);
     let full = u32::from(before.len) / packets;
     let ends = Flags::SYN.with(Flags::FIN).with(Flags::PSH);
     let starts = Flags::SYN.with(Flags::CWR);
     // What they acknowledge is the same, and so is what they echo.
     let echoes = Flags::ECE.with(Flags::INCAST_ECHO);
-    let alike = before.window == next.window && (before.flags.0 ^ next.flags.0) & echoes.0 == 0;
+    let alike = before.carried_ack == next.carried_ack && (before.flags.0 ^ next.flags.0) & echoes.0 == 0;
     let sizes = next.len > 0 && u32::from(next.len) <= full && u32::from(before.len) == full * packets;
     sizes
         && alike
@@ -248,17 +248,24 @@ fn follows(first: &Packet, second: &Packet, packets: u32) -> bool {
         && next.seq == before.end()
         && before.flags.0 & ends.0 == 0
         && next.flags.0 & starts.0 == 0
-        && first.framing().flow == second.framing().flow
+        && flow(first.framing) == flow(second.framing)
+}
+
+fn flow(framing: Framing) -> Option<FlowNumber> {
+    match framing {
+        Framing::Flow(framing) => Some(framing.flow),
+        Framing::BeforeFlows { .. } => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use shallows_core::Duration;
-    use shallows_core::packet::{Ecn, Segment};
+    use shallows_core::packet::{DataSegment, Ecn};
 
     use super::*;
     use crate::hosts::connection::Name;
-    use crate::hosts::packet::Framing;
+    use crate::hosts::packet::FlowFraming;
 
     const LEN: u16 = 1_460;
     const WAIT: Wait = Wait::Fixed { time: Duration::from_micros(8), packets: 3 };
@@ -266,9 +273,11 @@ mod tests {
 
     /// The n-th segment of a connection, with these flags.
     fn segment(packets: &mut Packets, slot: u32, nth: u64, flags: Flags) -> Arrived {
-        let segment = Segment { seq: nth * u64::from(LEN), len: LEN, flags, ..Segment::default() };
-        let framing = Framing { flow: slot, start: 0, started: Instant::ZERO, timeouts: nth as u32 };
-        let packet = packets.insert(Packet::data(segment, framing, Name { slot, generation: 0 }));
+        let segment = DataSegment { seq: nth * u64::from(LEN), len: LEN, flags, ..DataSegment::default() };
+        let flow = FlowNumber::new(slot);
+        let framing = FlowFraming { flow, timeouts: nth as u32, start: 0, started: Instant::ZERO };
+        let (framing, name) = (Framing::Flow(framing), Name { slot, generation: 0 });
+        let packet = packets.insert_data(DataPacket { segment, framing, name });
         let header = Header::new(HostId(1), HostId(0)).with_size(1_500).with_kind(PacketKind::Data);
         Arrived::one(header, packet)
     }
@@ -278,7 +287,7 @@ mod tests {
         merge(&mut arrived, packets);
         assert_eq!(packets.len(), arrived.len(), "nothing else is kept");
         let of = |arrived: &Arrived| {
-            let packet = packets.get(arrived.packet).expect("a body");
+            let packet = packets.data(arrived.packet).expect("a body");
             (packet.name.slot, packet.segment.seq, packet.segment.len, arrived.packets)
         };
         arrived.iter().map(of).collect()
@@ -308,7 +317,10 @@ mod tests {
         let mut packets = Packets::default();
         let mut arrived: Vec<_> = (0..3).map(|nth| segment(&mut packets, 7, nth, Flags::ACK)).collect();
         merge(&mut arrived, &mut packets);
-        assert_eq!(packets.get(arrived[0].packet).expect("a body").framing().timeouts, 2);
+        let Framing::Flow(framing) = packets.data(arrived[0].packet).expect("a body").framing else {
+            panic!("it belongs to a flow")
+        };
+        assert_eq!(framing.timeouts, 2);
     }
 
     #[test]
@@ -343,8 +355,8 @@ mod tests {
 
         let mut packets = Packets::default();
         arrived = (0..3).map(|nth| segment(&mut packets, 7, nth, Flags::ACK)).collect();
-        packets.get_mut(arrived[1].packet).segment.len = 100;
-        packets.get_mut(arrived[2].packet).segment.seq = 1_560;
+        packets.data_mut(arrived[1].packet).segment.len = 100;
+        packets.data_mut(arrived[2].packet).segment.seq = 1_560;
         let found = merged(arrived, &mut packets);
         assert_eq!(found, [(7, 0, 1_560, 2), (7, 1_560, LEN, 1)]);
     }

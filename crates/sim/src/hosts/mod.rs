@@ -14,7 +14,7 @@ pub(crate) mod pool;
 
 mod answers;
 
-use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
+use shallows_core::packet::{AckSegment, Flags, Header, HostId, PacketKind};
 use shallows_core::{Address, Bytes, Duration, Instant, prefetch_all};
 use shallows_measure::{Received, Sent};
 use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
@@ -25,7 +25,7 @@ use crate::hosts::departing::Handover;
 use crate::hosts::flow::Flows;
 use crate::hosts::gap::Gap;
 use crate::hosts::host::{Found, Host};
-use crate::hosts::packet::{Framing, NO_FLOW, Packet};
+use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, FlowNumber, Framing};
 use crate::hosts::pool::Pool;
 use crate::network::places::Places;
 
@@ -251,7 +251,7 @@ impl Hosts {
         let place = self.open(workload, source, destination, SERVICE_PORT, class, true);
         let host = self.host(source);
         let side = &mut host.senders[place.slot as usize];
-        side.flow_start = u64::from(workload); // until it has a flow
+        side.workload_of_pool = workload;
         side.place_in_pool = host.pools.entry((workload, destination)).or_default().add(place.slot);
         place
     }
@@ -314,7 +314,7 @@ impl Hosts {
 
     /// The packet that a connection sends now, if it sends one.
     #[inline(always)]
-    pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
+    pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, DataPacket)> {
         let side = sender_at(&mut self.hosts, &self.places, place);
         let transport = self.transports.at(side.transport);
         let (config, handover) = (&transport.config, &transport.handover);
@@ -329,17 +329,20 @@ impl Hosts {
             let len = Bytes(u64::from(segment.len));
             handover.on_send(&side.sender, &mut side.departing, header.size(), len);
         }
-        let framing = Framing {
-            flow: side.flow.unwrap_or(NO_FLOW),
-            start: side.flow_start,
-            started: side.started,
-            timeouts: side.sender.stats().timeouts - side.before.0,
+        let framing = match side.flow {
+            Some(flow) => Framing::Flow(FlowFraming {
+                flow: FlowNumber::new(flow),
+                timeouts: side.sender.stats().timeouts - side.before.0,
+                start: side.flow_start,
+                started: side.started,
+            }),
+            None => Framing::BeforeFlows { workload: side.workload_of_pool },
         };
         let name = Name { slot: place.slot, generation: side.generation };
         if side.twin != NO_TWIN {
             segment = self.carry(place, now, segment);
         }
-        Some((header, Packet::data(segment, framing, name)))
+        Some((header, DataPacket { segment, framing, name }))
     }
 
     /// A connection has sent what it may. Returns when its timer is to fire, if nothing will before, and whether its
@@ -381,7 +384,7 @@ impl Hosts {
 
     /// An acknowledgement arrives at a host.
     #[inline(always)]
-    pub(crate) fn on_ack(&mut self, now: Instant, place: Place, packet: &Packet) -> Hearing {
+    pub(crate) fn on_ack(&mut self, now: Instant, place: Place, packet: &AckPacket) -> Hearing {
         let (side, transport) = self.sender_mut(place);
         if side.generation != packet.name.generation {
             return Hearing::Stale;
@@ -421,7 +424,7 @@ impl Hosts {
 
     /// Data no longer waits in its host's card. Returns the connection if that was held back.
     #[inline]
-    pub(crate) fn leave_card(&mut self, host: HostId, packet: &Packet) -> Option<Place> {
+    pub(crate) fn leave_card(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
         let place = Place { host, slot: packet.name.slot };
         let (side, transport) = self.sender_mut(place);
         if side.generation != packet.name.generation {
@@ -437,11 +440,11 @@ impl Hosts {
         &mut self,
         now: Instant,
         header: &Header,
-        packet: &Packet,
+        packet: &DataPacket,
         segments: u32,
         flows: &mut Flows,
     ) -> Reception {
-        let framing = packet.framing();
+        let framing = packet.framing;
         let host = &mut self.hosts[self.places.at(header.destination.0)];
         let slot = match host.find(header, packet.name) {
             Found::Slot(slot) => slot,
@@ -478,7 +481,7 @@ impl Hosts {
         if packet.segment.len > 0 {
             side.gap.end(now);
             if let Some(card) = &mut host.ictcp {
-                let (bytes, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.echo());
+                let (bytes, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.tsecr);
                 side.receiver.resize_window(card.on_data(now, slot, bytes, echo));
             }
         }
@@ -500,7 +503,7 @@ impl Hosts {
 
     /// An acknowledgement of the receiver at this place, as it leaves.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, place: Place, segment: Segment) -> (Header, Packet) {
+    pub(crate) fn acknowledge(&mut self, place: Place, segment: AckSegment) -> (Header, AckPacket) {
         let (side, transport) = self.receiver_mut(place);
         acknowledgement(side.address, side.name, transport, segment)
     }
@@ -509,11 +512,11 @@ impl Hosts {
     pub(crate) fn acknowledge_again(
         &self,
         header: &Header,
-        data: &Packet,
-        segment: Segment,
+        data: &DataPacket,
+        segment: AckSegment,
         flows: &Flows,
-    ) -> (Header, Packet) {
-        let workload = data.framing().workload(flows);
+    ) -> (Header, AckPacket) {
+        let workload = data.framing.workload(flows);
         let [_, transport] = self.transports.between(workload, header.source, header.destination);
         acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
@@ -532,7 +535,7 @@ impl Hosts {
     }
 
     /// The timer of a receiver fires. Returns what it sends.
-    pub(crate) fn on_receiver_timer(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
+    pub(crate) fn on_receiver_timer(&mut self, place: Place, now: Instant) -> Option<(Header, AckPacket)> {
         let (side, transport) = self.receiver_mut(place);
         if side.timer_at != now {
             return None; // overtaken by an earlier one
@@ -575,10 +578,9 @@ impl Framing {
     /// The workload whose connection it is.
     #[cold]
     fn workload(&self, flows: &Flows) -> u16 {
-        match flows.get(self.flow) {
-            Some(record) => record.workload,
-            // A connection that has had no flow is one of a pool: `Hosts::open_persistent` has told it.
-            None => self.start as u16,
+        match self {
+            Self::Flow(framing) => flows.at(framing.flow.get()).workload,
+            Self::BeforeFlows { workload } => *workload,
         }
     }
 }
@@ -587,17 +589,19 @@ impl ReceiverSide {
     /// Hear of the flow to which data belongs.
     #[inline]
     fn listen(&mut self, framing: &Framing, flows: &Flows) {
+        let Framing::Flow(framing) = framing else { return };
         if self.newest == Some(framing.flow) {
             self.timeouts = self.timeouts.max(framing.timeouts);
-        } else if framing.flow != NO_FLOW && (self.newest.is_none() || framing.start > self.flow_start) {
+        } else if self.newest.is_none() || framing.start > self.flow_start {
             self.begin(framing, flows);
         }
     }
 
     #[cold]
-    fn begin(&mut self, framing: &Framing, flows: &Flows) {
-        let size = flows.at(framing.flow).size;
-        (self.newest, self.flow) = (Some(framing.flow), Some(framing.flow));
+    fn begin(&mut self, framing: &FlowFraming, flows: &Flows) {
+        let flow = framing.flow.get();
+        let size = flows.at(flow).size;
+        (self.newest, self.flow) = (Some(framing.flow), Some(flow));
         self.flow_start = framing.start;
         self.flow_end = size.map_or(u64::MAX, |size| framing.start + size.0);
         self.timeouts = framing.timeouts;
@@ -634,9 +638,11 @@ fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
 
 /// Sequence number after the last byte of a flow that its receiver has had, and forgotten with its connection.
 fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
-    let record = flows.get(framing.flow)?;
+    let Framing::Flow(framing) = framing else { return None };
+    let flow = framing.flow.get();
+    let record = flows.at(flow);
     record.received_at()?;
-    record.size.filter(|_| !flows.is_persistent(framing.flow)).map(|size| framing.start + size.0)
+    record.size.filter(|_| !flows.is_persistent(flow)).map(|size| framing.start + size.0)
 }
 
 /// Book what a sender has done for its flow.
@@ -654,12 +660,12 @@ fn acknowledgement(
     address: Address,
     name: Name,
     transport: &Transport,
-    segment: Segment,
-) -> (Header, Packet) {
+    segment: AckSegment,
+) -> (Header, AckPacket) {
     debug_assert!(segment.flags.contains(Flags::ACK));
     let size = transport.header_bytes + sack_option_bytes(segment.sack_count);
     let class = transport.ack_class.unwrap_or(address.class);
-    (address.backward(size, transport.config.ack_ecn()).with_class(class), Packet { segment, name })
+    (address.backward(size, transport.config.ack_ecn()).with_class(class), AckPacket { segment, name })
 }
 
 /// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).

@@ -51,7 +51,7 @@ impl Observers {
     ) {
         change.trace(now, &mut self.ports);
         if let Some((link, header, packet)) = change.captured() {
-            self.tap.record(now, link, &header, packets.get(packet).map(|packet| &packet.segment));
+            self.tap.record(now, link, &header, packets.body(packet).as_ref());
         }
     }
 

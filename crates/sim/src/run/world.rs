@@ -9,13 +9,13 @@ pub(crate) mod measured;
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
-use shallows_core::packet::{Header, HostId, PacketKind, Segment};
+use shallows_core::packet::{AckSegment, Header, HostId, PacketKind};
 use shallows_scenario::Experiment;
 
 use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
 use crate::hosts::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::hosts::packet::{Packet, PacketRef, Packets};
+use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Packets, ProbePacket};
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
@@ -78,7 +78,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        let packet = (payload != PacketRef::NONE).then(|| self.ends.packets.remove(payload));
+        let packet = self.ends.packets.remove(payload);
         self.ends.exits.leave(exit, arrival, header, packet);
     }
 
@@ -93,7 +93,7 @@ impl Driver<PacketRef> for Around<'_> {
     fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
         if let Some(host) = host
             && self.ends.hosts.host(host).holds_back
-            && let Some(body) = self.ends.packets.get(payload)
+            && let Some(body) = self.ends.packets.data(payload)
         {
             // Its connection is not woken: its acknowledgements and its timer find what it has lost.
             World::leave_card(&mut self.ends.hosts, host, body);
@@ -200,8 +200,7 @@ impl World {
     /// part, so the body is still here.
     #[inline(never)]
     fn release(&mut self, (header, packet): (Header, PacketRef), queue: &mut EventQueue<Event>) {
-        if header.kind() == PacketKind::Data
-            && let Some(body) = self.ends.packets.get(packet)
+        if let Some(body) = self.ends.packets.data(packet)
             && let Some(place) = Self::leave_card(&mut self.ends.hosts, header.source, body)
         {
             self.pump(place, queue);
@@ -210,8 +209,7 @@ impl World {
 
     /// A packet no longer waits in its host's card. Returns the connection that this held back.
     #[inline]
-    fn leave_card(hosts: &mut Hosts, host: HostId, packet: &Packet) -> Option<Place> {
-        // Without data what it names may be no connection but a probe.
+    fn leave_card(hosts: &mut Hosts, host: HostId, packet: &DataPacket) -> Option<Place> {
         if packet.segment.len == 0 { None } else { hosts.leave_card(host, packet) }
     }
 
@@ -291,8 +289,8 @@ impl World {
     #[inline(always)]
     fn receive_data(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets, .. } = arrived;
-        let packet = self.ends.packets.remove(packet);
-        if packet.segment.carries() {
+        let packet = self.ends.packets.remove_data(packet);
+        if packet.segment.carried_ack.is_some() {
             self.receive_carried(&header, &packet, queue);
         }
         match self.ends.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
@@ -301,7 +299,7 @@ impl World {
                 for ack in acks {
                     let (header, packet) =
                         self.ends.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
-                    self.send(header, packet, queue);
+                    self.send_ack(header, packet, queue);
                 }
             }
             Reception::At { slot, acks, complete } => {
@@ -310,7 +308,7 @@ impl World {
                     self.flow_received(place, flow, queue);
                 }
                 for ack in acks {
-                    self.send_ack(place, ack, queue);
+                    self.acknowledge(place, ack, queue);
                 }
                 self.rest_receiver(place, queue);
             }
@@ -319,7 +317,7 @@ impl World {
 
     #[inline(always)]
     fn receive_ack(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.ends.packets.remove(packet);
+        let packet = self.ends.packets.remove_ack(packet);
         let place = Place { host: header.destination, slot: packet.name.slot };
         let hearing = self.ends.hosts.on_ack(queue.now(), place, &packet);
         self.hear(place, hearing, queue);
@@ -327,7 +325,7 @@ impl World {
 
     /// Data arrives that carries an acknowledgement of the other direction of its connection.
     #[cold]
-    fn receive_carried(&mut self, header: &Header, packet: &Packet, queue: &mut EventQueue<Event>) {
+    fn receive_carried(&mut self, header: &Header, packet: &DataPacket, queue: &mut EventQueue<Event>) {
         if let Some((place, hearing)) = self.ends.hosts.on_carried(queue.now(), header, packet) {
             self.hear(place, hearing, queue);
         }
@@ -347,7 +345,7 @@ impl World {
     #[inline]
     fn pump(&mut self, place: Place, queue: &mut EventQueue<Event>) {
         while let Some((header, packet)) = self.ends.hosts.poll(place, queue.now()) {
-            self.send(header, packet, queue);
+            self.send_data(header, packet, queue);
         }
         let (deadline, traced) = self.ends.hosts.rest(place);
         if let Some(deadline) = deadline {
@@ -359,17 +357,36 @@ impl World {
     }
 
     #[inline]
-    fn send_ack(&mut self, place: Place, ack: Segment, queue: &mut EventQueue<Event>) {
+    fn acknowledge(&mut self, place: Place, ack: AckSegment, queue: &mut EventQueue<Event>) {
         let (header, packet) = self.ends.hosts.acknowledge(place, ack);
+        self.send_ack(header, packet, queue);
+    }
+
+    /// A host sends data, or what opens or ends a connection.
+    #[inline]
+    fn send_data(&mut self, header: Header, packet: DataPacket, queue: &mut EventQueue<Event>) {
+        self.network.tally.data_sent += u64::from(packet.segment.len > 0);
+        let packet = self.ends.packets.insert_data(packet);
+        self.send(header, packet, queue);
+    }
+
+    /// A host sends an acknowledgement.
+    #[inline]
+    fn send_ack(&mut self, header: Header, packet: AckPacket, queue: &mut EventQueue<Event>) {
+        let packet = self.ends.packets.insert_ack(packet);
+        self.send(header, packet, queue);
+    }
+
+    /// A host sends an echo request or a reply.
+    fn send_echo(&mut self, header: Header, packet: ProbePacket, queue: &mut EventQueue<Event>) {
+        let packet = self.ends.packets.insert_probe(packet);
         self.send(header, packet, queue);
     }
 
     /// A host sends a packet.
     #[inline]
-    fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
+    fn send(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         self.network.tally.packets_sent += 1;
-        self.network.tally.data_sent += u64::from(packet.segment.len > 0);
-        let packet = self.ends.packets.insert(packet);
         self.put_out(header, packet, queue);
     }
 
@@ -401,7 +418,7 @@ impl World {
     #[inline(never)]
     fn receiver_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
         if let Some((header, packet)) = self.ends.hosts.on_receiver_timer(place, queue.now()) {
-            self.send(header, packet, queue);
+            self.send_ack(header, packet, queue);
         }
         self.rest_receiver(place, queue);
     }
@@ -496,8 +513,7 @@ impl World {
     fn send_datagram(&mut self, source: u32, queue: &mut EventQueue<Event>) {
         let (header, next) = self.generators.datagrams.send(source, queue.now());
         if let Some(header) = header {
-            self.network.tally.packets_sent += 1;
-            self.put_out(header, PacketRef::NONE, queue);
+            self.send(header, PacketRef::NONE, queue);
         }
         if let Some(next) = next {
             self.schedule(next, Class::Datagram, source.into(), queue);
@@ -507,15 +523,15 @@ impl World {
     #[inline(never)]
     fn send_probe(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         let Some((header, packet, next)) = self.generators.probes.ask(index, queue.now()) else { return };
-        self.send(header, packet, queue);
+        self.send_echo(header, packet, queue);
         self.schedule(next, Class::Probe, index.into(), queue);
     }
 
     #[inline(never)]
     fn receive_probe(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.ends.packets.remove(packet);
+        let packet = self.ends.packets.remove_probe(packet);
         if let Some((header, packet)) = self.generators.probes.answer(queue.now(), &header, &packet) {
-            self.send(header, packet, queue);
+            self.send_echo(header, packet, queue);
         }
     }
 

@@ -1,12 +1,11 @@
 //! Echo requests between hosts, and the round-trip times that they measure.
 
 use shallows_core::Instant;
-use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
+use shallows_core::packet::{EchoMessage, Ecn, Header, PacketKind};
 use shallows_measure::Echo;
 use shallows_scenario::Probe;
 
-use crate::hosts::connection::Name;
-use crate::hosts::packet::Packet;
+use crate::hosts::packet::ProbePacket;
 
 /// All pairs that measure, and what they have measured.
 #[derive(Debug)]
@@ -49,19 +48,19 @@ impl Probes {
     }
 
     /// Header and body of the request that pair `index` sends now, and when it asks again; nothing once it has stopped.
-    pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, Packet, Instant)> {
+    pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, ProbePacket, Instant)> {
         let probe = &self.sources[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
         let header = echo_request(probe, index, self.overhead);
         let asked = &mut self.asked[index as usize];
-        // Requests of a pair are numbered, as ping does; where this one is kept, which no packet shows, is in the other number.
-        let segment =
-            Segment { seq: *asked, ack: self.echoes.len() as u64, timestamp: now, ..Segment::default() };
+        // Requests of a pair are numbered, as ping does.
+        let message = EchoMessage { sequence: *asked, is_reply: false };
+        let packet = ProbePacket { message, pair: index, asked: self.echoes.len() as u64, sent_at: now };
         *asked += 1;
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
-        Some((header, Packet { segment, name: Name { slot: index, generation: 0 } }, now + probe.interval))
+        Some((header, packet, now + probe.interval))
     }
 
     /// A request or a reply reaches its host: what that answers to a request.
@@ -69,16 +68,14 @@ impl Probes {
         &mut self,
         now: Instant,
         header: &Header,
-        packet: &Packet,
-    ) -> Option<(Header, Packet)> {
-        if packet.segment.flags.contains(Flags::ACK) {
-            let echo = &mut self.echoes[packet.segment.ack as usize];
-            echo.rtt = Some(now - packet.segment.timestamp);
+        packet: &ProbePacket,
+    ) -> Option<(Header, ProbePacket)> {
+        if packet.message.is_reply {
+            self.echoes[packet.asked as usize].rtt = Some(now - packet.sent_at);
             return None;
         }
-        let index = packet.name.slot;
-        let reply = echo_reply(&self.sources[index as usize], index, header);
-        let segment = Segment { flags: Flags::ACK, ..packet.segment };
-        Some((reply, Packet { segment, ..*packet }))
+        let reply = echo_reply(&self.sources[packet.pair as usize], packet.pair, header);
+        let message = EchoMessage { is_reply: true, ..packet.message };
+        Some((reply, ProbePacket { message, ..*packet }))
     }
 }

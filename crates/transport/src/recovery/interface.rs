@@ -1,6 +1,6 @@
 //! What a sender tells the repair of losses, and what follows from it.
 
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::prr::Bound;
@@ -67,7 +67,7 @@ pub(super) enum Phase {
 /// An acknowledgement, as recovery sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
-    pub(crate) segment: &'a Segment,
+    pub(crate) segment: &'a AckSegment,
     /// Bytes that it newly acknowledges.
     pub(crate) acked: u64,
     /// Whether it is a duplicate by RFC 5681 §2.
