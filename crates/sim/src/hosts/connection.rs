@@ -5,13 +5,14 @@
 //! The two sides meet only through packets. A connection is opened by its sender; its receiver is there from the first
 //! packet that reaches it until it has acknowledged what there is to receive.
 
+use std::num::NonZeroU32;
+
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
 use shallows_transport::{Receiver, Sender};
 
 use crate::hosts::departing::Departing;
 use crate::hosts::gap::Gap;
-use crate::hosts::packet::FlowNumber;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,22 @@ pub(crate) struct Name {
     pub(crate) slot: u32,
     /// Tells a closed connection from its successor in the same slot.
     pub(crate) generation: u32,
+}
+
+/// The number of a flow, from 0 to 2³² - 2, so that what may have none takes no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowNumber(NonZeroU32);
+
+impl FlowNumber {
+    #[inline]
+    pub(crate) fn new(number: u32) -> Self {
+        Self(NonZeroU32::new(!number).expect("there are fewer than 2^32 - 1 flows"))
+    }
+
+    #[inline]
+    pub(crate) fn get(self) -> u32 {
+        !self.0.get()
+    }
 }
 
 /// No side has this slot.

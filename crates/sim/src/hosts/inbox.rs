@@ -9,8 +9,9 @@ use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
+use crate::hosts::connection::FlowNumber;
 use crate::hosts::moderation::{Limits, Moderation};
-use crate::hosts::packet::{DataPacket, FlowNumber, Framing, PacketRef, Packets};
+use crate::hosts::packet::{DataPacket, Framing, PacketRef, Packets};
 
 /// The queues of one card.
 #[derive(Debug)]

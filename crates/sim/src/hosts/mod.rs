@@ -20,12 +20,12 @@ use shallows_measure::{Received, Sent};
 use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Config, Marks, Receiver};
 
-use crate::hosts::connection::{NO_TWIN, Name, Place, ReceiverSide, SenderSide};
+use crate::hosts::connection::{FlowNumber, NO_TWIN, Name, Place, ReceiverSide, SenderSide};
 use crate::hosts::departing::Handover;
 use crate::hosts::flow::Flows;
 use crate::hosts::gap::Gap;
 use crate::hosts::host::{Found, Host};
-use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, FlowNumber, Framing};
+use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, Framing};
 use crate::hosts::pool::Pool;
 use crate::network::places::Places;
 

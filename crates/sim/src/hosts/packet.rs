@@ -3,12 +3,10 @@
 //! Bodies of each kind are kept among themselves, one on each cache line: what a body says needs no mark of its kind, and no field
 //! has two meanings.
 
-use std::num::NonZeroU32;
-
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage};
 use shallows_core::{Instant, prefetch};
 
-use crate::hosts::connection::Name;
+use crate::hosts::connection::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
 /// Where the body of a packet is kept: its kind in the two highest bits, and its slot among those.
@@ -89,22 +87,6 @@ pub(crate) struct FlowFraming {
     pub(crate) start: u64,
     /// When it was handed to its connection.
     pub(crate) started: Instant,
-}
-
-/// The number of a flow, from 0 to 2³² - 2, so that what may have none takes no more room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FlowNumber(NonZeroU32);
-
-impl FlowNumber {
-    #[inline]
-    pub(crate) fn new(number: u32) -> Self {
-        Self(NonZeroU32::new(!number).expect("there are fewer than 2^32 - 1 flows"))
-    }
-
-    #[inline]
-    pub(crate) fn get(self) -> u32 {
-        !self.0.get()
-    }
 }
 
 /// Any body, for the way from one part of the network to another.

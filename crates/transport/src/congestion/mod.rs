@@ -11,7 +11,7 @@ mod interface;
 pub mod pulser;
 pub mod reno;
 #[cfg(test)]
-mod timed;
+mod testing;
 mod window;
 
 pub use cubic::Cubic;
@@ -22,7 +22,7 @@ pub use reno::Reno;
 use shallows_core::packet::Flags;
 use shallows_core::{Bytes, Duration, Instant};
 #[cfg(test)]
-use timed::Timed;
+use testing::Timed;
 pub(crate) use window::Start;
 pub use window::{Avoidance, LossBase, Window};
 
@@ -40,7 +40,7 @@ pub enum Config {
     Pulser(pulser::Config),
     /// A rate and a deadline, for tests.
     #[cfg(test)]
-    Timed(timed::Config),
+    Timed(testing::Config),
 }
 
 impl Config {
