@@ -1,7 +1,7 @@
 //! What a port is made of, and what it tells its driver of a packet.
 
-use shallows_core::packet::Header;
 use shallows_core::Instant;
+use shallows_core::packet::Header;
 
 use crate::aqm::Placed;
 use crate::queue::Held;
