@@ -19,7 +19,7 @@ pub use network::division::{Division, Undivided, cell};
 pub use network::link::Target;
 pub use network::port_tracer::{PortRow, PortTracer};
 pub use network::sampler::{Entity, Row, Sampler};
-pub use network::tally::Tally;
+pub use network::tally::{Lost, Tally};
 pub use network::{Change, Driver, LinkAt, Network};
 pub use report::flow_tracer::{FlowTracer, Readings};
 pub use report::{FlowOutcome, Measured, Problem, QueryOutcome, Report};

@@ -13,7 +13,7 @@ use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, Link};
 use shallows_sim::{
-    Captures, Change, Driver, LinkAt, Measured, Network, PortTracer, Report, Sampler, Tally, Target,
+    Captures, Change, Driver, LinkAt, Lost, Measured, Network, PortTracer, Report, Sampler, Tally, Target,
 };
 
 use crate::background::{self, Background, Made};
@@ -106,6 +106,7 @@ enum Event {
     Make(u32),
     Sample,
     Trace(u32),
+    Change(u32),
 }
 
 impl event::Event for Event {
@@ -117,6 +118,7 @@ impl event::Event for Event {
             Self::Make(number) => (3, number),
             Self::Sample => (4, 0),
             Self::Trace(number) => (5, number),
+            Self::Change(number) => (6, number),
         };
         class << 32 | u64::from(index)
     }
@@ -129,7 +131,8 @@ impl event::Event for Event {
             2 => Self::Enter,
             3 => Self::Make(index),
             4 => Self::Sample,
-            _ => Self::Trace(index),
+            5 => Self::Trace(index),
+            _ => Self::Change(index),
         }
     }
 }
@@ -168,7 +171,7 @@ impl Fabric {
         let to_hosts = || links.iter().filter(leads_to_host);
         let from_hosts = &network.links[..network.hosts as usize];
         let framing = u16::try_from(network.framing.0).expect("framing is small");
-        let state = State {
+        let mut state = State {
             to_hosts: to_hosts().map(|(index, _)| *index as u32).collect(),
             last_delay: to_hosts().map(|(_, link)| link.delay).min().unwrap_or_default(),
             first_delay: from_hosts.iter().map(|link| link.delay).min().unwrap_or_default(),
@@ -182,6 +185,8 @@ impl Fabric {
             leaving: Vec::new(),
             sampler: Sampler::new(experiment.sample_queues),
         };
+        let State { network, contents, .. } = &mut state;
+        network.start(&mut Around { contents, queue: &mut queue });
         Self { queue, state }
     }
 
@@ -330,6 +335,10 @@ impl event::World for State {
                 self.network.trace(queue.now(), &links, tracer);
                 queue.schedule(next, Event::Trace(number));
             }
+            Event::Change(number) => {
+                let Self { network, contents, .. } = self;
+                network.change(number, &mut Around { contents, queue });
+            }
         }
     }
 }
@@ -393,6 +402,18 @@ impl Driver<Slot> for Around<'_> {
         self.queue.schedule(at, Event::Deliver(link.place));
     }
 
+    fn change_at(&mut self, at: Instant, epoch: u32) {
+        self.queue.schedule(at, Event::Change(epoch));
+    }
+
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
+        assert!(self.queue.cancel(at, Event::Transmit(link.place)), "a port that is to send has an event");
+    }
+
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
+        assert!(self.queue.cancel(at, Event::Deliver(link.place)), "the first packet in flight has an event");
+    }
+
     fn observe(&mut self, mut change: Change<'_, Slot>) {
         let (now, Contents { frames, tracer, captures, .. }) = (self.queue.now(), &mut *self.contents);
         change.trace(now, tracer);
@@ -408,6 +429,10 @@ impl Driver<Slot> for Around<'_> {
     }
 
     fn leave(&mut self, _exit: u32, _arrival: Instant, _header: Header, _payload: Slot) {
+        unreachable!("a network that is not divided has no exits")
+    }
+
+    fn lose(&mut self, _exit: u32) -> Lost {
         unreachable!("a network that is not divided has no exits")
     }
 

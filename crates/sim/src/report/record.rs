@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::network::link::Link;
 use crate::network::port_tracer::PortRow;
 use crate::network::sampler::{Entity, Row};
-use crate::network::tally::Tally;
+use crate::network::tally::{Lost, Tally};
 use crate::report::flow_tracer::{FlowTracer, QUANTITIES, Traced};
 use crate::traffic::probe::Echo;
 
@@ -41,6 +41,7 @@ pub struct Report {
     pub(crate) tally: Tally,
     /// By link: segments with data that its port dropped.
     pub(crate) data_dropped: Vec<u64>,
+    pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
 }
@@ -58,6 +59,8 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packets of the whole network.
     pub tally: Tally,
+    /// What was in flight on links that went down, by number of the link.
+    pub lost: BTreeMap<u32, Lost>,
     /// Packets of each capture.
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their hosts.
@@ -108,6 +111,7 @@ impl Report {
         network: &Network<T>,
         measured: Measured,
     ) -> Self {
+        let measured = Measured { lost: network.lost().clone(), ..measured };
         Self::of(experiment, network.links().iter(), measured)
     }
 
@@ -133,6 +137,7 @@ impl Report {
             samples,
             tally,
             data_dropped,
+            lost: measured.lost,
             datagram_bytes: measured.datagram_bytes,
             end,
         }
@@ -161,6 +166,12 @@ impl Report {
     /// What passed the port that feeds the link of this `name`, such as `switch0->host1`, if there is one.
     pub fn port(&self, name: &str) -> Option<&Counters> {
         self.link(name).map(|link| &self.ports[link])
+    }
+
+    /// What was in flight on the link of this `name` when it went down.
+    pub fn lost_in_flight(&self, name: &str) -> Lost {
+        let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
+        link.copied().unwrap_or_default()
     }
 
     /// Samples of the bytes that waited at the port of this `name`; empty ones that follow an empty one are left out.

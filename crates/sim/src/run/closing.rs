@@ -4,6 +4,7 @@ use shallows_scenario::Experiment;
 
 use crate::hosts::flow::Flows;
 use crate::hosts::packet::PacketRef;
+use crate::network::Network;
 use crate::network::link::Link;
 use crate::report::{Measured, Report};
 use crate::run::world::World;
@@ -39,6 +40,9 @@ pub(crate) fn report(
     let (networks, parts): (Vec<_>, Vec<_>) =
         worlds.into_iter().map(|world| (world.network, world.flows)).unzip();
     measured.flows = Flows::merged(parts, flows);
+    for (&link, &lost) in networks.iter().flat_map(Network::lost) {
+        *measured.lost.entry(link).or_default() += lost;
+    }
     let mut links: Vec<&Link<PacketRef>> = networks.iter().flat_map(|network| network.links()).collect();
     links.sort_by_key(|link| link.number);
     Report::of(experiment, links.into_iter(), measured)

@@ -352,6 +352,7 @@ fn divide(
         for number in world.ends.observers.flows.at_intervals() {
             world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
         }
+        world.start_network(&mut queue);
         if experiment.sample_queues.is_some() {
             world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
         }
