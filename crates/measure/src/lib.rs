@@ -24,4 +24,4 @@ pub use port_counts::PortCounts;
 pub use port_tracer::{PortRow, PortTracer};
 pub use report::{FlowOutcome, Measured, Problem, QueryOutcome, Report};
 pub use sampler::{Entity, SampleRow, Sampler};
-pub use tally::Tally;
+pub use tally::{Lost, Tally};

@@ -11,7 +11,7 @@ pub struct Tally {
     pub packets_sent: u64,
     /// Packets that reached their host.
     pub packets_arrived: u64,
-    /// Packets dropped anywhere.
+    /// Packets dropped anywhere, or lost on a link that went down.
     pub packets_dropped: u64,
     /// Packets that arrived for a connection that had closed.
     pub packets_stale: u64,
@@ -33,6 +33,22 @@ impl AddAssign for Tally {
         self.data_sent += other.data_sent;
         self.flows_completed += other.flows_completed;
         self.events_of_no_node += other.events_of_no_node;
+    }
+}
+
+/// Packets that were in flight on a link when it went down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// All of them.
+    pub packets: u64,
+    /// TCP segments with data among them.
+    pub data: u64,
+}
+
+impl AddAssign for Lost {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.data += other.data;
     }
 }
 

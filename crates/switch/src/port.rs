@@ -11,7 +11,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate, prefetch, prefetch_all};
 use self::counters::Books;
 use self::edge::{Edge, Fate};
 use self::waiting::Elaborate;
-use crate::aqm::{Aqm, Hears, Installed};
+use crate::aqm::Installed;
 use crate::buffer::{Memory, SharedBuffer};
 use crate::discipline::{self, AnyDiscipline, Discipline};
 use crate::queue::{Item, QueueState};
@@ -20,6 +20,7 @@ use crate::shaper::TokenBucket;
 
 mod counters;
 mod edge;
+mod fault;
 mod inspection;
 mod interface;
 mod waiting;
@@ -57,9 +58,6 @@ impl<T: Copy + Default> Port<T> {
         config: &Config,
         mut stream: impl FnMut(&'static str, usize) -> Stream,
     ) -> Self {
-        assert!(rate.0 > 0, "a link needs a rate");
-        let byte = rate.transmission_time(Bytes(1)).0;
-        let ps_per_byte = if 8_000_000_000_000 % rate.0 == 0 { byte } else { 0 };
         let shares = config.discipline.shares();
         assert!(shares.len() <= Held::MOST_QUEUES, "at most 256 queues");
         let markers: Box<[Installed]> = config
@@ -81,13 +79,14 @@ impl<T: Copy + Default> Port<T> {
         };
         let edge = Edge {
             rate,
-            ps_per_byte,
+            ps_per_byte: edge::ps_per_byte(rate),
             busy_until: Instant::ZERO,
             total: QueueState::default(),
             account,
             egress_drop: config.egress_drop,
             halted: false,
-            hears: markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears())),
+            is_down: false,
+            hears: edge::heard_by(&markers),
             markers,
             books: Books::default(),
         };

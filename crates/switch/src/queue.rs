@@ -23,11 +23,13 @@ pub enum DropReason {
     NotEct,
     /// Likewise, and it was a pure acknowledgement.
     NotEctAck,
+    /// The link of its port was down, or went down while it waited.
+    LinkDown,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`Counters::dropped`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::QueueLimit,
         Self::PortLimit,
         Self::PoolFull,
@@ -35,6 +37,7 @@ impl DropReason {
         Self::Early,
         Self::NotEct,
         Self::NotEctAck,
+        Self::LinkDown,
     ];
 
     /// The name under which results list it.
@@ -47,6 +50,7 @@ impl DropReason {
             Self::Early => "early",
             Self::NotEct => "not_ect",
             Self::NotEctAck => "not_ect_ack",
+            Self::LinkDown => "link_down",
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io;
 use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_measure::{Captures, Measured, PortTracer, Report, Sampler, Tally};
+use shallows_measure::{Captures, Lost, Measured, PortTracer, Report, Sampler, Tally};
 use shallows_scenario::{Experiment, Link};
 use shallows_sim::{Change, Driver, LinkAt, Network, Target};
 
@@ -105,6 +105,7 @@ enum Event {
     Make(u32),
     Sample,
     Trace(u32),
+    Change(u32),
 }
 
 impl event::Event for Event {
@@ -116,6 +117,7 @@ impl event::Event for Event {
             Self::Make(number) => (3, number),
             Self::Sample => (4, 0),
             Self::Trace(number) => (5, number),
+            Self::Change(number) => (6, number),
         };
         class << 32 | u64::from(index)
     }
@@ -128,7 +130,8 @@ impl event::Event for Event {
             2 => Self::Enter,
             3 => Self::Make(index),
             4 => Self::Sample,
-            _ => Self::Trace(index),
+            5 => Self::Trace(index),
+            _ => Self::Change(index),
         }
     }
 }
@@ -167,7 +170,7 @@ impl Fabric {
         let to_hosts = || links.iter().filter(leads_to_host);
         let from_hosts = &network.links[..network.hosts as usize];
         let framing = u16::try_from(network.framing.0).expect("framing is small");
-        let state = State {
+        let mut state = State {
             to_hosts: to_hosts().map(|(index, _)| *index as u32).collect(),
             last_delay: to_hosts().map(|(_, link)| link.delay).min().unwrap_or_default(),
             first_delay: from_hosts.iter().map(|link| link.delay).min().unwrap_or_default(),
@@ -181,6 +184,8 @@ impl Fabric {
             leaving: Vec::new(),
             sampler: Sampler::new(experiment.sample_queues),
         };
+        let State { network, contents, .. } = &mut state;
+        network.start(&mut Around { contents, queue: &mut queue });
         Self { queue, state }
     }
 
@@ -288,6 +293,7 @@ impl Fabric {
             ports: state.network.port_counts().collect(),
             samples: state.sampler.rows,
             trace: state.contents.tracer.rows,
+            lost: state.network.lost().clone(),
             tally: state.network.tally,
             captured: state.contents.captures.map(|captures| captures.packets()).unwrap_or_default(),
             datagram_bytes,
@@ -329,6 +335,10 @@ impl event::World for State {
                 let (links, next) = tracer.due(number, queue.now());
                 self.network.trace(queue.now(), &links, tracer);
                 queue.schedule(next, Event::Trace(number));
+            }
+            Event::Change(number) => {
+                let Self { network, contents, .. } = self;
+                network.change(number, &mut Around { contents, queue });
             }
         }
     }
@@ -388,6 +398,18 @@ impl Driver<Slot> for Around<'_> {
         self.queue.schedule(at, Event::Deliver(link.place));
     }
 
+    fn change_at(&mut self, at: Instant, epoch: u32) {
+        self.queue.schedule(at, Event::Change(epoch));
+    }
+
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
+        assert!(self.queue.cancel(at, Event::Transmit(link.place)), "a port that is to send has an event");
+    }
+
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
+        assert!(self.queue.cancel(at, Event::Deliver(link.place)), "the first packet in flight has an event");
+    }
+
     fn observe(&mut self, mut change: Change<'_, Slot>) {
         let (now, Contents { frames, tracer, captures, .. }) = (self.queue.now(), &mut *self.contents);
         change.trace(now, tracer);
@@ -403,6 +425,10 @@ impl Driver<Slot> for Around<'_> {
     }
 
     fn leave(&mut self, _exit: u32, _arrival: Instant, _header: Header, _payload: Slot) {
+        unreachable!("a network that is not divided has no exits")
+    }
+
+    fn lose(&mut self, _exit: u32) -> Lost {
         unreachable!("a network that is not divided has no exits")
     }
 

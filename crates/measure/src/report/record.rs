@@ -15,7 +15,7 @@ use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
 use crate::port_counts::PortCounts;
 use crate::port_tracer::PortRow;
 use crate::sampler::{Entity, SampleRow};
-use crate::tally::Tally;
+use crate::tally::{Lost, Tally};
 
 /// Everything that a finished run knows.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ pub struct Report {
     pub(crate) tally: Tally,
     /// By link: segments with data that its port dropped.
     pub(crate) data_dropped: Vec<u64>,
+    pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
 }
@@ -59,6 +60,8 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packets of the whole network.
     pub tally: Tally,
+    /// What was in flight on links that went down, by number of the link.
+    pub lost: BTreeMap<u32, Lost>,
     /// Packets of each capture.
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their hosts.
@@ -117,6 +120,9 @@ impl Measured {
             whole.samples.append(&mut part.samples);
             whole.trace.append(&mut part.trace);
             whole.tally += part.tally;
+            for (link, lost) in part.lost {
+                *whole.lost.entry(link).or_default() += lost;
+            }
             whole.datagram_bytes += part.datagram_bytes;
             whole.echoes.append(&mut part.echoes);
             whole.flow_traces.flows.append(&mut part.flow_traces.flows);
@@ -146,6 +152,7 @@ impl Report {
             samples: measured.samples,
             tally: measured.tally,
             data_dropped: Vec::new(),
+            lost: measured.lost,
             datagram_bytes: measured.datagram_bytes,
             end: measured.end,
         };
@@ -181,6 +188,12 @@ impl Report {
     /// What passed the port that feeds the link of this `name`, such as `switch0->host1`, if there is one.
     pub fn port(&self, name: &str) -> Option<&Counters> {
         self.link(name).map(|link| &self.ports[link])
+    }
+
+    /// What was in flight on the link of this `name` when it went down.
+    pub fn lost_in_flight(&self, name: &str) -> Lost {
+        let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
+        link.copied().unwrap_or_default()
     }
 
     /// Samples of the bytes that waited at the port of this `name`; empty ones that follow an empty one are left out.

@@ -7,6 +7,7 @@ use super::record::Report;
 use super::statistics::{self, ratio};
 use crate::echo::Echo;
 use crate::flow::FlowRecord;
+use crate::tally::Lost;
 
 impl Report {
     /// The document `summary.json`, less what depends on the machine (wall clock, memory).
@@ -24,8 +25,10 @@ impl Report {
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
         let tally = &self.tally;
         let (cards, switches) = self.cards_and_switches();
-        let data_dropped = cards.dropped_data + switches.dropped_data;
-        json!({
+        let mut lost = Lost::default();
+        self.lost.values().for_each(|&link| lost += link);
+        let data_dropped = cards.dropped_data + switches.dropped_data + lost.data;
+        let mut summary = json!({
             "name": self.experiment.name,
             "seed": self.experiment.seed,
             "simulated_s": seconds,
@@ -64,7 +67,12 @@ impl Report {
             "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits())).sum::<u64>(),
             "problems": self.describe_problems(),
             "engine": {"packet_hops": tally.packet_hops},
-        })
+        });
+        if !self.experiment.network.epochs().is_empty() {
+            summary["packets"]["lost_in_flight"] = json!(lost.packets);
+            summary["packets"]["lost_data_in_flight"] = json!(lost.data);
+        }
+        summary
     }
 
     /// What is as it should be and yet worth knowing.

@@ -167,7 +167,10 @@ impl Report {
             ("dropped_at_dequeue", counts(|port| port.dropped_at_dequeue)),
         ];
         let names = DropReason::ALL.map(|reason| format!("dropped_{}", reason.name()));
-        for (name, reason) in names.iter().zip(DropReason::ALL) {
+        // Links go down only in a network that changes.
+        let changes = !self.experiment.network.epochs().is_empty();
+        let reasons = DropReason::ALL.into_iter().filter(|&reason| changes || reason != DropReason::LinkDown);
+        for (name, reason) in names.iter().zip(reasons) {
             let dropped = rows.iter().map(|(.., port)| port.dropped[reason as usize] as i64).collect();
             columns.push((name, Column::Integers(dropped)));
         }

@@ -38,6 +38,7 @@ pub(crate) fn build(spec: &Spec, seed: u64, checker: &mut Checker<'_>) -> Option
         links,
         buffers: memory.of_nodes(&groups, plan.hosts),
         routing,
+        epochs: Arc::default(),
         ports: Vec::new(),
         notes: Vec::new(),
         mtu: common.mtu,

@@ -36,6 +36,8 @@ pub(crate) enum Class {
     PortTrace,
     /// Flows are traced at intervals: index of a trace.
     FlowTrace,
+    /// The network changes, after all else that happens at that time: index of an epoch.
+    Epoch,
 }
 
 /// As many as four bits count; the last ones do not occur.
@@ -52,10 +54,10 @@ const CLASSES: [Class; 16] = [
     Class::Sample,
     Class::PortTrace,
     Class::FlowTrace,
-    Class::FlowTrace,
-    Class::FlowTrace,
-    Class::FlowTrace,
-    Class::FlowTrace,
+    Class::Epoch,
+    Class::Epoch,
+    Class::Epoch,
+    Class::Epoch,
 ];
 
 /// A place of a connection takes all of them: 24 for a host, 32 for a slot there.

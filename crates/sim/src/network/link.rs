@@ -145,6 +145,11 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
+    /// What leaves from now on takes this long, once its last bit is sent.
+    pub(crate) fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
     /// When the port is to send, unless that is scheduled. Now it is.
     #[inline(always)]
     pub(crate) fn schedule(&mut self) -> Option<Instant> {

@@ -4,6 +4,7 @@
 //! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
 //! ([`Network::deliver`]).
 
+mod changes;
 pub(crate) mod division;
 pub(crate) mod event;
 pub(crate) mod link;
@@ -12,13 +13,14 @@ pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
-use shallows_measure::{Captures, PortCounts, PortTracer, Sampler, Tally};
-use shallows_scenario::{Experiment, Routing};
+use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
+use shallows_scenario::{Epoch, Experiment, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure};
 use shallows_switch::{Ingress, Node};
@@ -41,7 +43,14 @@ pub struct Network<T> {
     /// Hosts first, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,
+    /// Those of now.
     routing: Arc<Routing>,
+    /// How the network changes.
+    epochs: Arc<[Epoch]>,
+    /// Numbers of the links that come from other parts, in order.
+    entrances: Box<[u32]>,
+    /// What has been lost in flight here, by number of the link.
+    lost: BTreeMap<u32, Lost>,
     /// How many hosts the whole network has.
     hosts: u32,
     /// Payloads that a port has just dropped, until the driver takes them back; kept to spare an allocation.
@@ -76,16 +85,29 @@ pub trait Driver<T> {
     /// [`Network::deliver`] is to be called then.
     fn deliver_at(&mut self, at: Instant, link: LinkAt);
 
+    /// [`Network::change`] is to be called then for this epoch, after all else that happens at that time.
+    fn change_at(&mut self, at: Instant, epoch: u32);
+
+    /// [`Network::transmit`] is not to be called then: the link has gone down.
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt);
+
+    /// [`Network::deliver`] is not to be called then.
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt);
+
     /// The port of a link that is watched has changed.
     fn observe(&mut self, change: Change<'_, T>);
 
     /// A packet leaves for another part of the network, by this of its exits.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
+    /// The link of this exit has gone down. What has left by it, and the other part has not been given yet, is lost.
+    fn lose(&mut self, exit: u32) -> Lost;
+
     /// The next packet on its way to this target: it arrives soon.
     fn expect(&self, target: Target, payload: T);
 
-    /// A port, that of this host if it is a host's, has dropped a packet; says whether that was a segment with data.
+    /// A port, that of this host if it is a host's, has dropped a packet, or a link has lost it; says whether that was a segment with
+    /// data.
     fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
 }
 
@@ -161,6 +183,9 @@ impl<T: Copy + Default> Network<T> {
             nodes,
             node_numbers: site.nodes.clone(),
             routing: Arc::clone(&network.routing),
+            epochs: Arc::clone(network.epochs()),
+            entrances: site.entrances.as_slice().into(),
+            lost: BTreeMap::new(),
             hosts: network.hosts,
             dropped: Vec::new(),
             tally: Tally::default(),

@@ -3,6 +3,8 @@
 //! Only what the scenario makes certain is counted: no packet that waits, no trace of changes. Samples are counted as if
 //! one port were never empty.
 
+use std::sync::Arc;
+
 use shallows_core::Instant;
 use shallows_measure::{Echo, FlowRecord, FlowRow, PortRow, SampleRow};
 use shallows_scenario::{Connections, Experiment, QueryRecord};
@@ -39,9 +41,14 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Every switch has a route to every switch with hosts.
+/// Every switch has a route to every switch with hosts, from each epoch on that has routes of its own.
 fn tables(experiment: &Experiment) -> Need {
-    let routes = experiment.network.routing.routes() as f64;
+    let first = &experiment.network.routing;
+    let mut tables: Vec<_> =
+        experiment.network.epochs().iter().map(|epoch| &epoch.routing).chain([first]).collect();
+    tables.sort_unstable_by_key(|table| Arc::as_ptr(table));
+    tables.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    let routes = tables.iter().map(|table| table.routes()).sum::<usize>() as f64;
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 

@@ -19,6 +19,7 @@ use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Packets, ProbePacke
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
+use shallows_measure::Lost;
 use crate::network::{Change, Driver, LinkAt, Network};
 use crate::run::crossing::{Crossing, Exits};
 use crate::run::observers::Observers;
@@ -53,6 +54,7 @@ struct Ends {
 struct Around<'a> {
     ends: &'a mut Ends,
     queue: &'a mut EventQueue<Event>,
+    ranks: Ranks,
 }
 
 impl Driver<PacketRef> for Around<'_> {
@@ -71,6 +73,20 @@ impl Driver<PacketRef> for Around<'_> {
         self.queue.schedule(at, Event::of_link(Class::Deliver, link.rank, link.place));
     }
 
+    fn change_at(&mut self, at: Instant, epoch: u32) {
+        self.queue.schedule(at, Event::new(Class::Epoch, epoch.into(), self.ranks));
+    }
+
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
+        let found = self.queue.cancel(at, Event::of_link(Class::Transmit, link.rank, link.place));
+        assert!(found, "a port that is to send has an event");
+    }
+
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
+        let found = self.queue.cancel(at, Event::of_link(Class::Deliver, link.rank, link.place));
+        assert!(found, "the first packet in flight has an event");
+    }
+
     #[inline(never)]
     fn observe(&mut self, change: Change<'_, PacketRef>) {
         self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
@@ -80,6 +96,10 @@ impl Driver<PacketRef> for Around<'_> {
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
         let packet = self.ends.packets.remove(payload);
         self.ends.exits.leave(exit, arrival, header, packet);
+    }
+
+    fn lose(&mut self, exit: u32) -> Lost {
+        self.ends.exits.lose(exit)
     }
 
     #[inline(always)]
@@ -121,6 +141,7 @@ impl shallows_core::event::World for World {
             Class::Sample => self.sample_queues(queue),
             Class::PortTrace => self.trace_ports(index() as u32, queue),
             Class::FlowTrace => self.trace_flows(index() as u32, queue),
+            Class::Epoch => self.change(index() as u32, queue),
         }
     }
 
@@ -142,8 +163,8 @@ impl World {
         &'a mut self,
         queue: &'a mut EventQueue<Event>,
     ) -> (&'a mut Network<PacketRef>, Around<'a>) {
-        let Self { network, ends, .. } = self;
-        (network, Around { ends, queue })
+        let Self { network, ends, ranks, .. } = self;
+        (network, Around { ends, queue, ranks: *ranks })
     }
 
     /// Schedule the first of everything that happens here by itself.
@@ -155,6 +176,7 @@ impl World {
         for number in self.ends.observers.flows.at_intervals() {
             self.schedule(Instant::ZERO, Class::FlowTrace, number.into(), queue);
         }
+        self.start_network(queue);
         if experiment.sample_queues.is_some() {
             self.schedule(Instant::ZERO, Class::Sample, 0, queue);
         }
@@ -557,6 +579,19 @@ impl World {
         self.network.tally.events_of_no_node += 1;
         let next = self.ends.observers.sample_flows(number, queue.now(), &self.ends.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
+    }
+
+    /// Before anything happens.
+    fn start_network(&mut self, queue: &mut EventQueue<Event>) {
+        let (network, mut around) = self.driving(queue);
+        network.start(&mut around);
+    }
+
+    #[inline(never)]
+    fn change(&mut self, epoch: u32, queue: &mut EventQueue<Event>) {
+        self.network.tally.events_of_no_node += 1;
+        let (network, mut around) = self.driving(queue);
+        network.change(epoch, &mut around);
     }
 
     /// Check the laws that hold at any moment between two events; returns how many packets are under way here.

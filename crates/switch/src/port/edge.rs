@@ -24,7 +24,9 @@ pub(super) struct Edge {
     pub(super) egress_drop: EgressDrop,
     /// Whether nothing of what waits may be sent, until a queue is resumed.
     pub(super) halted: bool,
-    /// What the markers must hear of.
+    /// Whether its link is down: what arrives is dropped.
+    pub(super) is_down: bool,
+    /// What the markers must hear of; with [`Hears::ARRIVALS`] while the link is down, so that only those who hear of arrivals ask.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,
@@ -44,6 +46,21 @@ enum Admission {
     /// It does, and its bytes are held there.
     Join(Memory),
     Drop(DropReason),
+}
+
+/// Picoseconds that a byte takes at this rate where that is whole; else zero.
+///
+/// # Panics
+///
+/// If the rate is zero.
+pub(super) fn ps_per_byte(rate: Rate) -> u64 {
+    assert!(rate.0 > 0, "a link needs a rate");
+    if 8_000_000_000_000 % rate.0 == 0 { rate.transmission_time(Bytes(1)).0 } else { 0 }
+}
+
+/// What these markers must hear of.
+pub(super) fn heard_by(markers: &[Installed]) -> Hears {
+    markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears()))
 }
 
 impl Edge {
@@ -205,6 +222,9 @@ impl Edge {
     ) -> Admission {
         self.count(waiting, queue).received += 1;
         if self.hears.includes(Hears::ARRIVALS) {
+            if self.is_down {
+                return Admission::Drop(DropReason::LinkDown);
+            }
             self.tell(waiting, queue, buffer, |marker, port| marker.on_arrival(now, header, port));
         }
         let memory = match buffer.room(self.account + queue, header.size()) {
@@ -221,6 +241,24 @@ impl Edge {
             None => Admission::Join(memory),
             Some(reason) => Admission::Drop(reason),
         }
+    }
+
+    /// Drop all that waits and give its memory back.
+    pub(super) fn flush<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        buffer: &mut SharedBuffer,
+        dropped: &mut impl Extend<W::Payload>,
+    ) {
+        while let Some(Left { item, queue, .. }) = waiting.dequeue(now) {
+            self.free(queue, item.header.size(), item.held.memory(), buffer);
+            let rare = self.count(waiting, queue).rare();
+            rare.dropped[DropReason::LinkDown as usize] += 1;
+            rare.dropped_at_dequeue += 1;
+            dropped.extend([item.payload]);
+        }
+        debug_assert_eq!(self.total, QueueState::default(), "nothing of it is left");
     }
 
     /// Whether nothing waits and the link is free.

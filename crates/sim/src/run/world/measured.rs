@@ -63,6 +63,7 @@ impl World {
             ports: network.port_counts().collect(),
             samples: observers.queues.rows,
             trace: observers.ports.rows,
+            lost: network.lost().clone(),
             tally: network.tally,
             datagram_bytes: generators.datagrams.received_bytes,
             echoes: generators.probes.echoes,

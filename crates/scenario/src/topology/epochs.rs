@@ -1,0 +1,94 @@
+//! A network that changes at times which are known before the run.
+
+use std::sync::Arc;
+
+use shallows_core::{Duration, Instant, Rate};
+
+use super::network::Network;
+use super::routes::Routing;
+
+/// A change of the network. It takes effect after all else that happens at its time; at time zero it is in force from the start.
+#[derive(Clone, Debug)]
+pub struct Epoch {
+    /// When.
+    pub at: Instant,
+    /// The routes from then on. Switches learn of a dead link later than the link dies: that is an epoch of its own.
+    pub routing: Arc<Routing>,
+    /// The directed links that change, by number. A cable has two.
+    pub links: Vec<(u32, LinkState)>,
+}
+
+/// What a link is from an epoch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// It is dead: what is in flight is lost, and what waits at its port or comes there is dropped.
+    Down,
+    /// It works.
+    Up {
+        /// Bits per second.
+        rate: Rate,
+        /// As [`Link::delay`](super::network::Link::delay), and at least what that says: partitions and the end of a run reckon with the
+        /// shortest delay. It changes only as a link returns, because packets in flight keep their order.
+        delay: Duration,
+    },
+}
+
+impl Network {
+    /// How the network changes, in order of time.
+    pub fn epochs(&self) -> &Arc<[Epoch]> {
+        &self.epochs
+    }
+
+    /// Let the network change.
+    ///
+    /// # Errors
+    ///
+    /// If times do not ascend, or a link does not exist or becomes what a link cannot be.
+    pub fn set_epochs(&mut self, epochs: Vec<Epoch>) -> Result<(), String> {
+        if let Some(late) = epochs.windows(2).find(|pair| pair[0].at >= pair[1].at) {
+            return Err(format!("epochs must ascend in time, got {} before {}", late[0].at, late[1].at));
+        }
+        let mut delays: Vec<Option<Duration>> = self.links.iter().map(|link| Some(link.delay)).collect();
+        for epoch in &epochs {
+            for &(number, state) in &epoch.links {
+                let Some(link) = self.links.get(number as usize) else {
+                    return Err(format!(
+                        "link {number} does not exist; the last is {}",
+                        self.links.len() - 1
+                    ));
+                };
+                let delay = &mut delays[number as usize];
+                let LinkState::Up { rate, delay: new } = state else {
+                    *delay = None;
+                    continue;
+                };
+                let (name, at) = (&link.name, epoch.at);
+                if rate.0 == 0 {
+                    return Err(format!(
+                        "link {name} at {at}: its rate must be above zero; a dead link is down"
+                    ));
+                }
+                if new < link.delay {
+                    return Err(format!(
+                        "link {name} at {at}: its delay must be at least {}, got {new}",
+                        link.delay
+                    ));
+                }
+                if delay.is_some_and(|old| old != new) {
+                    return Err(format!(
+                        "link {name} at {at}: its delay can change only while it is down, got {new}"
+                    ));
+                }
+                *delay = Some(new);
+            }
+        }
+        self.epochs = epochs.into();
+        Ok(())
+    }
+
+    /// The routes over the shortest paths that are left without some links, whose cables carry nothing either way. A switch that then
+    /// reaches some hosts no more keeps its routes to them.
+    pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
+        Arc::new(self.shortest_without(down))
+    }
+}
