@@ -149,7 +149,7 @@ fn a_change_that_no_link_can_make_is_refused() {
     let network = &mut experiment.network;
     let up = |gbps, us| LinkState::Up { rate: Rate::from_gbps(gbps), delay: Duration::from_micros(us) };
     let routing = Arc::clone(&network.routing);
-    let epoch = |us, link, state| Epoch {
+    let epoch = |us: u64, link, state| Epoch {
         at: ns(us * 1_000),
         routing: Arc::clone(&routing),
         links: vec![(link, state)],

@@ -1,42 +1,22 @@
-//! A network that changes at times which are known before the run.
+//! The epochs of a network: what may change, and the routes that are left.
 
 use std::sync::Arc;
 
-use shallows_core::{Duration, Instant, Rate};
+use shallows_core::{Duration, Instant};
 
+use super::epoch::{Epoch, LinkState};
 use super::network::Network;
 use super::routes::Routing;
-
-/// A change of the network. It takes effect after all else that happens at its time; at time zero it is in force from the start.
-#[derive(Clone, Debug)]
-pub struct Epoch {
-    /// When.
-    pub at: Instant,
-    /// The routes from then on. Switches learn of a dead link later than the link dies: that is an epoch of its own.
-    pub routing: Arc<Routing>,
-    /// The directed links that change, by number. A cable has two.
-    pub links: Vec<(u32, LinkState)>,
-}
-
-/// What a link is from an epoch on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkState {
-    /// It is dead: what is in flight is lost, and what waits at its port or comes there is dropped.
-    Down,
-    /// It works.
-    Up {
-        /// Bits per second.
-        rate: Rate,
-        /// As [`Link::delay`](super::network::Link::delay), and at least what that says: partitions and the end of a run reckon with the
-        /// shortest delay. It changes only as a link returns, because packets in flight keep their order.
-        delay: Duration,
-    },
-}
 
 impl Network {
     /// How the network changes, in order of time.
     pub fn epochs(&self) -> &Arc<[Epoch]> {
         &self.epochs
+    }
+
+    /// A change of links at which switches keep their routes.
+    pub fn links_change(&self, at: Instant, links: Vec<(u32, LinkState)>) -> Epoch {
+        Epoch { at, routing: Arc::clone(&self.routing), links }
     }
 
     /// Let the network change.

@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod describe;
+mod epoch;
 mod epochs;
 mod graph;
 mod network;
@@ -10,6 +11,6 @@ mod plan;
 mod routes;
 pub(crate) mod routing;
 
-pub use epochs::{Epoch, LinkState};
+pub use epoch::{Epoch, LinkState};
 pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind, SERVICE_PORT};
 pub use routes::Routing;

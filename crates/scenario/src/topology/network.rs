@@ -6,7 +6,7 @@ use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::{buffer, port};
 
-use super::epochs::Epoch;
+use super::epoch::Epoch;
 use super::routes::Routing;
 use crate::membership::Groups;
 

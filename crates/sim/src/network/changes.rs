@@ -10,8 +10,8 @@ use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, LinkState};
 
 use crate::network::link::NONE;
-use shallows_measure::Lost;
 use crate::network::{Driver, LinkAt, Network};
+use shallows_measure::Lost;
 
 impl<T: Copy + Default> Network<T> {
     /// Have the driver call when the network changes, before anything happens. What changes at time zero has changed after this.

@@ -19,13 +19,13 @@ use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Packets, ProbePacke
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
-use shallows_measure::Lost;
 use crate::network::{Change, Driver, LinkAt, Network};
 use crate::run::crossing::{Crossing, Exits};
 use crate::run::observers::Observers;
 use crate::traffic::Newcomer;
 use crate::traffic::generators::{Arrivals, Generators};
 use crate::traffic::warm_up::WarmUp;
+use shallows_measure::Lost;
 
 /// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
 #[derive(Debug)]

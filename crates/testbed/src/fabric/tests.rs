@@ -1,10 +1,8 @@
 //! A network of frames by plain calls.
 
-use std::sync::Arc;
-
 use super::*;
 use proptest::prelude::*;
-use shallows_scenario::{Epoch, LinkState};
+use shallows_scenario::LinkState;
 
 /// Three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
 fn experiment() -> Experiment {
@@ -104,8 +102,7 @@ fn a_link_that_goes_down_loses_the_frames_on_it_and_at_its_port() {
     // next two wait at its port. That link is down when the fourth comes there, and has returned when the fifth does.
     let link = network.links.iter().position(|link| link.name == "switch0->host2").expect("it leads there");
     let (rate, delay) = (network.links[link].rate, network.links[link].delay);
-    let epoch =
-        |at, state| Epoch { at, routing: Arc::clone(&network.routing), links: vec![(link as u32, state)] };
+    let epoch = |at, state| network.links_change(at, vec![(link as u32, state)]);
     let epochs = vec![epoch(us(290), LinkState::Down), epoch(us(1_000), LinkState::Up { rate, delay })];
     network.set_epochs(epochs).expect("it is a link");
     let mut fabric = Fabric::new(&experiment);
