@@ -9,8 +9,8 @@ use shallows_core::Instant;
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_transport::{Receiver, Sender};
 
-use crate::hosts::departing::Departing;
 use crate::hosts::gap::Gap;
+use crate::hosts::nic::handover::Account;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,8 +77,8 @@ pub(crate) struct SenderSide {
     pub(crate) place_in_pool: u32,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
-    /// How far it is with handing over to its card what it may send.
-    pub(crate) departing: Departing,
+    /// What its NIC counts of it.
+    pub(crate) account: Account,
     /// How it behaves, by number of its transport.
     pub(crate) transport: u16,
 }

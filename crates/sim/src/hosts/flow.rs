@@ -4,7 +4,7 @@ use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Connections, Experiment, Flow, Leg, LegKind};
 
-use crate::hosts::connection::Address;
+use crate::hosts::connection::{Address, SenderSide};
 use crate::network::numbered::Numbered;
 
 /// Flows by number, which is their place in the order of arrival: all that have arrived, or those that concern one part of
@@ -134,6 +134,22 @@ impl Flows {
     pub(crate) fn at_mut(&mut self, number: u32) -> &mut FlowRecord {
         let place = self.place(number).expect("a flow is known before its packets");
         &mut self.records[place]
+    }
+
+    /// Keep what a sender has done for a flow of its own, which ends now or with the run.
+    pub(super) fn book(
+        &mut self,
+        flow: u32,
+        side: &SenderSide,
+        longest_gap: Duration,
+        acked_at: Option<Instant>,
+    ) {
+        let stats = side.sender.stats();
+        let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
+        sent.acked_at = acked_at;
+        sent.timeouts = stats.timeouts - side.before.0;
+        sent.retransmits = stats.retransmits - side.before.1;
+        sent.longest_gap = Some(longest_gap);
     }
 
     /// How many are known.

@@ -35,8 +35,6 @@ pub(crate) struct Link<T> {
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
     pub(crate) watch: Watch,
-    /// Whether its host is to hear of what leaves: it holds connections back whose data waits here.
-    pub(crate) tells_host: bool,
     /// Segments with data that the port dropped.
     pub(crate) data_dropped: u64,
     delay: Duration,
@@ -121,7 +119,6 @@ impl<T: Copy + Default> Link<T> {
             exit: NONE,
             waking: false,
             watch: Watch::default(),
-            tells_host: false,
             data_dropped: 0,
             delay,
             jitter: None,

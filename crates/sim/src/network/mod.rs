@@ -184,7 +184,7 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// A host sends a packet. Says whether it starts to leave at once, if its host is to hear of that.
+    /// A host sends a packet. Says whether it starts to leave at once.
     #[inline]
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
@@ -192,7 +192,7 @@ impl<T: Copy + Default> Network<T> {
         self.enqueue(place, Ingress::NONE, header, payload, driver)
     }
 
-    /// A packet joins the port of a link. Says whether it starts to leave at once, if its host is to hear of that.
+    /// A packet joins the port of a link. Says whether it starts to leave at once.
     fn enqueue(
         &mut self,
         place: u32,
@@ -206,7 +206,10 @@ impl<T: Copy + Default> Network<T> {
         let mut node = Node { all: links, ports: ports.clone(), memory };
         let mut leaves = false;
         match node.receive(driver.now(), place, ingress, header, payload, dropped) {
-            Arrival::Sent(departure) => leaves = self.depart(place, departure, driver),
+            Arrival::Sent(departure) => {
+                self.depart(place, departure, driver);
+                leaves = true;
+            }
             Arrival::Queued => {
                 self.wake(place, driver);
                 self.observe_change(place, driver);
@@ -219,7 +222,7 @@ impl<T: Copy + Default> Network<T> {
         leaves
     }
 
-    /// The port of a link is to send what waits there. Returns what starts to leave a host that is to hear of that.
+    /// The port of a link is to send what waits there. Returns what starts to leave.
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let Self { links, nodes, dropped, .. } = self;
@@ -233,9 +236,8 @@ impl<T: Copy + Default> Network<T> {
         match departure {
             Some(departure) => {
                 let Departure { header, payload, .. } = departure;
-                if self.depart(place, departure, driver) {
-                    sent = Some((header, payload));
-                }
+                self.depart(place, departure, driver);
+                sent = Some((header, payload));
             }
             None => self.observe_change(place, driver),
         }
@@ -257,18 +259,17 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// A packet starts to leave the port of a link. Says whether its host is to hear of that.
+    /// A packet starts to leave the port of a link.
     #[inline(always)]
-    fn depart(&mut self, place: u32, departure: Departure<T>, driver: &mut impl Driver<T>) -> bool {
+    fn depart(&mut self, place: u32, departure: Departure<T>, driver: &mut impl Driver<T>) {
         let link = &mut self.links[place as usize];
         let Departure { header, payload, .. } = departure;
-        let (way, tells_host) = (link.way_of(&departure), link.tells_host);
+        let way = link.way_of(&departure);
         if link.watch.is_on() {
             // Before the packet may leave this part.
             self.observe(place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
-        tells_host
     }
 
     /// The port of a link has changed, and nothing leaves it.
@@ -343,12 +344,18 @@ impl<T: Copy + Default> Network<T> {
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
+        let host = self.host_at(place);
         let link = &mut self.links[place as usize];
-        // The link that leaves a host has its number.
-        let host = (link.number < self.hosts).then_some(HostId(link.number));
         for payload in self.dropped.drain(..) {
             link.data_dropped += u64::from(driver.discard(host, payload));
         }
+    }
+
+    /// The host that a link leaves, if it leaves one.
+    pub(crate) fn host_at(&self, place: u32) -> Option<HostId> {
+        // The link that leaves a host has its number.
+        let number = self.links[place as usize].number;
+        (number < self.hosts).then_some(HostId(number))
     }
 
     /// When the next packet in flight on the link with this number arrives.

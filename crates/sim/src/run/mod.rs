@@ -1,5 +1,7 @@
 //! A run: a world for each part of the network, and who lets them live beside each other.
 
+#[cfg(test)]
+mod agents;
 pub(crate) mod build;
 pub(crate) mod closing;
 pub(crate) mod critical_path;

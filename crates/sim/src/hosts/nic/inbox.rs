@@ -9,7 +9,7 @@ use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
-use crate::hosts::moderation::{Limits, Moderation};
+use crate::hosts::nic::moderation::{Limits, Moderation};
 use crate::hosts::packet::{Packet, PacketRef, Packets};
 
 /// The queues of one card.
