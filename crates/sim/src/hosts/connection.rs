@@ -11,8 +11,8 @@ use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
 use shallows_transport::{Receiver, Sender};
 
-use crate::hosts::departing::Departing;
 use crate::hosts::gap::Gap;
+use crate::hosts::nic::handover::Account;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,8 +97,8 @@ pub(crate) struct SenderSide {
     pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
-    /// How far it is with handing over to its card what it may send.
-    pub(crate) departing: Departing,
+    /// What its NIC counts of it.
+    pub(crate) account: Account,
     /// How it behaves, by number of its transport.
     pub(crate) transport: u16,
 }

@@ -1,8 +1,10 @@
 //! What is remembered of each flow: one record, from its arrival to the end of the run.
 
-use shallows_core::Numbered;
+use shallows_core::{Duration, Instant, Numbered};
 use shallows_measure::FlowRecord;
 use shallows_scenario::{Connections, Experiment, Flow, LegKind};
+
+use crate::hosts::connection::SenderSide;
 
 /// Flows by number, which is their place in the order of arrival: all that have arrived, or those that concern one part of
 /// the network.
@@ -70,6 +72,22 @@ impl Flows {
     pub(crate) fn at_mut(&mut self, number: u32) -> &mut FlowRecord {
         let place = self.place(number).expect("a flow is known before its packets");
         &mut self.records[place]
+    }
+
+    /// Keep what a sender has done for a flow of its own, which ends now or with the run.
+    pub(super) fn book(
+        &mut self,
+        flow: u32,
+        side: &SenderSide,
+        longest_gap: Duration,
+        acked_at: Option<Instant>,
+    ) {
+        let stats = side.sender.stats();
+        let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
+        sent.acked_at = acked_at;
+        sent.timeouts = stats.timeouts - side.before.0;
+        sent.retransmits = stats.retransmits - side.before.1;
+        sent.longest_gap = Some(longest_gap);
     }
 
     /// How many are known.

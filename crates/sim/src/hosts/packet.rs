@@ -125,7 +125,7 @@ impl Packets {
         PacketRef::new(PROBE, self.probes.insert(Line(packet)))
     }
 
-    /// A packet that comes from another part.
+    /// A packet of any kind.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
         match packet {
             Packet::Data(packet) => self.insert_data(packet),

@@ -35,8 +35,6 @@ pub(crate) struct Link<T> {
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
     pub(crate) watch: Watch,
-    /// Whether its host is to hear of what leaves: it holds connections back whose data waits here.
-    pub(crate) tells_host: bool,
     /// Segments with data that the port dropped.
     pub(crate) data_dropped: u64,
     delay: Duration,
@@ -58,8 +56,6 @@ pub(crate) struct Leaves {
     pub(crate) way: Way,
     /// Whether somebody wants to hear of it.
     pub(crate) watched: bool,
-    /// Whether its host does.
-    pub(crate) tells_host: bool,
 }
 
 /// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
@@ -131,7 +127,6 @@ impl<T: Copy + Default> Link<T> {
             exit: NONE,
             waking: false,
             watch: Watch::default(),
-            tells_host: false,
             data_dropped: 0,
             delay,
             jitter: None,
@@ -165,7 +160,7 @@ impl<T: Copy + Default> Link<T> {
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };
-        Leaves { way, watched: self.watch.is_on(), tells_host: self.tells_host }
+        Leaves { way, watched: self.watch.is_on() }
     }
 
     /// When the packet that leaves now reaches the far end.

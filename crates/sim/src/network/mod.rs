@@ -203,7 +203,7 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// A host sends a packet. Says whether it starts to leave at once, if its host is to hear of that.
+    /// A host sends a packet. Says whether it starts to leave at once.
     #[inline]
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
@@ -211,7 +211,7 @@ impl<T: Copy + Default> Network<T> {
         self.enqueue(place, Ingress::NONE, header, payload, driver)
     }
 
-    /// A packet joins the port of a link. Says whether it starts to leave at once, if its host is to hear of that.
+    /// A packet joins the port of a link. Says whether it starts to leave at once.
     fn enqueue(
         &mut self,
         place: u32,
@@ -228,7 +228,8 @@ impl<T: Copy + Default> Network<T> {
             Arrival::Sent(departure) => {
                 let Departure { header, payload, .. } = departure;
                 let way = self.links[place as usize].leaves(&departure);
-                leaves = self.depart(place, way, header, payload, driver);
+                self.depart(place, way, header, payload, driver);
+                leaves = true;
             }
             Arrival::Queued => {
                 let link = &mut self.links[place as usize];
@@ -251,7 +252,7 @@ impl<T: Copy + Default> Network<T> {
         leaves
     }
 
-    /// The port of a link is to send what waits there. Returns what starts to leave a host that is to hear of that.
+    /// The port of a link is to send what waits there. Returns what starts to leave.
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let Self { links, nodes, dropped, .. } = self;
@@ -269,9 +270,8 @@ impl<T: Copy + Default> Network<T> {
             Some(departure) => {
                 let Departure { header, payload, .. } = departure;
                 let leaves = link.leaves(&departure);
-                if self.depart(place, leaves, header, payload, driver) {
-                    sent = Some((header, payload));
-                }
+                self.depart(place, leaves, header, payload, driver);
+                sent = Some((header, payload));
             }
             None if link.watch.is_on() => self.observe(place, None, driver),
             None => {}
@@ -282,22 +282,21 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// A packet starts to leave the port of a link. Says whether its host is to hear of that.
+    /// A packet starts to leave the port of a link.
     #[inline(always)]
     fn depart(
         &mut self,
         place: u32,
-        Leaves { way, watched, tells_host }: Leaves,
+        Leaves { way, watched }: Leaves,
         header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
-    ) -> bool {
+    ) {
         if watched {
             // Before the packet may leave this part.
             self.observe(place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
-        tells_host
     }
 
     #[inline(never)]
@@ -364,12 +363,18 @@ impl<T: Copy + Default> Network<T> {
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
+        let host = self.host_at(place);
         let link = &mut self.links[place as usize];
-        // The link that leaves a host has its number.
-        let host = (link.number < self.hosts).then_some(HostId(link.number));
         for payload in self.dropped.drain(..) {
             link.data_dropped += u64::from(driver.discard(host, payload));
         }
+    }
+
+    /// The host that a link leaves, if it leaves one.
+    pub(crate) fn host_at(&self, place: u32) -> Option<HostId> {
+        // The link that leaves a host has its number.
+        let number = self.links[place as usize].number;
+        (number < self.hosts).then_some(HostId(number))
     }
 
     /// When the next packet in flight on the link with this number arrives.

@@ -4,6 +4,8 @@
 //! network ([`World::put_out`]), where nodes pass it on and links carry it, and a host gets it ([`World::arrive`]). What hosts do with
 //! it is in [`crate::hosts`].
 
+#[cfg(test)]
+mod agents;
 mod build;
 pub(crate) mod measured;
 
@@ -14,7 +16,8 @@ use shallows_scenario::Experiment;
 
 use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
-use crate::hosts::inbox::{Arrived, Inbox, InboxAt, Taking};
+use crate::hosts::nic::inbox::{Arrived, InboxAt, Taking};
+use crate::hosts::nic::{Incoming, Nic};
 use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Packets, ProbePacket};
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
@@ -112,11 +115,11 @@ impl Driver<PacketRef> for Around<'_> {
 
     fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
         if let Some(host) = host
-            && self.ends.hosts.host(host).holds_back
+            && self.ends.hosts.nics_act_on_departures()
             && let Some(body) = self.ends.packets.data(payload)
         {
             // Its connection is not woken: its acknowledgements and its timer find what it has lost.
-            World::leave_card(&mut self.ends.hosts, host, body);
+            self.ends.hosts.on_departure(host, body);
         }
         self.ends.packets.discard(payload)
     }
@@ -141,6 +144,7 @@ impl shallows_core::event::World for World {
             Class::Sample => self.sample_queues(queue),
             Class::PortTrace => self.trace_ports(index() as u32, queue),
             Class::FlowTrace => self.trace_flows(index() as u32, queue),
+            Class::Agent => self.agent_timer(HostId(index() as u32), queue),
             Class::Epoch => self.change(index() as u32, queue),
         }
     }
@@ -191,8 +195,12 @@ impl World {
     #[inline]
     fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
-        if let Some(departure) = network.transmit(place, &mut around) {
-            self.release(departure, queue);
+        let departure = network.transmit(place, &mut around);
+        if self.ends.hosts.nics_act_on_departures()
+            && let Some((header, packet)) = departure
+            && self.network.host_at(place).is_some()
+        {
+            self.release(header, packet, queue);
         }
     }
 
@@ -218,47 +226,41 @@ impl World {
         }
     }
 
-    /// Let the connection send whose data leaves its host's card, if that held it back. The link of a host never leads to another
+    /// Let the connection send whose data leaves its host's NIC, if that held it back. The link of a host never leads to another
     /// part, so the body is still here.
     #[inline(never)]
-    fn release(&mut self, (header, packet): (Header, PacketRef), queue: &mut EventQueue<Event>) {
+    fn release(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         if let Some(body) = self.ends.packets.data(packet)
-            && let Some(place) = Self::leave_card(&mut self.ends.hosts, header.source, body)
+            && let Some(place) = self.ends.hosts.on_departure(header.source, body)
         {
             self.pump(place, queue);
         }
     }
 
-    /// A packet no longer waits in its host's card. Returns the connection that this held back.
-    #[inline]
-    fn leave_card(hosts: &mut Hosts, host: HostId, packet: &DataPacket) -> Option<Place> {
-        if packet.segment.len == 0 { None } else { hosts.leave_card(host, packet) }
-    }
-
-    /// A packet reaches its host's card.
+    /// A packet reaches its host's NIC.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        if self.ends.hosts.cards_act() {
-            return self.meet_card(header, packet, queue);
+        if self.ends.hosts.nics_act_on_arrivals() {
+            return self.meet_nic(header, packet, queue);
         }
         self.hand_up(Arrived::one(header, packet), queue);
     }
 
-    /// It waits there for others, if the card has it wait.
+    /// The NIC may have it wait for others.
     #[inline(never)]
-    fn meet_card(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let inboxes = &mut self.ends.hosts.host(header.destination).inboxes;
-        if inboxes.rule().is_none() {
-            return self.pass_card(Arrived::one(header, packet), queue);
+    fn meet_nic(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let host = header.destination;
+        match self.nic(host).receive(queue.now(), header, packet) {
+            Incoming::Up(arrived) => self.pass_nic(arrived, queue),
+            Incoming::Queued { queue: number, taking } => {
+                self.take_up(InboxAt { host, queue: number }, taking, queue);
+            }
         }
-        let at = InboxAt { host: header.destination, queue: inboxes.of(&header) };
-        let taking = inboxes.queue(at.queue).take_in(queue.now(), header, packet);
-        self.take_up(at, taking, queue);
     }
 
     #[inline(never)]
     fn interrupt(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
-        let taking = self.inbox(at).on_event(queue.now());
+        let taking = self.nic(at.host).on_interrupt(queue.now(), at.queue);
         self.take_up(at, taking, queue);
     }
 
@@ -270,28 +272,45 @@ impl World {
         }
     }
 
-    fn inbox(&mut self, at: InboxAt) -> &mut Inbox {
-        self.ends.hosts.host(at.host).inboxes.queue(at.queue)
+    fn nic(&mut self, host: HostId) -> &mut Nic {
+        &mut self.ends.hosts.host(host).nic
     }
 
-    /// A host takes up all that waits in a queue of its card.
+    /// A host takes up all that waits in a receive queue of its NIC.
     #[inline(never)]
     fn empty_inbox(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
-        let inboxes = &mut self.ends.hosts.host(at.host).inboxes;
-        let gro = inboxes.rule().is_some_and(|rule| rule.gro);
-        let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.ends.packets);
+        let nic = &mut self.ends.hosts.host(at.host).nic;
+        let taken = nic.take_up(queue.now(), at.queue, &mut self.ends.packets);
         for &arrived in &taken {
-            self.pass_card(arrived, queue);
+            self.pass_nic(arrived, queue);
         }
-        self.inbox(at).recycle(taken);
+        self.nic(at.host).recycle(at.queue, taken);
     }
 
-    /// It has waited, and the card looks at it.
-    fn pass_card(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
-        if let Some(card) = &mut self.ends.hosts.host(arrived.header.destination).ictcp {
-            card.on_packet(queue.now(), arrived.bytes);
-        }
+    /// It has waited, and the agent of the NIC looks at it.
+    fn pass_nic(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
+        let host = arrived.header.destination;
+        self.nic(host).on_packet(queue.now(), arrived.bytes);
         self.hand_up(arrived, queue);
+        self.serve_agent(host, queue);
+    }
+
+    /// Send what the agent of a NIC sends now, and see to its timer.
+    fn serve_agent(&mut self, host: HostId, queue: &mut EventQueue<Event>) {
+        while let Some((header, packet)) = self.nic(host).poll_agent(queue.now()) {
+            let packet = self.ends.packets.insert(packet);
+            self.send(header, packet, queue);
+        }
+        if let Some(deadline) = self.nic(host).rest_agent() {
+            self.schedule(deadline, Class::Agent, host.0.into(), queue);
+        }
+    }
+
+    #[inline(never)]
+    fn agent_timer(&mut self, host: HostId, queue: &mut EventQueue<Event>) {
+        if self.nic(host).on_agent_timer(queue.now()) {
+            self.serve_agent(host, queue);
+        }
     }
 
     /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
@@ -416,8 +435,9 @@ impl World {
     #[inline]
     fn put_out(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
-        if network.send(header.source, header, packet, &mut around) {
-            self.release((header, packet), queue);
+        let leaves = network.send(header.source, header, packet, &mut around);
+        if leaves && self.ends.hosts.nics_act_on_departures() {
+            self.release(header, packet, queue);
         }
     }
 

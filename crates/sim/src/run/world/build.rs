@@ -8,7 +8,9 @@ use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::hosts::flow::Flows;
 use crate::hosts::host::Host;
-use crate::hosts::inbox::Inboxes;
+use crate::hosts::nic::Nic;
+use crate::hosts::nic::agent::HostAgent;
+use crate::hosts::nic::inbox::Inboxes;
 use crate::hosts::packet::{PacketRef, Packets};
 use crate::hosts::{Hosts, Transports};
 use crate::network::Network;
@@ -44,9 +46,7 @@ impl World {
         for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
             let group = experiment.group(HostId(host));
             // The link that leaves a host has its number.
-            let link = network.at(host);
-            link.tells_host = group.backpressure.is_some();
-            link.set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
+            network.at(host).set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
         }
         let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
         let observers = Observers::new(experiment);
@@ -83,13 +83,13 @@ impl World {
 fn hosts(experiment: &Experiment, nodes: &Places, network: &Network<PacketRef>) -> Hosts {
     let host = |number: u32| {
         let config = &experiment.agreement(HostId(number), HostId(number)).receiver;
-        let ictcp = match &config.receive_control {
+        let agent: Option<Box<dyn HostAgent>> = match &config.receive_control {
             Control::Fixed => None,
-            Control::Ictcp(ictcp) => Some(Ictcp::new(ictcp, config.mss, network.rate(number))),
+            Control::Ictcp(ictcp) => Some(Box::new(Ictcp::new(ictcp, config.mss, network.rate(number)))),
         };
         let group = experiment.group(HostId(number));
         let inboxes = Inboxes::new(group.offloads.coalescing, experiment.seed);
-        Host::new(group.backpressure.is_some(), ictcp, inboxes)
+        Host::new(Nic::new(group.backpressure.is_some(), inboxes, agent))
     };
     // Hosts are the first nodes, here as in the whole network.
     let hosts = nodes.numbers().take_while(|&node| node < experiment.network.hosts).map(host).collect();

@@ -10,7 +10,7 @@ use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
 use crate::hosts::connection::FlowNumber;
-use crate::hosts::moderation::{Limits, Moderation};
+use crate::hosts::nic::moderation::{Limits, Moderation};
 use crate::hosts::packet::{DataPacket, Framing, PacketRef, Packets};
 
 /// The queues of one card.
