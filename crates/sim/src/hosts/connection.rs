@@ -5,13 +5,12 @@
 //! The two sides meet only through packets. A connection is opened by its sender; its receiver is there from the first
 //! packet that reaches it until it has acknowledged what there is to receive.
 
-use std::num::NonZeroU32;
-
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
 use shallows_transport::{Receiver, Sender};
 
 use crate::hosts::gap::Gap;
+use crate::hosts::names::{FlowNumber, Name};
 use crate::hosts::nic::handover::Account;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
@@ -33,31 +32,6 @@ impl Place {
     #[inline]
     pub(crate) fn from_index(index: u64) -> Self {
         Self { host: HostId((index >> SLOT_BITS) as u32), slot: index as u32 }
-    }
-}
-
-/// What packets call their connection, in both directions, beside the host of its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
-    /// Of the sender, at its host.
-    pub(crate) slot: u32,
-    /// Tells a closed connection from its successor in the same slot.
-    pub(crate) generation: u32,
-}
-
-/// The number of a flow, from 0 to 2³² - 2, so that what may have none takes no more room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FlowNumber(NonZeroU32);
-
-impl FlowNumber {
-    #[inline]
-    pub(crate) fn new(number: u32) -> Self {
-        Self(NonZeroU32::new(!number).expect("there are fewer than 2^32 - 1 flows"))
-    }
-
-    #[inline]
-    pub(crate) fn get(self) -> u32 {
-        !self.0.get()
     }
 }
 

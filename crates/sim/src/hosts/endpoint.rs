@@ -4,7 +4,8 @@ use shallows_core::packet::{Header, PacketKind};
 use shallows_core::{Bytes, Instant};
 use shallows_transport::{Backlog, SmallQueue, Tso};
 
-use crate::hosts::connection::{FlowNumber, Name, SenderSide};
+use crate::hosts::connection::SenderSide;
+use crate::hosts::names::{FlowNumber, Name};
 use crate::hosts::nic::handover::{Account, Endpoint};
 use crate::hosts::packet::{DataPacket, FlowFraming, Framing};
 use crate::hosts::transports::Transport;

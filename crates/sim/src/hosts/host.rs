@@ -7,9 +7,10 @@ use shallows_core::{Address, Instant, Numbered};
 use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
 use shallows_transport::{Config, Receiver, Sender};
 
-use crate::hosts::connection::{NO_TWIN, Name, ReceiverSide, SenderSide};
+use crate::hosts::connection::{NO_TWIN, ReceiverSide, SenderSide};
 use crate::hosts::duplex::Duplex;
 use crate::hosts::gap::Gap;
+use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::handover::Account;
 use crate::hosts::pool::Pool;

@@ -6,6 +6,7 @@ pub(crate) mod duplex;
 pub(crate) mod flow;
 pub(crate) mod gap;
 pub(crate) mod host;
+pub(crate) mod names;
 pub(crate) mod nic;
 pub(crate) mod packet;
 pub(crate) mod pool;
@@ -22,11 +23,12 @@ use shallows_measure::{Received, Sent};
 use shallows_scenario::{Connections as Policy, Flow, SERVICE_PORT, WhenBusy};
 use shallows_transport::{Acks, Marks, Receiver};
 
-use crate::hosts::connection::{NO_TWIN, Name, Place, ReceiverSide, SenderSide};
+use crate::hosts::connection::{NO_TWIN, Place, ReceiverSide, SenderSide};
 use crate::hosts::endpoint::TcpSender;
 use crate::hosts::flow::Flows;
 use crate::hosts::gap::Gap;
 use crate::hosts::host::{Found, Host};
+use crate::hosts::names::Name;
 #[cfg(test)]
 use crate::hosts::nic::Nic;
 use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, Framing};

@@ -6,7 +6,7 @@
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage};
 use shallows_core::{Instant, prefetch};
 
-use crate::hosts::connection::{FlowNumber, Name};
+use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
 /// Where the body of a packet is kept: its kind in the two highest bits, and its slot among those.

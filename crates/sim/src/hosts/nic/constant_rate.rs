@@ -8,7 +8,7 @@ use shallows_scenario::Offloads;
 use shallows_transport::{SmallQueue, Tso};
 
 use super::handover::{Account, Endpoint, Handover};
-use crate::hosts::connection::Name;
+use crate::hosts::names::Name;
 use crate::hosts::packet::{DataPacket, Framing};
 use crate::hosts::timer::arm;
 use crate::network::event::{Class, Event, Ranks};

@@ -9,7 +9,7 @@ use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::{Coalescing, Wait};
 
-use crate::hosts::connection::FlowNumber;
+use crate::hosts::names::FlowNumber;
 use crate::hosts::nic::moderation::{Limits, Moderation};
 use crate::hosts::packet::{DataPacket, Framing, PacketRef, Packets};
 
@@ -265,7 +265,7 @@ mod tests {
     use shallows_core::packet::{DataSegment, Ecn};
 
     use super::*;
-    use crate::hosts::connection::Name;
+    use crate::hosts::names::Name;
     use crate::hosts::packet::FlowFraming;
 
     const LEN: u16 = 1_460;

@@ -9,7 +9,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_measure::Captures;
 
 use super::World;
-use crate::hosts::connection::Name;
+use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::agent::HostAgent;
 use crate::hosts::nic::inbox::Inboxes;
