@@ -122,8 +122,14 @@ fn a_link_that_changes_its_rate_loses_nothing() {
 
 #[test]
 fn it_is_the_same_for_parts_whenever_a_link_goes_down_and_whatever_waits_at_its_port() {
-    let cases =
-        [vec![], vec![("switch.queues", "2"), ("switch.scheduler", "{ kind = 'wfq', weights = [1, 2] }")]];
+    let cases = [
+        vec![],
+        vec![("switch.port", "{ kind = 'wfq', queues = 2, weight = [1, 3] }")],
+        vec![
+            ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1p' }"),
+            ("switch.shaper", "{ rate = '3Gbps', burst = '2500B' }"),
+        ],
+    ];
     for sets in cases {
         for step in 0..60 {
             // From before anything happens on, and often when something does.
@@ -149,7 +155,7 @@ fn a_change_that_no_link_can_make_is_refused() {
     let network = &mut experiment.network;
     let up = |gbps, us| LinkState::Up { rate: Rate::from_gbps(gbps), delay: Duration::from_micros(us) };
     let routing = Arc::clone(&network.routing);
-    let epoch = |us, link, state| Epoch {
+    let epoch = |us: u64, link, state| Epoch {
         at: ns(us * 1_000),
         routing: Arc::clone(&routing),
         links: vec![(link, state)],
