@@ -122,8 +122,14 @@ fn a_link_that_changes_its_rate_loses_nothing() {
 
 #[test]
 fn it_is_the_same_for_parts_whenever_a_link_goes_down_and_whatever_waits_at_its_port() {
-    let cases =
-        [vec![], vec![("switch.queues", "2"), ("switch.scheduler", "{ kind = 'wfq', weights = [1, 2] }")]];
+    let cases = [
+        vec![],
+        vec![("switch.port", "{ kind = 'wfq', queues = 2, weight = [1, 3] }")],
+        vec![
+            ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1p' }"),
+            ("switch.shaper", "{ rate = '3Gbps', burst = '2500B' }"),
+        ],
+    ];
     for sets in cases {
         for step in 0..60 {
             // From before anything happens on, and often when something does.
