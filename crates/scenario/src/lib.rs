@@ -49,4 +49,6 @@ pub use spec::MAX_SEED;
 pub use spec::preset::linux_delayed_ack;
 pub use topology::describe::describe;
 pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT};
-pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};
+pub use workload::{
+    Arrivals, Classes, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload,
+};

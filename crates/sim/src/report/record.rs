@@ -9,6 +9,7 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
+use super::queries::number_queries;
 use crate::hosts::flow::{End, FlowRecord};
 use crate::network::Network;
 use crate::network::link::Link;
@@ -50,7 +51,7 @@ pub struct Report {
 pub struct Measured {
     /// In order of arrival.
     pub flows: Vec<FlowRecord>,
-    /// By workload, in the order in which they were asked.
+    /// By workload.
     pub queries: Vec<Vec<QueryRecord>>,
     /// Samples of queues and pools.
     pub samples: Vec<Row>,
@@ -117,7 +118,8 @@ impl Report {
         links: impl Iterator<Item = &'a Link<T>>,
         measured: Measured,
     ) -> Self {
-        let Measured { flows, queries, samples, trace, tally, end, .. } = measured;
+        let Measured { mut flows, mut queries, samples, trace, tally, end, .. } = measured;
+        number_queries(&mut queries, &mut flows);
         let Counted { ports, queues, markers, data_dropped } = counted(links);
         Self {
             captured: measured.captured,

@@ -1,5 +1,7 @@
 //! What the worlds of a run have measured, as one report.
 
+use std::collections::BTreeMap;
+
 use shallows_scenario::Experiment;
 
 use crate::hosts::flow::Flows;
@@ -7,22 +9,14 @@ use crate::hosts::packet::PacketRef;
 use crate::network::link::Link;
 use crate::report::{Measured, Report};
 use crate::run::world::World;
-use crate::traffic::generators::Arrivals;
 
-/// Of a run in which so many `flows` arrived, from the worlds of its parts, and what was `measured` of it as a whole.
-pub(crate) fn report(
-    experiment: Experiment,
-    mut worlds: Vec<World>,
-    flows: usize,
-    mut measured: Measured,
-) -> Report {
-    measured.queries = match &worlds[0].generators.arrivals {
-        Arrivals::Drawn(traffic) => {
-            traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
-        }
-        // Those that ask queries are not announced.
-        Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
-    };
+/// Of a run, from the worlds of its parts, and what was `measured` of it as a whole.
+pub(crate) fn report(experiment: Experiment, mut worlds: Vec<World>, mut measured: Measured) -> Report {
+    measured.queries = vec![Vec::new(); experiment.connections.len()];
+    for world in &worlds {
+        let queries = world.generators.arrivals.traffic.queries();
+        measured.queries.iter_mut().zip(queries).for_each(|(all, own)| all.extend_from_slice(own));
+    }
     let ranks = worlds[0].ranks;
     for World { generators, ends, .. } in &mut worlds {
         let observers = &mut ends.observers;
@@ -38,7 +32,14 @@ pub(crate) fn report(
     measured.samples.sort_by_key(|row| (row.at, row.entity));
     let (networks, parts): (Vec<_>, Vec<_>) =
         worlds.into_iter().map(|world| (world.network, world.flows)).unzip();
-    measured.flows = Flows::merged(parts, flows);
+    let names_are_places = !experiment.reacts().contains(&true);
+    let (flows, names) = Flows::merged(parts, ranks, names_are_places);
+    measured.flows = flows;
+    let traced = &mut measured.flow_traces.flows;
+    if !traced.is_empty() {
+        let places: BTreeMap<u32, u32> = names.into_iter().zip(0..).collect();
+        *traced = std::mem::take(traced).into_iter().map(|(name, flow)| (places[&name], flow)).collect();
+    }
     let mut links: Vec<&Link<PacketRef>> = networks.iter().flat_map(|network| network.links()).collect();
     links.sort_by_key(|link| link.number);
     Report::of(experiment, links.into_iter(), measured)

@@ -14,7 +14,6 @@ use crate::network::sampler::Row;
 use crate::report::flow_tracer::FlowRow;
 use crate::run::simulation::Simulation;
 use crate::run::world::World;
-use crate::traffic::generators::Arrivals;
 use crate::traffic::probe::Echo;
 
 /// Something that takes memory.
@@ -110,12 +109,7 @@ impl Simulation {
     /// What grows with the run: how many bytes its records take so far, largest first.
     pub fn held(&self) -> Vec<Need> {
         let sum = |count: fn(&World) -> usize| self.worlds().map(count).sum::<usize>() as f64;
-        let queries = sum(|world| match &world.generators.arrivals {
-            Arrivals::Drawn(traffic) => {
-                traffic.sources.iter().map(|source| source.workload.queries().len()).sum()
-            }
-            Arrivals::Announced(_) => 0,
-        });
+        let queries = sum(|world| world.generators.arrivals.traffic.queries().map(<[_]>::len).sum());
         let changes =
             sum(|world| world.ends.observers.flows.flows.values().map(|flow| flow.rows.len()).sum());
         let fewer = "fewer flows, or an earlier stop.at";

@@ -20,7 +20,6 @@ use crate::run::part::Part;
 use crate::run::windows::Windows;
 use crate::run::world::World;
 use crate::traffic::Traffic;
-use crate::traffic::generators::Arrivals;
 
 /// A run of one experiment.
 #[derive(Debug)]
@@ -222,7 +221,7 @@ impl Simulation {
             done: self.done,
             now: self.now(),
             fraction: self.fraction(),
-            flows_started: self.traffic().arrived.into(),
+            flows_started: self.traffic().map(|traffic| u64::from(traffic.arrived)).sum(),
             flows_completed: tally.flows_completed,
             packet_hops: tally.packet_hops,
             events: self.events(),
@@ -233,13 +232,10 @@ impl Simulation {
         self.parts.iter().map(|part| &part.world)
     }
 
-    /// Its workloads, which one part has itself.
-    fn traffic(&self) -> &Traffic {
-        match (&self.windows, &self.parts[0].world.generators.arrivals) {
-            (Some(windows), _) => windows.traffic(),
-            (None, Arrivals::Drawn(traffic)) => traffic,
-            (None, Arrivals::Announced(_)) => unreachable!("flows are announced in windows"),
-        }
+    /// Its workloads: those of its parts, and those that are drawn ahead for several.
+    fn traffic(&self) -> impl Iterator<Item = &Traffic> {
+        let drawn = self.windows.as_ref().map(Windows::traffic);
+        drawn.into_iter().chain(self.worlds().map(|world| &world.generators.arrivals.traffic))
     }
 
     fn tally(&self) -> Tally {
@@ -323,13 +319,14 @@ impl Simulation {
         };
         let captured = self.captures.packets();
         let measured = Measured { tally, captured, end, ..Measured::default() };
-        let (flows, forgotten) = (self.traffic().arrived, self.traffic().choices.forgotten().to_vec());
+        let forgotten: Vec<u32> =
+            self.traffic().flat_map(|traffic| traffic.choices.forgotten()).copied().collect();
         let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
         for world in &mut worlds {
             world.ends.hosts.settle(&mut world.flows, end);
             world.ends.observers.flows.forget(&forgotten);
         }
-        closing::report(self.experiment, worlds, flows as usize, measured)
+        closing::report(self.experiment, worlds, measured)
     }
 }
 

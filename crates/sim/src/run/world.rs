@@ -19,7 +19,7 @@ use crate::network::{Change, Driver, LinkAt, Network};
 use crate::report::observers::Observers;
 use crate::run::crossing::{Crossing, Exits};
 use crate::traffic::Newcomer;
-use crate::traffic::generators::{Arrivals, Generators};
+use crate::traffic::generators::Generators;
 use crate::traffic::warm_up::WarmUp;
 
 /// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
@@ -33,6 +33,8 @@ pub(crate) struct World {
     /// Whether every flow is complete and the run may end with that.
     pub(crate) finished: bool,
     pub(crate) ends_on_completion: bool,
+    /// Whether this is the whole network, which knows when it is complete.
+    pub(crate) is_whole: bool,
 }
 
 /// What is at the ends of a network, and around it.
@@ -386,10 +388,10 @@ impl World {
     /// This flow will arrive at one of the hosts, or come to one.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.flows.know(newcomer.number, &newcomer.flow);
-        if self.ends.hosts.has(newcomer.flow.source)
-            && let Arrivals::Announced(announced) = &mut self.generators.arrivals
-        {
-            announced.announce(newcomer, queue);
+        let arrivals = &mut self.generators.arrivals;
+        // An application's flow has already arrived at its sender.
+        if self.ends.hosts.has(newcomer.flow.source) && !arrivals.traffic.has(newcomer.flow.workload.into()) {
+            arrivals.announced.announce(newcomer, queue);
         }
     }
 
@@ -399,6 +401,10 @@ impl World {
         let Some(newcomer) = self.generators.arrivals.next(workload, queue) else { return };
         let Newcomer { flow, number, trace } = newcomer;
         self.flows.know(number, &flow);
+        let arrivals = &mut self.generators.arrivals;
+        if !self.ends.hosts.has(flow.destination) && arrivals.traffic.has(workload) {
+            arrivals.leaving.add(newcomer);
+        }
         if let Some(trace) = trace {
             self.ends.observers.flows.expect(number, trace);
         }
@@ -415,8 +421,8 @@ impl World {
 
     /// Whether the run may end because every flow that will ever arrive has arrived here and is complete.
     pub(crate) fn is_complete(&self) -> bool {
-        let completed = self.network.tally.flows_completed;
-        self.ends_on_completion && self.generators.arrivals.is_complete(completed)
+        let traffic = &self.generators.arrivals.traffic;
+        self.ends_on_completion && traffic.finite == self.network.tally.flows_completed && traffic.busy() == 0
     }
 
     /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
@@ -424,8 +430,8 @@ impl World {
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let next = self.ends.hosts.end(place, &mut self.flows, queue.now());
         self.network.tally.flows_completed += 1;
-        self.generators.arrivals.on_acked(self.flows.at(flow), queue);
-        self.finished = self.is_complete();
+        self.generators.arrivals.traffic.on_acked(self.flows.at(flow), queue);
+        self.finished = self.is_whole && self.is_complete();
         self.ends.observers.flows.on_end(flow);
         self.go_on(place, next, queue);
     }
@@ -433,7 +439,7 @@ impl World {
     /// The receiver of a flow has all of it.
     #[inline(never)]
     fn flow_received(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        self.generators.arrivals.on_received(self.flows.at(flow), queue);
+        self.generators.arrivals.traffic.on_received(self.flows.at(flow), queue);
         if let Some((place, next)) = self.ends.hosts.on_answered(place, flow, &self.flows) {
             self.go_on(place, next, queue);
         }
