@@ -9,6 +9,7 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
+use super::queries::number_queries;
 use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
@@ -50,7 +51,7 @@ pub struct Report {
 pub struct Measured {
     /// In order of arrival.
     pub flows: Vec<FlowRecord>,
-    /// By workload, in the order in which they were asked.
+    /// By workload.
     pub queries: Vec<Vec<QueryRecord>>,
     /// What ports have counted, in the order of their links.
     pub ports: Vec<PortCounts>,
@@ -137,7 +138,8 @@ impl Measured {
 
 impl Report {
     /// A run of `experiment`, by whatever has measured it.
-    pub fn new(experiment: Experiment, measured: Measured) -> Self {
+    pub fn new(experiment: Experiment, mut measured: Measured) -> Self {
+        number_queries(&mut measured.queries, &mut measured.flows);
         let mut report = Self {
             captured: measured.captured,
             experiment,

@@ -5,9 +5,9 @@ use shallows_measure::FlowRecord;
 use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 
 use crate::hosts::connection::SenderSide;
+use crate::network::event::Ranks;
 
-/// Flows by number, which is their place in the order of arrival: all that have arrived, or those that concern one part of
-/// the network.
+/// Flows by number: all that have arrived, by place in that order, or those that concern one part of the network.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
@@ -130,16 +130,32 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// The records of all `count` flows: each from what is known of it at its two ends.
-    pub(crate) fn merged(parts: Vec<Self>, count: usize) -> Vec<FlowRecord> {
-        let mut all: Vec<Option<FlowRecord>> = vec![None; count];
+    /// The records of all flows in the order in which they arrived, each from what is known of it at its two ends; and the numbers
+    /// that they had in the parts, which may be their places in that order already.
+    pub(crate) fn merged(parts: Vec<Self>, ranks: Ranks, are_places: bool) -> (Vec<FlowRecord>, Vec<u32>) {
+        let mut all: Vec<(u32, FlowRecord)> = Vec::new();
         for Self { records, selection, .. } in parts {
-            let Some(Selection { numbers, .. }) = selection else { return records };
-            for (number, record) in numbers.into_iter().zip(records) {
-                let place = &mut all[number as usize];
-                *place = Some(place.map_or(record, |known| known.joined(record)));
-            }
+            let Some(Selection { numbers, .. }) = selection else {
+                let numbers = (0..records.len() as u32).collect();
+                return (records, numbers);
+            };
+            all.extend(numbers.into_iter().zip(records));
         }
-        all.into_iter().map(|record| record.expect("both ends of a flow know of it")).collect()
+        all.sort_unstable_by_key(|(number, _)| *number);
+        all.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.joined(later.1);
+            }
+            is_same
+        });
+        if !are_places {
+            // As one part would have them arrive: by time, then workload, then as the workload has them.
+            all.sort_by_key(|(number, flow)| {
+                (flow.arrival, ranks.of(flow.workload.into()), flow.leg, flow.listed, *number)
+            });
+        }
+        let (numbers, records) = all.into_iter().unzip();
+        (records, numbers)
     }
 }

@@ -1,5 +1,7 @@
 //! What the worlds of a run have measured, as one report.
 
+use std::collections::BTreeMap;
+
 use shallows_core::Instant;
 use shallows_measure::{Measured, Report};
 use shallows_scenario::Experiment;
@@ -13,9 +15,7 @@ use crate::run::world::World;
 pub(crate) struct Whole {
     /// When it ended.
     pub(crate) end: Instant,
-    /// How many flows arrived.
-    pub(crate) flows: usize,
-    /// Those that were traced for a while, and are not any more.
+    /// Flows that were traced for a while, and are not any more.
     pub(crate) forgotten: Vec<u32>,
     /// Packets of each capture.
     pub(crate) captured: Vec<u64>,
@@ -23,7 +23,7 @@ pub(crate) struct Whole {
 
 /// Of a run, from the worlds of its parts.
 pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
-    let Whole { end, flows, forgotten, captured } = whole;
+    let Whole { end, forgotten, captured } = whole;
     let (parts, known): (Vec<Measured>, Vec<Flows>) =
         worlds.into_iter().map(|world| world.into_measured(end)).unzip();
     let mut measured = Measured::joined(parts);
@@ -31,7 +31,14 @@ pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -
     measured.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
     measured.queries.resize(experiment.connections.len(), Vec::new());
     measured.flow_traces.forget(&forgotten);
-    measured.flows = Flows::merged(known, flows);
+    let names_are_places = !experiment.reacts().contains(&true);
+    let (flows, names) = Flows::merged(known, ranks, names_are_places);
+    measured.flows = flows;
+    let traced = &mut measured.flow_traces.flows;
+    if !traced.is_empty() {
+        let places: BTreeMap<u32, u32> = names.into_iter().zip(0..).collect();
+        *traced = std::mem::take(traced).into_iter().map(|(name, flow)| (places[&name], flow)).collect();
+    }
     measured.captured = captured;
     Report::new(experiment, measured)
 }

@@ -227,7 +227,7 @@ impl Simulation {
             done: self.done,
             now: self.now(),
             fraction: self.fraction(),
-            flows_started: self.traffic().arrived.into(),
+            flows_started: self.traffic().map(|traffic| u64::from(traffic.arrived)).sum(),
             flows_completed: tally.flows_completed,
             packet_hops: tally.packet_hops,
             events: self.events(),
@@ -238,12 +238,10 @@ impl Simulation {
         self.parts.iter().map(|part| &part.world)
     }
 
-    /// Its workloads, which one part has itself.
-    fn traffic(&self) -> &Traffic {
-        match &self.windows {
-            Some(windows) => windows.traffic(),
-            None => self.parts[0].world.traffic().expect("flows are announced only in windows"),
-        }
+    /// Its workloads: those of its parts, and those that are drawn ahead for several.
+    fn traffic(&self) -> impl Iterator<Item = &Traffic> {
+        let drawn = self.windows.as_ref().map(Windows::traffic);
+        drawn.into_iter().chain(self.worlds().map(World::traffic))
     }
 
     fn tally(&self) -> Tally {
@@ -324,9 +322,8 @@ impl Simulation {
                 stop.map_or(after, |at| at.min(after))
             }
         };
-        let traffic = self.traffic();
-        let (flows, forgotten) = (traffic.arrived as usize, traffic.choices.forgotten().to_vec());
-        let whole = Whole { end, flows, forgotten, captured: self.captures.packets() };
+        let forgotten = self.traffic().flat_map(|traffic| traffic.choices.forgotten()).copied().collect();
+        let whole = Whole { end, forgotten, captured: self.captures.packets() };
         let worlds = self.parts.into_iter().map(|part| part.world).collect();
         closing::report(self.experiment, worlds, whole)
     }

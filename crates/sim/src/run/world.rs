@@ -26,7 +26,7 @@ use crate::network::{Change, Driver, LinkAt, Network};
 use crate::run::crossing::{Crossing, Exits};
 use crate::run::observers::Observers;
 use crate::traffic::Newcomer;
-use crate::traffic::generators::{Arrivals, Generators};
+use crate::traffic::generators::Generators;
 use crate::traffic::warm_up::WarmUp;
 use shallows_measure::Lost;
 
@@ -41,6 +41,8 @@ pub(crate) struct World {
     /// Whether every flow is complete and the run may end with that.
     finished: bool,
     ends_on_completion: bool,
+    /// Whether this is the whole network, which knows when it is complete.
+    is_whole: bool,
 }
 
 /// What is at the ends of a network, and around it.
@@ -202,6 +204,11 @@ impl World {
         {
             self.release(header, packet, queue);
         }
+    }
+
+    /// Hand over the flows for other parts that have started since the last time, with those parts.
+    pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
+        self.generators.arrivals.leaving.collect()
     }
 
     /// Hand over what has left for other parts since the last time: to `take`, for each of these what goes there, which is something.
@@ -468,10 +475,10 @@ impl World {
     /// This flow will arrive at one of the hosts, or come to one.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.flows.know(newcomer.number, &newcomer.flow);
-        if self.ends.hosts.has(newcomer.flow.source)
-            && let Arrivals::Announced(announced) = &mut self.generators.arrivals
-        {
-            announced.announce(newcomer, queue);
+        let arrivals = &mut self.generators.arrivals;
+        // An application's flow has already arrived at its sender.
+        if self.ends.hosts.has(newcomer.flow.source) && !arrivals.traffic.has(newcomer.flow.workload.into()) {
+            arrivals.announced.announce(newcomer, queue);
         }
     }
 
@@ -481,6 +488,10 @@ impl World {
         let Some(newcomer) = self.generators.arrivals.next(workload, queue) else { return };
         let Newcomer { flow, number, trace } = newcomer;
         self.flows.know(number, &flow);
+        let arrivals = &mut self.generators.arrivals;
+        if !self.ends.hosts.has(flow.destination) && arrivals.traffic.has(workload) {
+            arrivals.leaving.add(newcomer);
+        }
         if let Some(trace) = trace {
             self.ends.observers.flows.expect(number, trace);
         }
@@ -509,8 +520,8 @@ impl World {
     }
 
     fn is_complete(&self) -> bool {
-        let completed = self.network.tally.flows_completed;
-        self.ends_on_completion && self.generators.arrivals.is_complete(completed)
+        let traffic = &self.generators.arrivals.traffic;
+        self.ends_on_completion && traffic.finite == self.network.tally.flows_completed && traffic.busy() == 0
     }
 
     /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
@@ -518,8 +529,8 @@ impl World {
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let next = self.ends.hosts.end(place, &mut self.flows, queue.now());
         self.network.tally.flows_completed += 1;
-        self.generators.arrivals.on_acked(self.flows.at(flow), queue);
-        self.finished = self.is_complete();
+        self.generators.arrivals.traffic.on_acked(self.flows.at(flow), queue);
+        self.finished = self.is_whole && self.is_complete();
         self.ends.observers.flows.on_end(flow);
         self.go_on(place, next, queue);
     }
@@ -527,7 +538,7 @@ impl World {
     /// The receiver of a flow has all of it.
     #[inline(never)]
     fn flow_received(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        self.generators.arrivals.on_received(self.flows.at(flow), queue);
+        self.generators.arrivals.traffic.on_received(self.flows.at(flow), queue);
         if let Some((place, next)) = self.ends.hosts.on_answered(place, flow, &self.flows) {
             self.go_on(place, next, queue);
         }

@@ -3,7 +3,7 @@
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_measure::Captures;
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, LocalHosts};
 use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::hosts::flow::Flows;
@@ -21,12 +21,12 @@ use crate::network::site::Site;
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 use crate::run::world::{Ends, World};
-use crate::traffic::Traffic;
 use crate::traffic::announced::Announced;
 use crate::traffic::datagram::Datagrams;
-use crate::traffic::generators::{Arrivals, Generators};
+use crate::traffic::generators::{Arrivals, Generators, Leaving};
 use crate::traffic::probe::Probes;
 use crate::traffic::warm_up::WarmUps;
+use crate::traffic::{Here, Names, Traffic};
 
 impl World {
     /// The world of one site, which catches what the captures want.
@@ -52,11 +52,7 @@ impl World {
         let observers = Observers::new(experiment);
         network.watch(&observers.ports, Some(captures));
         let is_whole = division.is_none_or(|division| division.parts() == 1);
-        let arrivals = if is_whole {
-            Arrivals::Drawn(Traffic::new(experiment, ranks))
-        } else {
-            Arrivals::Announced(Announced::new(experiment.connections.len(), ranks))
-        };
+        let arrivals = arrivals(experiment, division, &site, ranks);
         Self {
             ends: Ends {
                 packets: Packets::default(),
@@ -75,7 +71,27 @@ impl World {
             ranks,
             finished: false,
             ends_on_completion: experiment.stop.on_completion,
+            is_whole,
         }
+    }
+}
+
+/// Where the flows of a site come from.
+fn arrivals(experiment: &Experiment, division: Option<&Division>, site: &Site, ranks: Ranks) -> Arrivals {
+    let (here, names, part_of) = match division.filter(|division| division.parts() > 1) {
+        None => (Here::All, Names::IN_ORDER, Vec::new()),
+        Some(division) => {
+            let hosts = 0..experiment.network.hosts;
+            let local = LocalHosts::of(hosts.clone().map(|host| site.nodes.has(host)).collect());
+            let part = site.nodes.numbers().next().map_or(0, |node| division.part_of(node));
+            let names = Names { first: part + 1, step: division.parts() + 1 };
+            (Here::Applications(local), names, hosts.map(|host| division.part_of(host)).collect())
+        }
+    };
+    Arrivals {
+        traffic: Traffic::new(experiment, &here, names, ranks),
+        announced: Announced::new(experiment.connections.len(), ranks),
+        leaving: Leaving::new(part_of),
     }
 }
 

@@ -6,7 +6,6 @@ use shallows_measure::{Measured, Tally, Tap};
 use crate::hosts::flow::Flows;
 use crate::run::world::World;
 use crate::traffic::Traffic;
-use crate::traffic::generators::Arrivals;
 
 /// How many records a world holds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,25 +37,16 @@ impl World {
         &mut self.ends.observers.tap
     }
 
-    /// Its workloads, unless their flows are announced to it.
-    pub(crate) fn traffic(&self) -> Option<&Traffic> {
-        match &self.generators.arrivals {
-            Arrivals::Drawn(traffic) => Some(traffic),
-            Arrivals::Announced(_) => None,
-        }
+    /// Its workloads: all of a network that is one part, or those that react at its hosts.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.generators.arrivals.traffic
     }
 
     /// What it has measured by the `end` of the run, beside its flows, and these.
     pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
         let Self { network, mut ends, mut flows, generators, .. } = self;
         ends.hosts.settle(&mut flows, end);
-        let queries = match generators.arrivals {
-            Arrivals::Drawn(traffic) => {
-                traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
-            }
-            // Those that ask queries are not announced.
-            Arrivals::Announced(_) => Vec::new(),
-        };
+        let queries = generators.arrivals.traffic.queries().map(<[_]>::to_vec).collect();
         let observers = ends.observers;
         let measured = Measured {
             queries,
@@ -77,10 +67,9 @@ impl World {
     /// How many records it holds.
     pub(crate) fn held(&self) -> Held {
         let observers = &self.ends.observers;
-        let sources = self.traffic().map_or(&[][..], |traffic| &traffic.sources);
         Held {
             flows: self.flows.len(),
-            queries: sources.iter().map(|source| source.workload.queries().len()).sum(),
+            queries: self.traffic().queries().map(<[_]>::len).sum(),
             echoes: self.generators.probes.echoes.len(),
             samples: observers.queues.rows.len(),
             port_changes: observers.ports.rows.len(),
