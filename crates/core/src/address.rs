@@ -19,6 +19,7 @@ pub struct Address {
 
 impl Address {
     /// That of the connection to which data with this header belongs.
+    #[inline]
     pub fn of_data(header: &Header) -> Self {
         let (source_port, destination_port) = header.ports();
         let (source, destination) = (header.source, header.destination);
@@ -26,6 +27,7 @@ impl Address {
     }
 
     /// That of the other direction of the same connection.
+    #[inline]
     pub fn reversed(self) -> Self {
         Self {
             source: self.destination,

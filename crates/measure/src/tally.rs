@@ -54,6 +54,7 @@ impl AddAssign for Lost {
 
 impl Tally {
     /// Packets that were sent and have neither arrived nor been dropped; of a part of the network modulo 2^64, for packets arrive in others.
+    #[inline]
     pub fn under_way(&self) -> u64 {
         self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)
     }
