@@ -1,6 +1,7 @@
 //! What a run leaves behind: the summary and the tables of flows, counters and samples.
 
 mod ideal;
+mod numbering;
 mod parquet;
 mod places;
 mod problems;

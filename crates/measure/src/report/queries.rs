@@ -1,9 +1,8 @@
 //! What became of queries: their table, and their part of the summary.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::flow::{FlowRecord, Received};
+use crate::flow::Received;
 use serde_json::{Value, json};
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
@@ -141,20 +140,6 @@ impl Report {
             }
         }
         table
-    }
-}
-
-/// Put queries in the order in which they were asked, and give the `flows` of each its place instead of its name.
-pub(super) fn number_queries(queries: &mut [Vec<QueryRecord>], flows: &mut [FlowRecord]) {
-    let mut places: Vec<BTreeMap<u32, u32>> = Vec::with_capacity(queries.len());
-    for queries in queries {
-        queries.sort_by_key(|query| (query.start, query.name));
-        places.push(queries.iter().map(|query| query.name).zip(0..).collect());
-    }
-    for flow in flows {
-        if let Some(leg) = &mut flow.leg {
-            leg.query = places[usize::from(flow.workload)][&leg.query];
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
 
 use super::ideal;
-use super::queries::number_queries;
+use super::numbering::number_queries;
 use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
