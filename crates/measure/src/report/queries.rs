@@ -6,7 +6,6 @@ use crate::flow::Received;
 use serde_json::{Value, json};
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::QueryRecord;
 
 use super::parquet::{self, Column};
 use super::record::Report;
