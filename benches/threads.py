@@ -27,14 +27,16 @@ Case = tuple[Path, dict[str, object]]
 
 
 def cases(count: int) -> dict[str, Case]:
-    """Return scenario and overrides by name, with so many flows each."""
+    """Return scenario and overrides by name, with so many flows each; queries have their own number."""
     fabric = ours.SCENARIOS / "leaf-spine.toml"
     listed: dict[str, object] = {ours.TRACE_KEY: flow_list(count)}
+    queries = ours.SCENARIOS / "partition-aggregate.toml"
     bcc = HERE.parent / "experiments" / "bcc" / "fig4.toml"
     return {
         "leaf-spine, 10 us": (fabric, listed),
         "leaf-spine, 1 us": (fabric, {**listed, "topology.uplink_delay": "1us"}),
         "BCC's Fig. 4, 80 %": (bcc, {"workload.0.flows": count, "workload.0.load": 0.8}),
+        "partition-aggregate": (queries, {}),
     }
 
 

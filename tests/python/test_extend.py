@@ -21,7 +21,7 @@ from pages import ROOT, blocks
 PAGE = "docs/extend.md"
 COPY = ROOT / "target" / "extend"
 SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "python/shallows")
-OURS = ("core", "switch", "transport", "scenario", "sim", "python")
+OURS = ("core", "switch", "transport", "scenario", "measure", "sim", "python")
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cargo") is None or shutil.which("git") is None,

@@ -568,6 +568,12 @@ def test_committed_results_are_of_what_is_run_today(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
+def test_the_reduced_form_of_every_experiment_judges_a_claim(name: str) -> None:
+    paper = read(EXPERIMENTS / name)
+    assert [each.name for each in paper.experiments.values() if not paper.claims_of(each, quick=True)] == []
+
+
+@pytest.mark.parametrize("name", PAPERS)
 def test_every_figure_of_a_paper_is_reproduced_in_its_reduced_form(
     name: str, shell: Shell, tmp_path: Path
 ) -> None:

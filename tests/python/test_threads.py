@@ -96,6 +96,10 @@ def test_a_plan_says_how_a_run_is_divided_or_why_not(fabric: Path, shell: Shell)
     assert "it runs on" in shell("plan", fabric).stdout
     fabric.write_text(FABRIC.replace('uplink_delay = "10us"', 'uplink_delay = "0us"'))
     assert "a link between switches has no delay" in shell("plan", fabric).stdout
+    blocks = '[[workload]]\nkind = "block-transfer"\nclients = 0\nfan_out = 3\nblock = "9KB"\nrepeats = 2\n'
+    fabric.write_text(FABRIC + blocks)
+    # Servers that nobody asks would have to hear of the end of a block at its client.
+    assert "flows start at one host when something happens at another" in shell("plan", fabric).stdout
 
 
 @pytest.mark.parametrize(

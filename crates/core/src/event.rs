@@ -116,6 +116,20 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
+    /// Take back one `event` that was scheduled for `at`; says whether there was one. Searches what is pending near that time.
+    pub fn cancel(&mut self, at: Instant, event: E) -> bool {
+        let entry = entry(at, event.key());
+        if self.wheel.remove(entry) {
+            return true;
+        }
+        let mut far = std::mem::take(&mut self.far).into_vec();
+        let place = far.iter().position(|far| far.0 == entry);
+        place.map(|place| far.swap_remove(place));
+        self.far = far.into();
+        self.far_first = self.far.peek().map_or(Entry::MAX, |far| far.0);
+        place.is_some()
+    }
+
     /// A time before which no event fires: that of the next one, or of the bucket that holds it.
     pub fn not_before(&self) -> Instant {
         self.wheel.not_before().min(time_of(self.far_first))
@@ -270,6 +284,47 @@ impl Wheel {
         self.next = self.rest.pop().unwrap_or(Entry::MAX);
     }
 
+    /// Remove one entry like this; says whether there was one.
+    fn remove(&mut self, entry: Entry) -> bool {
+        let slot = time_of(entry).0 >> self.shift;
+        if slot <= self.cursor {
+            if self.next == entry {
+                self.pop();
+                return true;
+            }
+            let place = self.rest.iter().position(|&other| other == entry);
+            return place.map(|place| self.rest.remove(place)).is_some();
+        }
+        let bucket = slot as usize % BUCKETS;
+        let (mut before, mut place) = (NONE, self.heads[bucket]);
+        while place != NONE && self.nodes[place as usize].entry != entry {
+            (before, place) = (place, self.nodes[place as usize].next);
+        }
+        if place == NONE {
+            return false;
+        }
+        let next = std::mem::replace(&mut self.nodes[place as usize].next, self.free);
+        self.free = place;
+        if before == NONE {
+            self.heads[bucket] = next;
+        } else {
+            self.nodes[before as usize].next = next;
+        }
+        if self.heads[bucket] == NONE {
+            self.vacate(bucket);
+        }
+        true
+    }
+
+    /// A bucket no longer holds anything.
+    #[inline(always)]
+    fn vacate(&mut self, bucket: usize) {
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        if self.occupied[bucket / 64] == 0 {
+            self.occupied_words &= !(1 << (bucket / 64));
+        }
+    }
+
     /// Time has passed to `now` without an entry of the wheel: let the horizon follow.
     fn advance(&mut self, now: Instant) {
         // It must not pass entries that are pending.
@@ -302,10 +357,7 @@ impl Wheel {
         self.cursor = slot;
         let bucket = slot as usize % BUCKETS;
         let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        if self.occupied[bucket / 64] == 0 {
-            self.occupied_words &= !(1 << (bucket / 64));
-        }
+        self.vacate(bucket);
         self.next = self.take_from(&mut place);
         while place != NONE {
             let entry = self.take_from(&mut place);
@@ -428,12 +480,24 @@ mod tests {
         fn the_queue_agrees_with_a_list(
             horizon in 1u64..1_000_000,
             grain in prop_oneof![Just(1), Just(250_000)],
-            steps in prop::collection::vec((0u64..5, 0u64..3_000_000, 0u64..3), 1..400),
+            steps in prop::collection::vec((0u64..7, 0u64..3_000_000, 0u64..3), 1..400),
         ) {
             let mut queue = EventQueue::new(Duration(horizon));
             let mut model = BinaryHeap::new();
             for (kind, delay, key) in steps {
-                if kind == 0 || kind == 4 {
+                if kind >= 5 {
+                    // Take back one of those that are pending, or one that is not.
+                    let mut pending = model.into_vec();
+                    let place = delay as usize % (pending.len() + 1);
+                    let (at, key) = match pending.get(place) {
+                        Some(&Reverse((at, own))) => (at, if kind == 5 { own } else { key }),
+                        None => (queue.now().0 + delay, key),
+                    };
+                    let place = pending.iter().position(|&Reverse(other)| other == (at, key));
+                    place.map(|place| pending.swap_remove(place));
+                    model = pending.into();
+                    prop_assert_eq!(queue.cancel(Instant(at), key), place.is_some());
+                } else if kind == 0 || kind == 4 {
                     // As a window does, which may end before anything happens.
                     let until = if kind == 0 { Instant::MAX } else { queue.now() + Duration(delay / 8) };
                     let next = model.peek().copied().filter(|&Reverse((at, _))| at <= until.0);

@@ -3,8 +3,10 @@
 //! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
 #![deny(unsafe_code)]
 
+mod address;
 pub mod event;
 pub mod mrg32k3a;
+mod numbered;
 pub mod packet;
 mod prefetch;
 mod quantity;
@@ -12,6 +14,8 @@ pub mod random;
 pub mod time;
 pub mod units;
 
+pub use address::Address;
+pub use numbered::Numbered;
 pub use prefetch::{prefetch, prefetch_all};
 pub use time::{Duration, Instant};
 pub use units::{Bytes, Rate};

@@ -1,7 +1,9 @@
-//! What a packet carries: the header that switches read, and the TCP segment that hosts read.
+//! What a packet carries: the header that switches read, and the body that hosts read.
 //!
 //! The two are apart because a hop touches only the header. Both hold what a real TCP/IP packet holds, so that
-//! a trace of them is a real trace.
+//! a trace of them is a real trace. Each kind of body has a type of its own, in which each field has one meaning.
+
+use std::num::NonZeroU32;
 
 use crate::time::Instant;
 use crate::units::Bytes;
@@ -236,104 +238,108 @@ impl SackBlock {
     }
 }
 
-/// A TCP segment of one direction of a connection.
+/// What a packet carries beside its header. A datagram carries nothing that anybody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Data of a connection, or what opens or ends one.
+    Data(DataSegment),
+    /// An acknowledgement without data.
+    Ack(AckSegment),
+    /// An ICMP echo request or reply.
+    Echo(EchoMessage),
+}
+
+/// A TCP segment from the side that sends data: data, a SYN or a FIN.
 ///
 /// Sequence numbers count bytes from the start of the connection and never wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segment {
-    /// Sequence number of the first byte of data. An acknowledgement has none: see [`Self::with_value`].
+pub struct DataSegment {
+    /// Sequence number of the first byte of data.
     pub seq: u64,
-    /// Next byte expected by the sender of this segment; significant with [`Flags::ACK`]. On data see [`Self::with_echo`].
-    pub ack: u64,
-    /// Timestamps option (RFC 7323): on data TSval, when it was sent; on an acknowledgement TSecr.
-    pub timestamp: Instant,
-    /// SACK blocks, most recent first; the first `sack_count` are significant.
-    pub sack: [SackBlock; MAX_SACK_BLOCKS],
-    /// Bytes beyond `ack` that the receiver can take. On data see [`Self::carrying`].
-    pub window: u32,
+    /// When it was sent (RFC 7323 TSval).
+    pub tsval: Instant,
+    /// TSval of the newest acknowledgement that its sender has (RFC 7323 TSecr); zero for none.
+    pub tsecr: Instant,
+    /// The acknowledgement that it carries of data that came the other way on its connection: its number modulo 2³², as in a
+    /// header. None is carried at each multiple of that.
+    pub carried_ack: Option<NonZeroU32>,
     /// Bytes of data.
     pub len: u16,
+    /// Header flags.
+    pub flags: Flags,
+}
+
+impl DataSegment {
+    /// Sequence number after the last byte of data.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+
+    /// This data with the acknowledgement `ack` of what came the other way on its connection. The window stays what it was.
+    #[must_use]
+    #[inline]
+    pub fn carrying(self, ack: &AckSegment) -> Self {
+        let flags = self.flags.with(ack.flags);
+        Self { carried_ack: NonZeroU32::new(ack.ack as u32), flags, tsecr: ack.tsecr, ..self }
+    }
+
+    /// The acknowledgement that it carries, with this `window`, for a sender that `has` heard of so many bytes, below 2³¹ of
+    /// which it is. None if it is no news.
+    #[inline]
+    pub fn carried(&self, has: u64, window: u32) -> Option<AckSegment> {
+        let news = self.carried_ack?.get().wrapping_sub(has as u32) as i32;
+        if news <= 0 {
+            return None;
+        }
+        let flags = Flags(self.flags.0 & Flags::ACK.with(Flags::ECE).with(Flags::INCAST_ECHO).0);
+        let (tsval, tsecr) = (self.tsval, self.tsecr);
+        Some(AckSegment { ack: has + news as u64, tsval, tsecr, window, flags, ..AckSegment::default() })
+    }
+}
+
+/// A TCP segment from the side that receives data: an acknowledgement, or the answer to a SYN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckSegment {
+    /// Acknowledgement number: the next byte expected.
+    pub ack: u64,
+    /// When it was sent (RFC 7323 TSval).
+    pub tsval: Instant,
+    /// TSval of the data that it answers (RFC 7323 TSecr).
+    pub tsecr: Instant,
+    /// SACK blocks, most recent first; the first `sack_count` are significant.
+    pub sack: [SackBlock; MAX_SACK_BLOCKS],
+    /// Bytes beyond `ack` that the receiver can take.
+    pub window: u32,
     /// Header flags.
     pub flags: Flags,
     /// How many SACK blocks there are.
     pub sack_count: u8,
 }
 
-impl Segment {
+impl AckSegment {
     /// The SACK blocks as absolute sequence ranges.
     pub fn sack_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let ack = self.ack;
         self.sack[..usize::from(self.sack_count)].iter().map(move |block| block.range(ack))
     }
 
-    /// The data that an acknowledgement reports to have come again: its first SACK block, if that is below the acknowledgement
-    /// number or within the second (RFC 2883 §4).
+    /// The data that it reports to have come again: its first SACK block, if that is below the acknowledgement number or within
+    /// the second (RFC 2883 §4).
     pub fn duplicate(&self) -> Option<(u64, u64)> {
         let mut blocks = self.sack_ranges();
         let (start, end) = blocks.next()?;
         let is_within = |(from, to): (u64, u64)| from <= start && end <= to;
         (start < end && (end <= self.ack || blocks.next().is_some_and(is_within))).then_some((start, end))
     }
+}
 
-    /// This data with TSecr, the value of the newest acknowledgement that its sender has. Most connections carry data one way,
-    /// so that the acknowledgement number of data never moves: its place is taken.
-    #[must_use]
-    #[inline]
-    pub fn with_echo(self, at: Instant) -> Self {
-        Self { ack: at.0, ..self }
-    }
-
-    /// TSecr of data; zero for none.
-    #[inline]
-    pub fn echo(&self) -> Instant {
-        Instant(self.ack)
-    }
-
-    /// This data with the acknowledgement `ack` of what came the other way on its connection: its number modulo 2³², as in a
-    /// header, in the place of the window, which stays what it was. None is carried at each multiple of that.
-    #[must_use]
-    #[inline]
-    pub fn carrying(self, ack: &Self) -> Self {
-        let flags = self.flags.with(ack.flags);
-        Self { window: ack.ack as u32, flags, ..self.with_echo(ack.timestamp) }
-    }
-
-    /// What [`Self::carrying`] was given, by a receiver that `has` heard of so many bytes, below 2³¹ of which it is.
-    #[inline]
-    pub fn carried(&self, has: u64, window: u32) -> Option<Self> {
-        let news = self.window.wrapping_sub(has as u32) as i32;
-        if self.window == 0 || news <= 0 {
-            return None;
-        }
-        let ack = has + news as u64;
-        let flags = Flags(self.flags.0 & Flags::ACK.with(Flags::ECE).with(Flags::INCAST_ECHO).0);
-        let ack = Self { ack, timestamp: self.echo(), window, flags, ..Self::default() };
-        Some(ack.with_value(self.timestamp))
-    }
-
-    /// Whether this data carries an acknowledgement.
-    #[inline]
-    pub fn carries(&self) -> bool {
-        self.window != 0
-    }
-
-    /// This acknowledgement with TSval, when it was sent. Likewise in the place of its sequence number.
-    #[must_use]
-    #[inline]
-    pub fn with_value(self, at: Instant) -> Self {
-        Self { seq: at.0, ..self }
-    }
-
-    /// TSval of an acknowledgement; zero for none.
-    #[inline]
-    pub fn value(&self) -> Instant {
-        Instant(self.seq)
-    }
-
-    /// Sequence number after the last byte of data.
-    pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len)
-    }
+/// An ICMP echo message (RFC 792).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoMessage {
+    /// Which of the requests of its pair it is, or answers; from zero.
+    pub sequence: u64,
+    /// Whether it is the reply.
+    pub is_reply: bool,
 }
 
 #[cfg(test)]
@@ -342,8 +348,8 @@ mod tests {
 
     #[test]
     fn a_header_is_small_enough_to_be_moved_once_per_hop() {
-        assert_eq!(std::mem::size_of::<Header>(), 16);
-        assert_eq!(std::mem::size_of::<Segment>(), 56);
+        assert_eq!(size_of::<Header>(), 16);
+        assert_eq!((size_of::<DataSegment>(), size_of::<AckSegment>()), (32, 56));
     }
 
     #[test]

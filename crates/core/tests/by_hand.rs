@@ -2,7 +2,9 @@
 
 use shallows_core::event::{Event, EventQueue, World, run};
 use shallows_core::mrg32k3a::Mrg32k3a;
-use shallows_core::packet::{Flags, Header, HostId, MAX_SACK_BLOCKS, PacketKind, SackBlock, Segment, mix};
+use shallows_core::packet::{
+    AckSegment, DataSegment, Flags, Header, HostId, MAX_SACK_BLOCKS, PacketKind, SackBlock, mix,
+};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -177,8 +179,8 @@ fn flags_are_bits_of_which_all_that_are_asked_for_must_be_set() {
 }
 
 /// An acknowledgement of 1,000 with these blocks.
-fn sacked(ranges: &[(u64, u64)]) -> Segment {
-    let mut segment = Segment { ack: 1_000, flags: Flags::ACK, ..Segment::default() };
+fn sacked(ranges: &[(u64, u64)]) -> AckSegment {
+    let mut segment = AckSegment { ack: 1_000, flags: Flags::ACK, ..AckSegment::default() };
     for (place, &(start, end)) in ranges.iter().enumerate().take(MAX_SACK_BLOCKS) {
         segment.sack[place] = SackBlock::new(1_000, start, end).expect("offsets are small");
         segment.sack_count += 1;
@@ -215,45 +217,45 @@ fn data_that_came_again_is_the_first_block_if_that_is_below_or_within_the_second
         assert_eq!(sacked(ranges).duplicate(), duplicate, "{ranges:?}");
     }
     // A block of nothing reports nothing.
-    let nothing = Segment { sack_count: 1, ack: 1_000, ..Segment::default() };
+    let nothing = AckSegment { sack_count: 1, ack: 1_000, ..AckSegment::default() };
     assert_eq!(nothing.duplicate(), None);
 }
 
 #[test]
-fn a_segment_keeps_its_times_and_ends_with_its_last_byte() {
-    let data = Segment { seq: 3_000, len: 100, timestamp: Instant(5), ..Segment::default() };
-    assert_eq!((data.end(), data.echo(), data.carries()), (3_100, Instant::ZERO, false));
-    let echoed = data.with_echo(Instant(77));
-    assert_eq!(
-        (echoed.echo(), echoed.seq, echoed.len, echoed.timestamp),
-        (Instant(77), 3_000, 100, Instant(5))
-    );
-    let ack = sacked(&[]).with_value(Instant(88));
-    assert_eq!((ack.value(), ack.ack, ack.flags), (Instant(88), 1_000, Flags::ACK));
+fn a_segment_ends_with_its_last_byte() {
+    let data = DataSegment { seq: 3_000, len: 100, ..DataSegment::default() };
+    assert_eq!((data.end(), data.carried_ack), (3_100, None));
 }
 
 #[test]
 fn data_carries_what_is_news_of_the_other_direction_and_nothing_else() {
     let said = Flags::ACK.with(Flags::ECE).with(Flags::INCAST_ECHO);
-    let ack = Segment { ack: 1_000, timestamp: Instant(66), flags: said, ..Segment::default() };
-    let data =
-        Segment { seq: 3_000, len: 100, timestamp: Instant(5), flags: Flags::PSH, ..Segment::default() };
+    let (tsval, tsecr) = (Instant(99), Instant(66));
+    let ack = AckSegment { ack: 1_000, tsval, tsecr, flags: said, ..AckSegment::default() };
+    let data = DataSegment {
+        seq: 3_000,
+        len: 100,
+        tsval: Instant(5),
+        tsecr: Instant(3),
+        flags: Flags::PSH,
+        ..DataSegment::default()
+    };
     let carrying = data.carrying(&ack);
-    assert!(carrying.carries() && carrying.flags.contains(Flags::PSH.with(said)));
+    assert!(carrying.carried_ack.is_some() && carrying.flags.contains(Flags::PSH.with(said)));
     // To whom has heard of 999 bytes: the number, the time that it repeats, when it was sent, and no flag of the data.
     let carried = carrying.carried(999, 4_321).expect("one byte is news");
     assert_eq!((carried.ack, carried.window, carried.flags), (1_000, 4_321, said));
-    assert_eq!((carried.timestamp, carried.value()), (Instant(66), Instant(5)));
+    assert_eq!((carried.tsecr, carried.tsval), (Instant(66), Instant(5)));
     assert_eq!(carrying.carried(0, 1).map(|ack| ack.ack), Some(1_000));
     // What is known already is no news, nor what is older.
     assert_eq!([1_000, 1_001].map(|has| carrying.carried(has, 1)), [None, None]);
     assert_eq!(data.carried(0, 1), None, "it carries none");
     // Modulo 2³²: 5 after it has come round twice is 2 · 2³² + 5.
     let round = 1 << 32;
-    let late = data.carrying(&Segment { ack: 2 * round + 5, ..ack });
+    let late = data.carrying(&AckSegment { ack: 2 * round + 5, ..ack });
     assert_eq!(late.carried(2 * round - 7, 1).map(|ack| ack.ack), Some(2 * round + 5));
-    let at_a_multiple = data.carrying(&Segment { ack: round, ..ack });
-    assert_eq!((at_a_multiple.carries(), at_a_multiple.carried(round - 1, 1)), (false, None));
+    let at_a_multiple = data.carrying(&AckSegment { ack: round, ..ack });
+    assert_eq!((at_a_multiple.carried_ack, at_a_multiple.carried(round - 1, 1)), (None, None));
 }
 
 #[test]

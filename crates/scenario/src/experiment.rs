@@ -13,7 +13,7 @@ use crate::groups::Group;
 use crate::resolved::Resolved;
 use crate::spec::{FctEnd, WhenBusy};
 use crate::topology::Network;
-use crate::workload::{Arrivals, Classed, Classes, Generator, Workload};
+use crate::workload::{Arrivals, Classed, Classes, Generator, LocalHosts, Workload};
 
 /// A checked scenario under one seed.
 ///
@@ -153,10 +153,15 @@ impl Experiment {
         pairs.filter(move |(pair, _)| there(pair / count) && there(pair % count)).map(|(_, found)| found)
     }
 
-    /// The workloads that send flows, fresh from the seed, in the order of the scenario.
+    /// The workloads that send flows, fresh from the seed, in the order of the scenario. They run at all hosts.
     pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
+        self.workloads_at(&LocalHosts::all())
+    }
+
+    /// The same; those that react ([`Self::reacts`]) run at these hosts alone.
+    pub fn workloads_at(&self, hosts: &LocalHosts) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
-            let workload = Classed::new(generator.start(), classes.clone(), self.seed, index as u64);
+            let workload = Classed::new(generator.start(hosts), classes.clone(), self.seed, index as u64);
             Box::new(workload) as Box<dyn Workload>
         };
         self.generators.iter().zip(&self.classes).enumerate().map(classed).collect()
@@ -179,9 +184,15 @@ impl Experiment {
         self.generators.iter().map(|generator| generator.arrivals(self.stop.at)).collect()
     }
 
-    /// Whether some workload decides by what becomes of its flows.
-    pub fn reacts(&self) -> bool {
-        self.generators.iter().any(Generator::reacts)
+    /// By workload that sends flows: whether it decides by what becomes of its flows.
+    pub fn reacts(&self) -> Vec<bool> {
+        self.generators.iter().map(Generator::reacts).collect()
+    }
+
+    /// Whether something that happens at one host starts flows at another, at once and without a packet: lists whose flows wait for
+    /// what happens at other hosts than their senders, and queries that go on without requests.
+    pub fn crosses_hosts(&self) -> bool {
+        self.generators.iter().any(Generator::crosses_hosts)
     }
 
     /// By workload that sends flows: whether its answers go on the connections of their requests.

@@ -50,5 +50,7 @@ pub use parse::{parse, schema};
 pub use spec::preset::linux_delayed_ack;
 pub use spec::{FctEnd, MAX_SEED, WhenBusy};
 pub use topology::describe::describe;
-pub use topology::{FIRST_PORT, Link, Network, NodeId, PortKind, Routing, SERVICE_PORT};
-pub use workload::{Arrivals, Classes, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};
+pub use topology::{Epoch, FIRST_PORT, Link, LinkState, Network, NodeId, PortKind, Routing, SERVICE_PORT};
+pub use workload::{
+    Arrivals, Classes, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload,
+};

@@ -230,8 +230,9 @@ fn an_aggregator_that_has_requests_of_several_queries_answers_each_on_its_own_co
         ("tcp.delayed_ack.segments", "1"),
     ];
     let report = run(ASK, &sets);
-    let complete =
-        |query: shallows_sim::QueryOutcome| (query.responses, query.in_time, query.completion_time.is_some());
+    let complete = |query: shallows_measure::QueryOutcome| {
+        (query.responses, query.in_time, query.completion_time.is_some())
+    };
     assert_eq!(report.query_outcomes().map(complete).collect::<Vec<_>>(), [(2, 2, true); 4]);
     // A request and an answer of each of the three who are asked.
     assert_eq!(report.summary()["flows"]["completed"], 4 * 2 * 3);

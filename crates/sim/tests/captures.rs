@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use kept::Files;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use shallows_sim::{Problem, Simulation};
+use shallows_measure::Problem;
+use shallows_sim::Simulation;
 
 /// Two senders and a receiver, 10 Gb/s, 10 us on each link. One segment of 1000 B on the wire takes 800 ns.
 const SCENARIO: &str = r#"

@@ -18,8 +18,9 @@ use kept::Files;
 use ports::{Allows, one_of, port};
 use proptest::prelude::*;
 use serde_json::Value;
+use shallows_measure::FlowOutcome;
 use shallows_scenario::Experiment;
-use shallows_sim::{FlowOutcome, Report, Simulation};
+use shallows_sim::{Report, Simulation};
 
 /// More events than any of these runs needs, by far: a run that is not done by then never ends.
 const EVENTS: u64 = 5_000_000;

@@ -107,13 +107,21 @@ fn what_cannot_be_divided_is_said_in_words() {
     assert_eq!(words(&[star], WORKLOADS), "no link joins two switches");
     let near = ("topology.bottleneck_delay", "0s");
     assert_eq!(words(&[near], WORKLOADS), "a link between switches has no delay");
-    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 3\nsize = '1KB'\nqueries = 1\n\
+    let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 3\nsize = '1KB'\nqueries = 2\n\
                  arrivals = { kind = 'closed-loop', think_time = '0s' }\n";
+    // Clients and workers hear of each other by requests and answers; without requests, workers would not.
+    assert_eq!(cell(&experiment(query, &[])), Ok(Duration::from_micros(100)));
+    let unasked = format!("{query}request = '0B'\n");
     assert_eq!(
-        words(&[], query),
-        "a workload decides at once by what becomes of its flows (queries, lists that wait)"
+        words(&[], &unasked),
+        "flows start at one host when something happens at another, without a packet (lists that wait for other hosts, \
+         servers that nobody asks)"
     );
-    assert_eq!(cell(&experiment(query, &[])), Err(Undivided::Reacts));
+    assert_eq!(cell(&experiment(&unasked, &[])), Err(Undivided::CrossesHosts));
+    assert_eq!(
+        words(&[("measure.flow_traces", "[{ sample = 1 }]")], query),
+        "a flow trace chooses by the order of arrival among flows that wait for others (choose a workload instead)"
+    );
 }
 
 /// Two hosts at each switch, the first of which sends the other datagrams, at each switch the same or not.

@@ -7,7 +7,8 @@ mod kept;
 use kept::Files;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use shallows_core::{Instant, Rate};
-use shallows_sim::{Captures, Network};
+use shallows_measure::Captures;
+use shallows_sim::Network;
 
 const STAR: &str = r#"
 [topology]

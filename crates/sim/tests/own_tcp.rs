@@ -2,7 +2,8 @@
 
 mod common;
 
-use shallows_sim::{FlowOutcome, Report, Simulation};
+use shallows_measure::FlowOutcome;
+use shallows_sim::{Report, Simulation};
 
 /// Queries on connections that carry data both ways, persistent ones that are primed, and flows that open one each, through a port
 /// that marks and overflows.

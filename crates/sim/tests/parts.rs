@@ -3,14 +3,19 @@
 mod common;
 #[path = "common/kept.rs"]
 mod kept;
+#[path = "common/left.rs"]
+mod left;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use kept::Files;
-use shallows_core::Duration;
-use shallows_scenario::Experiment;
+use left::{assert_alike, finished, left};
+use shallows_core::{Duration, Instant, Rate};
+use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
 use shallows_sim::{Division, Simulation, Undivided, cell, nowhere};
+use shallows_switch::port::DropReason;
 
 /// Everything that draws random numbers, observes or ends a run, on three leaves and two spines.
 const SCENARIO: &str = r#"
@@ -70,46 +75,11 @@ receivers = 0
 interval = "50us"
 "#;
 
-/// All that a run leaves, by name: its captures, its tables and its summary.
-type Left = Vec<(String, Vec<u8>)>;
-
-fn finished(experiment: Experiment, threads: u32, step: u64) -> Left {
-    let mut files = Files::default();
-    let simulation = Simulation::capturing(experiment, threads, |name| files.open(name));
-    left(simulation.expect("memory takes it"), step, &files)
-}
-
-fn left(mut simulation: Simulation, step: u64, files: &Files) -> Left {
-    while !simulation.advance(step).done {}
-    simulation.flush_captures().expect("memory takes it");
-    let report = simulation.finish();
-    let table = |name: &str| {
-        let mut table = Vec::new();
-        report.write_table(name, &mut table).expect("memory can be written to");
-        (name.to_owned(), table)
-    };
-    let summary = ("summary".to_owned(), report.summary().to_string().into_bytes());
-    let tables = report.tables().into_iter().map(table).chain([summary]);
-    files.contents().into_iter().chain(tables).collect()
-}
-
 fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) {
     let alone = finished(experiment.clone(), 1, u64::MAX);
     for &threads in threads {
         let many = finished(experiment.clone(), threads, step);
         assert_alike(&format!("{name}, {threads} threads"), &alone, &many);
-    }
-}
-
-fn assert_alike(name: &str, alone: &Left, many: &Left) {
-    assert_eq!(alone.len(), many.len());
-    for (one, many) in alone.iter().zip(many) {
-        assert_eq!(one.0, many.0);
-        if one.0 == "summary" {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            assert_eq!(text(&one.1), text(&many.1), "{name}");
-        }
-        assert!(one.1 == many.1, "{name}: {} differs", one.0);
     }
 }
 
@@ -171,6 +141,69 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("another seed", &common::parse(SCENARIO, &[("seed", "6")]), &[4], u64::MAX);
     let endless = common::parse(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]);
     assert_same("until a time", &endless, &[2, 4], 10_000);
+}
+
+/// The cable between two switches dies, and routes avoid it only later; another becomes slow; then the first returns, longer, and a host
+/// is cut off for a while.
+fn changing(mut experiment: Experiment) -> Experiment {
+    let network = &mut experiment.network;
+    let cable = |name: &str| {
+        let link = network.links.iter().position(|link| link.name == name);
+        let link = link.expect("it has a name") as u32;
+        [link, network.links[link as usize].reverse]
+    };
+    let (dies, slow, host) = (cable("leaf0->spine0"), cable("leaf1->spine1"), cable("leaf2->host11"));
+    let (whole, around) = (Arc::clone(&network.routing), network.routing_without(&dies[..1]));
+    let up = |gbps, delay| LinkState::Up { rate: Rate::from_gbps(gbps), delay };
+    let epoch = |us, routing: &Arc<Routing>, links: &[u32], state| Epoch {
+        at: Instant::ZERO + Duration::from_nanos(us),
+        routing: Arc::clone(routing),
+        links: links.iter().map(|&link| (link, state)).collect(),
+    };
+    let us = Duration::from_micros;
+    let host_delay = network.links[host[0] as usize].delay;
+    let epochs = vec![
+        epoch(0, &whole, &slow, up(20, us(3))),
+        epoch(500_700, &whole, &dies, LinkState::Down),
+        epoch(800_000, &around, &[], LinkState::Down),
+        epoch(901_000, &around, &slow, up(5, us(3))),
+        epoch(1_200_300, &whole, &dies, up(25, us(4))),
+        epoch(1_300_123, &whole, &host, LinkState::Down),
+        epoch(1_600_000, &whole, &host, up(25, host_delay)),
+    ];
+    network.set_epochs(epochs).expect("links can be so");
+    experiment
+}
+
+#[test]
+fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
+    let until_complete = changing(common::parse(SCENARIO, &[]));
+    let mut simulation = Simulation::new(until_complete.clone());
+    simulation.advance(u64::MAX);
+    let report = simulation.finish();
+    // It is worth comparing: packets are lost in flight both ways between parts, dropped where they wait, and where they come to.
+    assert!(
+        report.lost_in_flight("leaf0->spine0").data > 0 && report.lost_in_flight("spine0->leaf0").packets > 0
+    );
+    for port in
+        ["leaf0->spine0", "spine0->leaf0", "leaf2->host11"].map(|name| report.port(name).expect("there"))
+    {
+        let down = port.dropped[DropReason::LinkDown as usize];
+        assert!(down > port.dropped_at_dequeue, "{port:?}");
+    }
+    let waited = |name| report.port(name).expect("there").dropped_at_dequeue;
+    assert!(waited("leaf0->spine0") + waited("spine0->leaf0") + waited("leaf2->host11") > 0);
+    assert_same("until all flows are complete", &until_complete, &[2, 3, 7], u64::MAX);
+    let endless = changing(common::parse(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]));
+    assert_same("until a time", &endless, &[2, 3, 7], 10_000);
+    let alone = finished(endless.clone(), 1, u64::MAX);
+    for threads in [1, 3] {
+        let division = Division::in_pieces(&endless, threads, 0).unwrap();
+        let mut files = Files::default();
+        let simulation = Simulation::of_parts(endless.clone(), division, |name| files.open(name));
+        let many = left(simulation.expect("memory takes it"), 50_000, &files);
+        assert_alike(&format!("a part for each switch, {threads} threads"), &alone, &many);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use serde_json::json;
-use shallows_sim::Problem;
+use shallows_measure::Problem;
 
 /// A flow of 1 MB from host 1 to host 0 takes 0.8 ms at 10 Gbit/s.
 const STAR: &str = r#"

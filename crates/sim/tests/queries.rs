@@ -7,7 +7,8 @@ mod common;
 
 use common::run;
 use shallows_core::Duration;
-use shallows_sim::{QueryOutcome, Report};
+use shallows_measure::QueryOutcome;
+use shallows_sim::Report;
 
 const STAR: &str = r#"
 host.jitter = "off"

@@ -34,7 +34,7 @@ const MARKERS: &str = "[{ kind = 'threshold', k = '15p' }]";
 fn outcome(sets: &[(&str, &str)]) -> (Vec<u64>, u32, u32) {
     let report = common::run(SCENARIO, sets);
     let times = report.flows().map(|flow| flow.completion_time.expect("every flow ends").0).collect();
-    let count = |of: fn(&shallows_sim::FlowOutcome) -> u32| report.flows().map(|flow| of(&flow)).sum();
+    let count = |of: fn(&shallows_measure::FlowOutcome) -> u32| report.flows().map(|flow| of(&flow)).sum();
     (times, count(|flow| flow.timeouts), count(|flow| flow.retransmits))
 }
 

@@ -9,10 +9,10 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate, prefetch, prefetch_all};
 
 use self::counters::Books;
-use self::edge::Edge;
+use self::edge::{Edge, Fate};
 use self::waiting::Elaborate;
-use crate::aqm::{Aqm, Hears, Installed};
-use crate::buffer::SharedBuffer;
+use crate::aqm::Installed;
+use crate::buffer::{Memory, SharedBuffer};
 use crate::discipline::{self, AnyDiscipline, Discipline};
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
@@ -20,13 +20,14 @@ use crate::shaper::TokenBucket;
 
 mod counters;
 mod edge;
+mod fault;
 mod inspection;
 mod interface;
 mod waiting;
 
 pub use self::counters::Counters;
 pub use self::interface::{Arrival, Config, Departure, EgressDrop};
-pub use crate::queue::{DropReason, Ingress};
+pub use crate::queue::{DropReason, Held, Ingress};
 
 /// An egress port.
 #[derive(Clone, Debug)]
@@ -50,17 +51,15 @@ impl<T: Copy + Default> Port<T> {
     ///
     /// # Panics
     ///
-    /// If the rate is zero.
+    /// If the rate is zero, or there are more than 256 queues.
     pub fn new(
         rate: Rate,
         account: usize,
         config: &Config,
         mut stream: impl FnMut(&'static str, usize) -> Stream,
     ) -> Self {
-        assert!(rate.0 > 0, "a link needs a rate");
-        let byte = rate.transmission_time(Bytes(1)).0;
-        let ps_per_byte = if 8_000_000_000_000 % rate.0 == 0 { byte } else { 0 };
         let shares = config.discipline.shares();
+        assert!(shares.len() <= Held::MOST_QUEUES, "at most 256 queues");
         let markers: Box<[Installed]> = config
             .markers
             .iter()
@@ -80,13 +79,14 @@ impl<T: Copy + Default> Port<T> {
         };
         let edge = Edge {
             rate,
-            ps_per_byte,
+            ps_per_byte: edge::ps_per_byte(rate),
             busy_until: Instant::ZERO,
             total: QueueState::default(),
             account,
             egress_drop: config.egress_drop,
             halted: false,
-            hears: markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears())),
+            is_down: false,
+            hears: edge::heard_by(&markers),
             markers,
             books: Books::default(),
         };
@@ -108,17 +108,30 @@ impl<T: Copy + Default> Port<T> {
         &mut self,
         now: Instant,
         ingress: Ingress,
-        header: Header,
+        mut header: Header,
         payload: T,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Arrival<T> {
         let Self { edge, queues } = self;
-        match queues {
-            Queues::One(queue) => edge.receive(queue, now, ingress, (header, payload), buffer, dropped),
+        let fate = match queues {
+            Queues::One(queue) => edge.receive(queue, now, ingress, (&mut header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
-                edge.receive_out_of_line(&mut **queues, now, ingress, (header, payload), buffer, dropped)
+                // A copy of its own, so that the header of the other case stays in registers.
+                let mut own = header;
+                let packet = (&mut own, payload);
+                let fate = edge.receive_out_of_line(&mut **queues, now, ingress, packet, buffer, dropped);
+                header = own;
+                fate
             }
+        };
+        match fate {
+            Fate::Sent { finish, queue } => {
+                let held = Held::new(ingress, queue, Memory::default());
+                Arrival::Sent(Departure { header, payload, held, finish })
+            }
+            Fate::Queued => Arrival::Queued,
+            Fate::Dropped => Arrival::Dropped,
         }
     }
 

@@ -23,11 +23,13 @@ pub enum DropReason {
     NotEct,
     /// Likewise, and it was a pure acknowledgement.
     NotEctAck,
+    /// The link of its port was down, or went down while it waited.
+    LinkDown,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`Counters::dropped`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::QueueLimit,
         Self::PortLimit,
         Self::PoolFull,
@@ -35,6 +37,7 @@ impl DropReason {
         Self::Early,
         Self::NotEct,
         Self::NotEctAck,
+        Self::LinkDown,
     ];
 
     /// The name under which results list it.
@@ -47,37 +50,48 @@ impl DropReason {
             Self::Early => "early",
             Self::NotEct => "not_ect",
             Self::NotEctAck => "not_ect_ack",
+            Self::LinkDown => "link_down",
         }
     }
 }
 
-/// By which link a packet has come to a node: the number of the port beside it, among those of the node.
+/// By which link a packet has come to a node: the number of the port beside it, among those of the node; fewer than 2^22.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ingress(pub u32);
 
 impl Ingress {
     /// Of what the node sends itself, as a host does.
-    pub const NONE: Self = Self((1 << 31) - 1);
+    pub const NONE: Self = Self((1 << 22) - 1);
 }
 
-/// Whence a packet that waits came, and what holds its bytes; in one word, so that an item has 32 bytes.
+/// The link by which a packet came, the queue that it joined, and the memory that holds its bytes, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held(u32);
 
 impl Held {
-    /// Of a packet that came by this link, in this memory.
+    /// Queues of a port.
+    pub const MOST_QUEUES: usize = 256;
+
+    /// Of a packet that came by `ingress` and joined `queue`, with its bytes in `memory`.
     #[inline]
-    pub fn new(ingress: Ingress, memory: Memory) -> Self {
-        Self(ingress.0 << 1 | memory as u32)
+    pub fn new(ingress: Ingress, queue: usize, memory: Memory) -> Self {
+        debug_assert!(ingress <= Ingress::NONE && queue < Self::MOST_QUEUES);
+        Self(ingress.0 << 10 | (queue as u32) << 2 | memory as u32)
     }
 
-    /// By which link it came.
+    /// The link by which the packet came.
     #[inline]
     pub fn ingress(self) -> Ingress {
-        Ingress(self.0 >> 1)
+        Ingress(self.0 >> 10)
     }
 
-    /// What holds its bytes.
+    /// The queue that it joined.
+    #[inline]
+    pub fn queue(self) -> usize {
+        (self.0 >> 2) as usize % Self::MOST_QUEUES
+    }
+
+    /// The memory that holds its bytes.
     #[inline]
     pub fn memory(self) -> Memory {
         if self.0 & 1 == 0 { Memory::Private } else { Memory::Shared }
@@ -93,7 +107,7 @@ pub struct Item<T> {
     pub payload: T,
     /// When it joined its queue.
     pub enqueued_at: Instant,
-    /// Whence it came, and what holds its bytes.
+    /// Its link, queue and memory.
     pub held: Held,
 }
 

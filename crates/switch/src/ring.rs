@@ -45,7 +45,7 @@ impl<T: Copy + Default> Ring<T> {
             self.grow();
         }
         // The capacity is a power of two, so the mask keeps the index within the slots.
-        let mask = self.slots.len() - 1;
+        let Some(mask) = self.slots.len().checked_sub(1) else { return };
         self.slots[(self.head + self.len) & mask] = item;
         self.len += 1;
     }
@@ -56,7 +56,8 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        let mask = self.slots.len() - 1;
+        // There are slots. Said so here, it need not be checked at each use of the mask.
+        let mask = self.slots.len().checked_sub(1)?;
         let item = self.slots[self.head & mask];
         // The next one mostly lies on the same cache line, or was fetched with the one before this.
         prefetch(&self.slots[(self.head + 2) & mask]);

@@ -4,6 +4,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use common::{Case, Order, case};
 use proptest::prelude::*;
@@ -102,15 +103,51 @@ impl<'a> Bench<'a> {
     }
 
     fn run(mut self) {
-        let mut now = Instant::ZERO;
-        for (id, step) in self.steps.iter().enumerate() {
-            now = now + Duration(step.wait);
+        self.run_through(Instant::ZERO, 0..self.steps.len());
+        self.transmit_until(Instant::MAX);
+        self.settle();
+    }
+
+    /// These packets arrive from `now` on; returns when the last does.
+    fn run_through(&mut self, mut now: Instant, ids: Range<usize>) -> Instant {
+        for id in ids {
+            now = now + Duration(self.steps[id].wait);
             self.transmit_until(now);
             self.arrive(now, id);
             self.audit();
         }
-        self.transmit_until(Instant::MAX);
-        self.settle();
+        now
+    }
+
+    /// The link goes down, and is down when these packets arrive; returns when the last does.
+    fn run_without_link(&mut self, mut now: Instant, ids: Range<usize>) -> Instant {
+        let (waited, before) = (self.waits.len(), self.port.counters());
+        let mut dropped = vec![];
+        self.port.link_down(now, &mut self.buffer, &mut dropped);
+        self.note_drops(&dropped);
+        self.check_nothing_waits();
+        for id in ids.clone() {
+            now = now + Duration(self.steps[id].wait);
+            self.arrive(now, id);
+            self.check_nothing_waits();
+        }
+        let (after, link_down) = (self.port.counters(), DropReason::LinkDown as usize);
+        assert_eq!(after.sent, before.sent);
+        assert_eq!(after.dropped[link_down] as usize, waited + ids.len());
+        assert_eq!((after.dropped_at_dequeue - before.dropped_at_dequeue) as usize, waited);
+        self.at_dequeue = after.dropped_at_dequeue;
+        now
+    }
+
+    fn check_nothing_waits(&self) {
+        self.audit();
+        assert!(self.waits.is_empty() && !self.port.has_backlog() && self.port.wake_at().is_none());
+        self.check_memory_is_empty();
+    }
+
+    fn check_memory_is_empty(&self) {
+        let is_empty = self.buffer.queue(0).private == Bytes(0) && self.buffer.pools()[0].used == Bytes(0);
+        assert!(is_empty, "the memory is empty");
     }
 
     fn transmit_until(&mut self, end: Instant) {
@@ -153,7 +190,7 @@ impl<'a> Bench<'a> {
             }
             Arrival::Dropped => {
                 assert!(dropped.contains(&id));
-                if idle {
+                if idle && !self.port.is_down() {
                     // A marker may have dropped it on the way out.
                     self.served(now, None, &dropped);
                 } else {
@@ -287,8 +324,7 @@ impl<'a> Bench<'a> {
         let (marks, drops) = wanted.fold((0, 0), |(m, d), counts| (m + counts.marked, d + counts.dropped));
         assert!(counters.marked + not_ect + acks <= marks, "{counters:?}");
         assert!(reason(DropReason::Early) <= drops);
-        let at_rest = self.buffer.queue(0).private == Bytes(0) && self.buffer.pools()[0].used == Bytes(0);
-        assert!(at_rest, "the memory is empty");
+        self.check_memory_is_empty();
     }
 
     fn queues(&self) -> usize {
@@ -302,6 +338,22 @@ proptest! {
     #[test]
     fn no_port_breaks_its_laws(case in case(), steps in steps()) {
         Bench::new(&case, &steps).run();
+    }
+
+    #[test]
+    fn a_port_whose_link_is_down_holds_and_sends_nothing_and_afterwards_is_as_before(
+        case in case(),
+        steps in steps(),
+        (down, up) in (0usize..150, 0usize..150),
+    ) {
+        let mut bench = Bench::new(&case, &steps);
+        let [down, up] = [down.min(up), down.max(up)].map(|id| id.min(steps.len()));
+        let now = bench.run_through(Instant::ZERO, 0..down);
+        let now = bench.run_without_link(now, down..up);
+        bench.port.link_up(now, RATE);
+        bench.run_through(now, up..steps.len());
+        bench.transmit_until(Instant::MAX);
+        bench.settle();
     }
 }
 
@@ -328,6 +380,30 @@ fn a_shaped_port_divides_what_the_shaper_lets_pass() {
     assert_eq!(of(0) + of(1), 1_002);
     // One packet in a round for the first, two for the second; the first packet found the port idle and was a round alone.
     assert!(of(0).abs_diff(334) <= 1 && of(1).abs_diff(668) <= 1, "{} and {}", of(0), of(1));
+}
+
+#[test]
+fn a_port_sends_at_the_rate_that_its_link_has_when_a_packet_starts() {
+    // 1,250 B take 1 us at 10 Gbit/s, 4 us at 2.5 Gbit/s, and 3 us at 10/3, whose byte takes no whole number of picoseconds.
+    for two in [false, true] {
+        let (mut port, mut buffer) = late_port(two);
+        let us = |us: u64| Instant::ZERO + Duration::from_micros(us);
+        let mut dropped = vec![];
+        for id in 0..4 {
+            port.receive(us(0), Ingress::NONE, packet(id, 1_250), id, &mut buffer, &mut dropped);
+        }
+        // The first is on the wire and keeps its rate.
+        port.set_rate(us(0), Rate(2_500_000_000));
+        let mut finish = |port: &mut Port<usize>, at| {
+            port.transmit_next(at, &mut buffer, &mut dropped).expect("it waits").finish
+        };
+        assert_eq!(port.wake_at(), Some(us(1)));
+        assert_eq!(finish(&mut port, us(1)), us(5));
+        port.set_rate(us(5), Rate(10_000_000_000 / 3));
+        assert_eq!(finish(&mut port, us(5)), us(8) + Duration(1), "rounded up to a picosecond");
+        port.set_rate(us(8), RATE);
+        assert_eq!(finish(&mut port, us(9)), us(10));
+    }
 }
 
 /// A queue, or two by class behind a scheduler.

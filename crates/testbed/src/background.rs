@@ -3,10 +3,11 @@
 //! It needs no kernel. The network makes it, each packet at its very time, and takes it where it arrives, as the simulation does;
 //! what it measures are queues and links, and not hosts.
 
-use shallows_core::packet::{Flags, Header, Segment};
+use shallows_core::packet::{Body, EchoMessage, Header};
 use shallows_core::{Bytes, Instant};
+use shallows_measure::Echo;
 use shallows_scenario::{Experiment, Probe};
-use shallows_sim::{Datagrams, Echo};
+use shallows_sim::{Datagrams, echo_reply, echo_request};
 use shallows_wire::{icmp, ipv4, udp};
 
 /// All sources, and what has come of them.
@@ -22,10 +23,10 @@ pub struct Background {
 }
 
 /// What stands for the bytes of a packet: nothing of a datagram, of an echo its number and whether it is the reply. A real frame is longer.
-type Body = Vec<u8>;
+type Contents = Vec<u8>;
 
 /// A packet that leaves a host.
-pub type Made = (Header, Body);
+pub type Made = (Header, Contents);
 
 /// Bytes of IP and UDP headers. That of an echo is as long as that of a datagram.
 const HEADERS: u16 = (ipv4::LEN + udp::LEN) as u16;
@@ -55,16 +56,16 @@ impl Background {
     pub fn send(&mut self, number: u32, now: Instant) -> Option<(Made, Instant)> {
         let Some(index) = number.checked_sub(self.count) else {
             let (header, next) = self.datagrams.send(number, now);
-            return Some(((header?, Body::new()), next?));
+            return Some(((header?, Contents::new()), next?));
         };
         let probe = &self.probes[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let header = Echo::request(probe, index, self.overhead);
+        let header = echo_request(probe, index, self.overhead);
         let number = self.echoes.len() as u32;
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
-        Some(((header, body(number, false)), now + probe.interval))
+        Some(((header, contents(number, false)), now + probe.interval))
     }
 
     /// A packet that was made here has reached its host: what that answers.
@@ -79,8 +80,8 @@ impl Background {
             echo.rtt = Some(now - echo.sent_at);
             return None;
         }
-        let answer = Echo::reply(&self.probes[echo.probe as usize], echo.probe, header);
-        Some((answer, body(number, true)))
+        let answer = echo_reply(&self.probes[echo.probe as usize], echo.probe, header);
+        Some((answer, contents(number, true)))
     }
 
     /// Wire bytes of datagrams that have arrived, and all echo requests.
@@ -89,14 +90,14 @@ impl Background {
     }
 }
 
-/// What stands in a packet of this body beside its header, as captures show it; a datagram has nothing.
-pub fn segment(body: &[u8]) -> Option<Segment> {
-    let &[a, b, c, d, reply] = body else { return None };
-    let flags = if reply == 0 { Flags::default() } else { Flags::ACK };
-    Some(Segment { seq: u64::from(u32::from_be_bytes([a, b, c, d])), flags, ..Segment::default() })
+/// What stands in a packet with these contents beside its header, as captures show it; a datagram has nothing.
+pub fn body(contents: &[u8]) -> Option<Body> {
+    let &[a, b, c, d, reply] = contents else { return None };
+    let sequence = u64::from(u32::from_be_bytes([a, b, c, d]));
+    Some(Body::Echo(EchoMessage { sequence, is_reply: reply != 0 }))
 }
 
-fn body(number: u32, reply: bool) -> Body {
+fn contents(number: u32, reply: bool) -> Contents {
     let [a, b, c, d] = number.to_be_bytes();
     vec![a, b, c, d, u8::from(reply)]
 }

@@ -11,10 +11,9 @@ use std::io;
 use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::{Captures, Lost, Measured, PortTracer, Report, Sampler, Tally};
 use shallows_scenario::{Experiment, Link};
-use shallows_sim::{
-    Captures, Change, Driver, LinkAt, Measured, Network, PortTracer, Report, Sampler, Tally, Target,
-};
+use shallows_sim::{Change, Driver, LinkAt, Network, Target};
 
 use crate::background::{self, Background, Made};
 use crate::frame;
@@ -106,6 +105,7 @@ enum Event {
     Make(u32),
     Sample,
     Trace(u32),
+    Change(u32),
 }
 
 impl event::Event for Event {
@@ -117,6 +117,7 @@ impl event::Event for Event {
             Self::Make(number) => (3, number),
             Self::Sample => (4, 0),
             Self::Trace(number) => (5, number),
+            Self::Change(number) => (6, number),
         };
         class << 32 | u64::from(index)
     }
@@ -129,7 +130,8 @@ impl event::Event for Event {
             2 => Self::Enter,
             3 => Self::Make(index),
             4 => Self::Sample,
-            _ => Self::Trace(index),
+            5 => Self::Trace(index),
+            _ => Self::Change(index),
         }
     }
 }
@@ -168,7 +170,7 @@ impl Fabric {
         let to_hosts = || links.iter().filter(leads_to_host);
         let from_hosts = &network.links[..network.hosts as usize];
         let framing = u16::try_from(network.framing.0).expect("framing is small");
-        let state = State {
+        let mut state = State {
             to_hosts: to_hosts().map(|(index, _)| *index as u32).collect(),
             last_delay: to_hosts().map(|(_, link)| link.delay).min().unwrap_or_default(),
             first_delay: from_hosts.iter().map(|link| link.delay).min().unwrap_or_default(),
@@ -182,6 +184,8 @@ impl Fabric {
             leaving: Vec::new(),
             sampler: Sampler::new(experiment.sample_queues),
         };
+        let State { network, contents, .. } = &mut state;
+        network.start(&mut Around { contents, queue: &mut queue });
         Self { queue, state }
     }
 
@@ -286,15 +290,17 @@ impl Fabric {
         // The driver looks at whether it is the end now and then.
         echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
+            ports: state.network.port_counts().collect(),
             samples: state.sampler.rows,
             trace: state.contents.tracer.rows,
+            lost: state.network.lost().clone(),
             tally: state.network.tally,
             captured: state.contents.captures.map(|captures| captures.packets()).unwrap_or_default(),
             datagram_bytes,
             echoes,
             ..measured
         };
-        Report::measured(experiment, &state.network, measured)
+        Report::new(experiment, measured)
     }
 }
 
@@ -321,7 +327,7 @@ impl event::World for State {
                 }
             }
             Event::Sample => {
-                let next = self.sampler.sample(queue.now(), &self.network);
+                let next = self.network.sample(queue.now(), &mut self.sampler);
                 queue.schedule(next, Event::Sample);
             }
             Event::Trace(number) => {
@@ -329,6 +335,10 @@ impl event::World for State {
                 let (links, next) = tracer.due(number, queue.now());
                 self.network.trace(queue.now(), &links, tracer);
                 queue.schedule(next, Event::Trace(number));
+            }
+            Event::Change(number) => {
+                let Self { network, contents, .. } = self;
+                network.change(number, &mut Around { contents, queue });
             }
         }
     }
@@ -366,12 +376,7 @@ impl State {
     /// Check the laws that hold at any moment between two events.
     fn audit(&self) {
         let under_way = self.network.audit() + self.entering.len() as u64;
-        let tally = &self.network.tally;
-        assert_eq!(
-            tally.packets_sent,
-            tally.packets_arrived + tally.packets_dropped + under_way,
-            "sent = arrived + dropped + under way"
-        );
+        self.network.tally.audit(under_way);
         assert_eq!(
             self.contents.frames.kept() as u64,
             under_way + self.leaving.len() as u64,
@@ -393,13 +398,25 @@ impl Driver<Slot> for Around<'_> {
         self.queue.schedule(at, Event::Deliver(link.place));
     }
 
+    fn change_at(&mut self, at: Instant, epoch: u32) {
+        self.queue.schedule(at, Event::Change(epoch));
+    }
+
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
+        assert!(self.queue.cancel(at, Event::Transmit(link.place)), "a port that is to send has an event");
+    }
+
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
+        assert!(self.queue.cancel(at, Event::Deliver(link.place)), "the first packet in flight has an event");
+    }
+
     fn observe(&mut self, mut change: Change<'_, Slot>) {
         let (now, Contents { frames, tracer, captures, .. }) = (self.queue.now(), &mut *self.contents);
         change.trace(now, tracer);
         let (Some((link, header, slot)), Some(captures)) = (change.captured(), captures) else { return };
         let bytes = frames.get_mut(slot);
         if bytes.len() < frame::ETHERNET {
-            captures.record(now, link, &header, background::segment(bytes).as_ref());
+            captures.record(now, link, &header, background::body(bytes).as_ref());
         } else {
             // With what switches wrote on it.
             frame::rewrite(bytes, &header);
@@ -408,6 +425,10 @@ impl Driver<Slot> for Around<'_> {
     }
 
     fn leave(&mut self, _exit: u32, _arrival: Instant, _header: Header, _payload: Slot) {
+        unreachable!("a network that is not divided has no exits")
+    }
+
+    fn lose(&mut self, _exit: u32) -> Lost {
         unreachable!("a network that is not divided has no exits")
     }
 

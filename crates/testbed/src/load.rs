@@ -7,9 +7,10 @@ use std::io;
 use std::os::fd::AsFd;
 
 use shallows_core::packet::HostId;
-use shallows_core::{Bytes, Duration, Instant};
+use shallows_core::{Address, Bytes, Duration, Instant};
+use shallows_measure::{FlowChoices, FlowRecord, FlowTracer, Readings, Received, Sent};
 use shallows_scenario::{Connections as Policy, Experiment, Flow, Milestone, SERVICE_PORT, WhenBusy};
-use shallows_sim::{Address, FlowChoices, FlowRecord, FlowTracer, Pool, Readings, Received, Sent};
+use shallows_sim::Pool;
 
 use crate::frame;
 use crate::hosts::Hosts;

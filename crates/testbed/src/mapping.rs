@@ -117,6 +117,10 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
             }
             ("pulser", OWN)
         }
+        _ => {
+            refuse(refusals, "tcp.congestion", "the testbed has no congestion control of this kind");
+            return "";
+        }
     };
     if !available.contains(&name) {
         let known = available.join(", ");

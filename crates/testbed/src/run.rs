@@ -8,8 +8,8 @@ use std::thread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shallows_core::{Duration, Instant, Rate};
+use shallows_measure::{Captures, Measured, Report, Sink};
 use shallows_scenario::Experiment;
-use shallows_sim::{Captures, Measured, Report, Sink};
 
 use crate::carry::Switch;
 use crate::dilation::Dilation;

@@ -67,6 +67,13 @@ pub fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("source is UTF-8 text")
 }
 
+/// The words of the code of a Rust file, without its comments, literals and own tests.
+pub fn words_of_rust(text: &str) -> Vec<String> {
+    let code = text::code_of_rust(text);
+    let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 /// A path as seen from the folder of the workspace.
 pub fn short(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()

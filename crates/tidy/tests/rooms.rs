@@ -25,7 +25,7 @@ const ORDER: [&str; 11] = [
 const ABOVE_ALL: [&str; 2] = ["shallows", "shallows.__main__"];
 
 /// The rooms of `crates/sim`, from the bottom up.
-const SIM: [&str; 5] = ["network", "hosts", "traffic", "report", "run"];
+const SIM: [&str; 4] = ["network", "hosts", "traffic", "run"];
 
 #[test]
 fn no_room_of_the_simulation_knows_one_above_it() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tidy::{circles, complain, crates, files, read, root, short, unused};
+use tidy::{circles, complain, crates, files, read, root, short, unused, words_of_rust};
 
 #[test]
 fn every_rust_file_says_what_it_is_responsible_for() {
@@ -66,16 +66,19 @@ fn source_files_stay_readable() {
 
 #[test]
 fn models_depend_on_no_driver() {
-    // ARCHITECTURE.md: core on nothing; switch and transport on core; scenario on those; wire on core; sim on all of them.
+    // ARCHITECTURE.md: core on nothing; switch and transport on core; scenario on those; wire on core; measure on what it reads and writes;
+    // sim on all of them.
     let allowed = [
         ("core", &[][..]),
         ("switch", &["core"][..]),
         ("transport", &["core"]),
         ("scenario", &["core", "switch", "transport"]),
         ("wire", &["core"]),
-        ("sim", &["core", "switch", "transport", "scenario", "wire"]),
+        // What measures knows no world that it measures, nor what decides in one.
+        ("measure", &["core", "switch", "scenario", "wire"]),
+        ("sim", &["core", "switch", "transport", "scenario", "measure"]),
         // What happens inside a switch it has from the network of `sim`.
-        ("testbed", &["core", "files", "transport", "scenario", "sim", "wire"]),
+        ("testbed", &["core", "files", "transport", "scenario", "measure", "sim", "wire"]),
     ];
     let mut problems = Vec::new();
     for (name, dependencies) in allowed {
@@ -89,6 +92,27 @@ fn models_depend_on_no_driver() {
         }
     }
     complain(&problems);
+}
+
+#[test]
+fn the_testbed_leaves_ports_memories_and_routes_to_the_network() {
+    // The types, and what would hand out one of them: of `Network` in `sim`, and of the `Network` in an experiment.
+    let inside = ["Port", "SharedBuffer", "Routing", "shallows_switch", "memories", "routing"];
+    let sources = files(&root().join("crates/testbed/src"), &["rs"]);
+    assert!(sources.iter().any(|path| path.ends_with("fabric.rs")), "there is no testbed/src/fabric.rs");
+    let mut problems = Vec::new();
+    for path in sources {
+        let words = words_of_rust(&read(&path));
+        let named = inside.iter().filter(|word| words.iter().any(|found| found == **word));
+        problems.extend(named.map(|word| format!("{} speaks of `{word}`", short(&path))));
+    }
+    complain(&problems);
+}
+
+#[test]
+fn the_words_of_a_file_are_those_of_its_code() {
+    let text = "//! A Routing.\nfn f(ports: &Port<u8>) -> &str { ports.memories(); \"SharedBuffer\" }\n#[cfg(test)]\nmod tests { Routing }";
+    assert_eq!(words_of_rust(text), ["fn", "f", "ports", "Port", "u8", "str", "ports", "memories"]);
 }
 
 #[test]

@@ -10,7 +10,6 @@ use shallows_core::Bytes;
 
 use crate::config::Config;
 use crate::pacing_rate::PacingRate;
-use crate::sender::Sender;
 
 /// How large bursts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +26,25 @@ const MIN_SEGMENTS: u64 = 2;
 /// `tcp_tso_win_divisor`: as soon as a third of the window may leave, it does.
 const WIN_DIVISOR: u64 = 3;
 
+/// What a connection has to send, and how much of it is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// New data that may be sent now, in bytes.
+    pub sendable: Bytes,
+    /// Data that is outstanding.
+    pub in_flight: Bytes,
+    /// Whether what may be sent is all that was written.
+    pub is_all: bool,
+    /// cwnd.
+    pub cwnd: Bytes,
+    /// What may be outstanding: the smaller of cwnd and what the receiver offers.
+    pub usable_window: Bytes,
+}
+
 impl Tso {
-    /// Data of a full burst of this connection: whole segments, two at least.
-    pub fn size(&self, config: &Config, sender: &Sender) -> Bytes {
-        let rate = if self.autosized { PacingRate::of(sender) } else { None };
+    /// Data of a full burst at this rate: whole segments, two at least.
+    pub fn size(&self, config: &Config, rate: Option<PacingRate>) -> Bytes {
+        let rate = rate.filter(|_| self.autosized);
         let bytes = rate.map_or(self.largest, |rate| rate.at_once().min(self.largest));
         config.mss * (bytes.0 / config.mss.0).max(MIN_SEGMENTS)
     }
@@ -38,21 +52,22 @@ impl Tso {
     /// How many segments leave as the next burst; none if the connection waits for acknowledgements. To be asked when nothing
     /// is left of the one before.
     ///
-    /// A connection that opens or repairs a loss hands over what it may send one by one.
-    pub fn next(&self, config: &Config, sender: &Sender) -> u32 {
-        let Some(sendable) = sender.sendable() else { return 1 };
-        let (mss, window) = (config.mss.0, sender.usable_window().0);
-        let size = self.size(config, sender).0;
-        let in_flight = sender.sent() - sender.acked();
-        let last = sender.sent() + sendable.0 == sender.written();
+    /// A connection that opens or repairs a loss has no `backlog`, and hands over what it may send one by one.
+    pub fn next(&self, config: &Config, rate: Option<PacingRate>, backlog: Option<Backlog>) -> u32 {
+        let Some(backlog) = backlog else { return 1 };
+        let (mss, window, sendable) = (config.mss.0, backlog.usable_window.0, backlog.sendable.0);
+        let size = self.size(config, rate).0;
         // Nothing waits that nobody would wake, or that cannot become more; a window probe is the sender's.
-        let goes = in_flight == 0 || last || sendable.0 >= size || sendable.0 >= window / WIN_DIVISOR;
+        let goes = backlog.in_flight == Bytes(0)
+            || backlog.is_all
+            || sendable >= size
+            || sendable >= window / WIN_DIVISOR;
         if !goes {
             return 0;
         }
         // `tcp_cwnd_test`: half of cwnd at most, so that a window is two buffers at least.
-        let most = (size / mss).min((sender.cwnd().0 / mss / 2).max(1));
-        u32::try_from(sendable.0.div_ceil(mss).clamp(1, most)).expect("a burst has few segments")
+        let most = (size / mss).min((backlog.cwnd.0 / mss / 2).max(1));
+        u32::try_from(sendable.div_ceil(mss).clamp(1, most)).expect("a burst has few segments")
     }
 }
 
@@ -68,11 +83,11 @@ mod tests {
     const FULL: Tso = Tso { autosized: false, ..AUTOSIZED };
 
     fn next(tso: Tso, driven: &Driven) -> u32 {
-        tso.next(&driven.config, &driven.sender)
+        tso.next(&driven.config, driven.sender.pacing_rate(), driven.sender.backlog())
     }
 
     fn segments(tso: Tso, driven: &Driven) -> u64 {
-        tso.size(&driven.config, &driven.sender).0 / MSS
+        tso.size(&driven.config, driven.sender.pacing_rate()).0 / MSS
     }
 
     #[test]

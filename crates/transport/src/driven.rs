@@ -1,6 +1,6 @@
 //! A sender for tests of what its host asks of it.
 
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 
 use crate::congestion::{self, reno};
@@ -24,7 +24,12 @@ impl Driven {
 
     /// Likewise, but so much is all it has.
     pub(crate) fn of(bytes: u64) -> Self {
-        let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config { ecn: true }));
+        Self::under(congestion::Config::Reno(reno::Config { ecn: true }), bytes)
+    }
+
+    /// Likewise, under another congestion control.
+    pub(crate) fn under(congestion: congestion::Config, bytes: u64) -> Self {
+        let config = Config::new(Bytes(MSS), congestion);
         let now = Instant::ZERO + Duration::from_millis(1);
         let mut driven = Self { sender: Sender::new(&config), config, now };
         driven.sender.write(&driven.config, now, bytes);
@@ -45,9 +50,9 @@ impl Driven {
     }
 
     /// Likewise, in answer to a segment of that time.
-    pub(crate) fn ack_of(&mut self, timestamp: Instant, segments: u64, flags: Flags) {
+    pub(crate) fn ack_of(&mut self, tsecr: Instant, segments: u64, flags: Flags) {
         let ack = segments * MSS;
-        let segment = Segment { ack, timestamp, flags, window: 1 << 30, ..Segment::default() };
+        let segment = AckSegment { ack, tsecr, flags, window: 1 << 30, ..AckSegment::default() };
         self.sender.on_ack(&self.config, self.now, &segment);
     }
 }

@@ -23,12 +23,13 @@ mod scoreboard;
 mod sender;
 mod small_queue;
 
-pub use bursts::Tso;
+pub use bursts::{Backlog, Tso};
 pub use config::{
     AckCounts, AppLimited, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, RestartAfterIdle,
     SackAfterTimeout, header_bytes,
 };
 pub use pacer::Pacer;
+pub use pacing_rate::PacingRate;
 pub use receiver::{Acks, Marks, Receiver};
 pub use recovery::{Bound, Method, rack};
 pub use rtt::RtoConfig;

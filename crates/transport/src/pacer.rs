@@ -7,7 +7,6 @@
 use shallows_core::{Bytes, Duration, Instant};
 
 use crate::pacing_rate::PacingRate;
-use crate::sender::Sender;
 
 /// When the next burst of a connection may go.
 #[derive(Clone, Copy, Debug)]
@@ -40,13 +39,13 @@ impl Pacer {
         self.next = self.next.max(now);
     }
 
-    /// A segment of the burst leaves, with `len` bytes of data.
-    pub fn on_send(&mut self, sender: &Sender, len: Bytes) {
+    /// A segment of the burst leaves, with `len` bytes of data, of a connection with this rate.
+    pub fn on_send(&mut self, rate: Option<PacingRate>, len: Bytes) {
         if self.free > 0 {
             self.free -= 1;
             return;
         }
-        let Some(rate) = PacingRate::of(sender) else { return };
+        let Some(rate) = rate else { return };
         let time = rate.time(len);
         let forgiven = self.late.min(time / 2);
         self.late = self.late - forgiven;
@@ -65,7 +64,7 @@ mod tests {
     fn burst(pacer: &mut Pacer, driven: &Driven, now: Instant, segments: u64) {
         pacer.begin(now);
         for _ in 0..segments {
-            pacer.on_send(&driven.sender, Bytes(MSS));
+            pacer.on_send(driven.sender.pacing_rate(), Bytes(MSS));
         }
     }
 

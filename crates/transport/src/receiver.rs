@@ -1,6 +1,6 @@
 //! The receiving side of a connection: what it has, when it acknowledges, what it echoes.
 
-use shallows_core::packet::{Ecn, Flags, Header, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags, Header};
 use shallows_core::{Bytes, Instant};
 
 use crate::config::{AckCounts, Config};
@@ -35,15 +35,15 @@ impl Marks {
 /// The acknowledgements to send for one arrival, in this order: none, one, or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acks {
-    first: Option<Segment>,
-    second: Option<Segment>,
+    first: Option<AckSegment>,
+    second: Option<AckSegment>,
 }
 
 impl Iterator for Acks {
-    type Item = Segment;
+    type Item = AckSegment;
 
     #[inline]
-    fn next(&mut self) -> Option<Segment> {
+    fn next(&mut self) -> Option<AckSegment> {
         self.first.take().or_else(|| self.second.take())
     }
 }
@@ -98,7 +98,7 @@ impl Receiver {
 
     /// A segment arrived, with these marks. Returns the acknowledgements to send now; none if it has neither data nor FIN.
     #[inline]
-    pub fn on_data(&mut self, config: &Config, now: Instant, segment: &Segment, marks: Marks) -> Acks {
+    pub fn on_data(&mut self, config: &Config, now: Instant, segment: &DataSegment, marks: Marks) -> Acks {
         let fin = segment.flags.0 & Flags::FIN.0;
         if segment.len == 0 && fin == 0 {
             return self.open(config, now, segment);
@@ -121,7 +121,7 @@ impl Receiver {
         &mut self,
         config: &Config,
         now: Instant,
-        merged: &Segment,
+        merged: &DataSegment,
         marks: Marks,
         segments: u32,
     ) -> Acks {
@@ -148,7 +148,7 @@ impl Receiver {
 
     /// The acknowledgement to send now; none if it `waits` for the timer.
     #[inline]
-    fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<Segment> {
+    fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<AckSegment> {
         if waits && self.quick > 0 {
             self.quick -= 1;
         } else if waits {
@@ -160,7 +160,7 @@ impl Receiver {
     }
 
     /// The marks of a packet are not what is being echoed. Says whether that changes what is.
-    fn changes_echo(&mut self, segment: &Segment, seen: u8) -> bool {
+    fn changes_echo(&mut self, segment: &DataSegment, seen: u8) -> bool {
         if !self.latches {
             return true;
         }
@@ -173,7 +173,7 @@ impl Receiver {
 
     /// RFC 8257 §3.2: a change of marks is acknowledged at once, and what waited for an acknowledgement before it with the
     /// old state, so that the sender attributes every byte. Pulser §III-B echoes incast per packet: likewise.
-    fn on_change(&mut self, config: &Config, now: Instant, segment: &Segment, seen: u8) -> Acks {
+    fn on_change(&mut self, config: &Config, now: Instant, segment: &DataSegment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
         let in_order = self.accept(config, segment);
@@ -185,7 +185,7 @@ impl Receiver {
 
     /// A segment without data: a SYN is answered, anything else says nothing.
     #[cold]
-    fn open(&mut self, config: &Config, now: Instant, segment: &Segment) -> Acks {
+    fn open(&mut self, config: &Config, now: Instant, segment: &DataSegment) -> Acks {
         if !segment.flags.contains(Flags::SYN) {
             return Acks::default();
         }
@@ -196,20 +196,16 @@ impl Receiver {
             self.echoes = config.congestion.echoes().0;
             flags = flags.with(Flags::ECE);
         }
-        let answer = Segment {
-            ack: self.next,
-            timestamp: segment.timestamp,
-            window: self.window.advertise(self.next),
-            flags,
-            ..Segment::default()
-        };
-        Acks { first: Some(answer.with_value(now)), second: None }
+        let (ack, window) = (self.next, self.window.advertise(self.next));
+        let answer =
+            AckSegment { ack, tsval: now, tsecr: segment.tsval, window, flags, ..AckSegment::default() };
+        Acks { first: Some(answer), second: None }
     }
 
     /// Data goes the other way on this connection: it carries the acknowledgement of what has come, which then goes no other way
     /// (RFC 9293 §3.8.6.3). While something is missing it carries none: data here has no room for SACK blocks.
-    pub fn carry(&mut self, config: &Config, now: Instant, data: Segment) -> Segment {
-        // A number of zero says that there is none.
+    pub fn carry(&mut self, config: &Config, now: Instant, data: DataSegment) -> DataSegment {
+        // A number that is zero in a header is not carried.
         if !self.reassembly.is_empty() || self.next as u32 == 0 {
             return data;
         }
@@ -225,7 +221,7 @@ impl Receiver {
     }
 
     /// The deadline has come. Returns the delayed acknowledgement, unless it went meanwhile.
-    pub fn on_timer(&mut self, config: &Config, now: Instant) -> Option<Segment> {
+    pub fn on_timer(&mut self, config: &Config, now: Instant) -> Option<AckSegment> {
         (now >= self.deadline).then(|| self.acknowledge(config, now))
     }
 
@@ -244,11 +240,11 @@ impl Receiver {
     /// Take in a segment. Says whether it may wait for a delayed acknowledgement: it came in order and there is no gap
     /// (RFC 5681 §4.2).
     #[inline]
-    fn accept(&mut self, config: &Config, segment: &Segment) -> bool {
+    fn accept(&mut self, config: &Config, segment: &DataSegment) -> bool {
         // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: of a batch the first is echoed, so that the sample holds the delay,
         // and never a segment that is older than what was echoed before.
-        if segment.seq <= self.last_ack_sent && segment.timestamp >= self.recent_timestamp {
-            self.recent_timestamp = segment.timestamp;
+        if segment.seq <= self.last_ack_sent && segment.tsval >= self.recent_timestamp {
+            self.recent_timestamp = segment.tsval;
         }
         // RFC 9293 §3.4: a FIN comes after the data and counts as a byte.
         let end = segment.end() + u64::from(segment.flags.0 & Flags::FIN.0);
@@ -275,21 +271,22 @@ impl Receiver {
     }
 
     #[inline]
-    fn acknowledge(&mut self, config: &Config, now: Instant) -> Segment {
+    fn acknowledge(&mut self, config: &Config, now: Instant) -> AckSegment {
         self.pending = 0;
         self.deadline = Instant::MAX;
         self.last_ack_sent = self.next;
-        let mut ack = Segment {
+        let mut ack = AckSegment {
             ack: self.next,
-            timestamp: self.recent_timestamp,
+            tsval: now,
+            tsecr: self.recent_timestamp,
             window: self.window.advertise(self.next),
             flags: Flags(Flags::ACK.0 | self.echo),
-            ..Segment::default()
+            ..AckSegment::default()
         };
         if self.reassembly.reports() && config.recovery.uses_sack() {
             (ack.sack, ack.sack_count) = self.reassembly.sack(self.next);
         }
-        ack.with_value(now)
+        ack
     }
 }
 
@@ -321,7 +318,7 @@ mod tests {
         ce: bool,
     ) -> Vec<(u64, bool)> {
         let len = (u64::from(segments) * MSS) as u16;
-        let segment = Segment { seq: first * MSS, len, flags: Flags::ACK, ..Segment::default() };
+        let segment = DataSegment { seq: first * MSS, len, flags: Flags::ACK, ..DataSegment::default() };
         let acks = receiver.on_merged(config, NOW, &segment, Marks { ce, incast: false }, segments);
         acks.map(|ack| (ack.ack / MSS, ack.flags.contains(Flags::ECE))).collect()
     }
@@ -352,10 +349,10 @@ mod tests {
     fn a_segment_that_was_overtaken_by_its_retransmission_is_not_echoed() {
         let (config, mut receiver) = delaying();
         let mut echo = |nth: u64, sent| {
-            let (seq, len, timestamp) = (nth * MSS, MSS as u16, Instant(sent));
-            let segment = Segment { seq, len, timestamp, flags: Flags::ACK, ..Segment::default() };
+            let (seq, len, tsval) = (nth * MSS, MSS as u16, Instant(sent));
+            let segment = DataSegment { seq, len, tsval, flags: Flags::ACK, ..DataSegment::default() };
             let mut acks = receiver.on_data(&config, NOW, &segment, Marks::default());
-            acks.next().map(|ack| (ack.ack / MSS, ack.timestamp.0))
+            acks.next().map(|ack| (ack.ack / MSS, ack.tsecr.0))
         };
         assert_eq!((echo(0, 10), echo(1, 10)), (None, Some((2, 10))));
         // The retransmission of the third segment comes first. SEG.TSval = 40 is not older than TS.Recent = 10.

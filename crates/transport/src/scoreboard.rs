@@ -1,6 +1,6 @@
 //! What the receiver has above the cumulative acknowledgement, and what follows for the holes (RFC 6675 §4).
 
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 
 /// Bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Scoreboard {
     }
 
     /// RFC 6675 §4 `Update`: take in what an acknowledgement up to `una` reports. Says whether any of it is news.
-    pub(crate) fn update(&mut self, una: u64, next: u64, segment: &Segment) -> bool {
+    pub(crate) fn update(&mut self, una: u64, next: u64, segment: &AckSegment) -> bool {
         self.forget_below(una);
         let mut news = false;
         for (start, end) in segment.sack_ranges() {

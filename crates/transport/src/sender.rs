@@ -4,22 +4,25 @@
 //! and in [`crate::recovery`]. Only the last segment of what was written may be short; nothing waits for more
 //! data (no Nagle).
 
+mod cutting;
 pub(crate) mod interface;
 mod offering;
 mod opening;
 mod recovering;
 mod reducing;
 mod reduction;
+mod reporting;
 
 use interface::{Fin, Growth, State};
 pub use interface::{Phase, Stats, Transmit};
 use reduction::Reduction;
-use shallows_core::packet::{Ecn, Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::config::{AppLimited, Config, EceReaction, EctPolicy, RestartAfterIdle};
+use crate::config::{AppLimited, Config, EctPolicy, RestartAfterIdle};
 use crate::congestion::{Ack, Algorithm, Congestion, CongestionControl, EcnMode, Window};
-use crate::recovery::{Allowance, Arrival, Method, Outstanding, Recovery};
+use crate::recovery::dialect::BackOffEnds;
+use crate::recovery::{Allowance, Arrival, Outstanding, Recovery};
 use crate::rtt::RttEstimator;
 
 const _: () = assert!(size_of::<Sender>() <= 256, "four cache lines");
@@ -178,7 +181,7 @@ impl Sender {
 
     /// An acknowledgement arrived.
     #[inline(always)]
-    pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         if self.state == State::Open {
             self.take_ack(config, now, segment, Growth::Allowed);
         } else {
@@ -188,7 +191,7 @@ impl Sender {
 
     /// Data came the other way on this connection. If it carries an acknowledgement of something new, that counts as one; it is
     /// no duplicate otherwise (RFC 5681 §2).
-    pub fn on_carried(&mut self, config: &Config, now: Instant, data: &Segment) {
+    pub fn on_carried(&mut self, config: &Config, now: Instant, data: &DataSegment) {
         if let Some(ack) = data.carried(self.una, self.advertised) {
             self.on_ack(config, now, &ack);
         }
@@ -196,12 +199,12 @@ impl Sender {
 
     /// As [`Self::take_ack`], for where it is rare.
     #[inline(never)]
-    fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
+    fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);
     }
 
     #[inline(always)]
-    fn take_ack(&mut self, config: &Config, now: Instant, segment: &Segment, allowed: Growth) {
+    fn take_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         let number = segment.ack;
         // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
         if number < self.una || number > self.next {
@@ -209,7 +212,7 @@ impl Sender {
         }
         let acked = number - self.una;
         self.una = number;
-        self.recent = segment.value();
+        self.recent = segment.tsval;
         self.limit = self.limit.max(number + u64::from(segment.window));
         let mut rtt = Duration::MAX;
         if acked > 0 {
@@ -229,7 +232,7 @@ impl Sender {
         }
         let ece = segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off;
         // RFC 3168 §6.1.2: once per window, and not again for a window that lost a packet.
-        let reduce = ece && config.recovery.heeds_ece(number >= self.reduce_from, acked > 0, self.last_cut);
+        let reduce = ece && self.heeds_ece(config, number, acked);
         if reduce
             || lost
             || allowed == Growth::Frozen
@@ -258,6 +261,9 @@ impl Sender {
 
     /// The deadline has come. Does nothing if it was moved meanwhile.
     pub fn on_timer(&mut self, config: &Config, now: Instant) {
+        if self.congestion.deadline().is_some_and(|deadline| deadline <= now) {
+            self.congestion.on_timer(&mut self.window, now);
+        }
         if now < self.deadline {
             return;
         }
@@ -296,91 +302,8 @@ impl Sender {
     /// When [`Self::on_timer`] is to be called; it moves with every call, mostly to later.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        (self.deadline != Instant::MAX).then_some(self.deadline)
-    }
-
-    /// Bytes that the receiver has acknowledged, from the first on (SND.UNA); a FIN counts as one.
-    #[inline]
-    pub fn acked(&self) -> u64 {
-        self.una
-    }
-
-    /// Bytes sent at least once (SND.NXT).
-    pub fn sent(&self) -> u64 {
-        self.next
-    }
-
-    /// Bytes that the application has written, and a FIN.
-    pub fn written(&self) -> u64 {
-        self.written
-    }
-
-    /// Whether everything written has been acknowledged.
-    pub fn is_idle(&self) -> bool {
-        self.una == self.written
-    }
-
-    /// What has happened so far.
-    pub fn stats(&self) -> Stats {
-        self.stats
-    }
-
-    /// The congestion window.
-    #[inline]
-    pub fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    /// cwnd as fast recovery has inflated it (RFC 5681 §3.2 step 4); where it does not, cwnd.
-    pub fn inflated_window(&self, config: &Config) -> Bytes {
-        let cwnd = self.cwnd();
-        let recovery = self.recovery.as_ref().filter(|_| self.disordered);
-        recovery.map_or(cwnd, |recovery| Bytes(recovery.inflated(config, cwnd.0)))
-    }
-
-    /// The slow start threshold.
-    pub fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    /// DCTCP's estimate of the fraction of marked bytes, where there is one.
-    pub fn alpha(&self) -> Option<f64> {
-        self.congestion.alpha()
-    }
-
-    /// The smoothed round-trip time, once there was a sample.
-    pub fn srtt(&self) -> Option<Duration> {
-        self.rtt.srtt()
-    }
-
-    /// The retransmission timeout, backed off if the timer has fired.
-    pub fn rto(&self) -> Duration {
-        self.rtt.rto()
-    }
-
-    /// Estimate of the bytes in the network (RFC 6675 `pipe`).
-    pub fn pipe(&self) -> Bytes {
-        match &self.recovery {
-            Some(recovery) if self.disordered => Bytes(recovery.pipe(self.outstanding())),
-            _ => Bytes(self.next - self.una),
-        }
-    }
-
-    /// Whether a loss is being repaired that duplicate acknowledgements revealed.
-    pub fn in_fast_recovery(&self) -> bool {
-        let data = self.outstanding();
-        self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))
-    }
-
-    /// What it is busy with. A loss that is being repaired hides a brake.
-    pub fn phase(&self) -> Phase {
-        let data = self.outstanding();
-        match self.recovery.as_ref().filter(|_| self.disordered) {
-            Some(recovery) if recovery.is_after_timeout(data) => Phase::Timeout,
-            Some(recovery) if recovery.is_fast(data) => Phase::Recovery,
-            _ if self.congestion.is_braking() => Phase::Braking,
-            _ => Phase::Open,
-        }
+        let deadline = self.congestion.deadline().map_or(self.deadline, |own| own.min(self.deadline));
+        (deadline != Instant::MAX).then_some(deadline)
     }
 
     fn outstanding(&self) -> Outstanding {
@@ -465,7 +388,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         match self.state {
             State::Held => self.on_ack_held(config, now, segment),
             State::Reducing => self.on_ack_reducing(config, now, segment),
@@ -473,7 +396,7 @@ impl Sender {
         }
     }
 
-    fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         // Another ECE may hold it back anew; otherwise the timer goes on.
         let deadline = self.deadline;
         self.state = State::Open;
@@ -490,7 +413,7 @@ impl Sender {
         let mut flags = Flags::ACK;
         if retransmission {
             self.stats.retransmits += 1;
-            if !config.recovery.is_ns2() {
+            if !config.recovery.dialect().repairs_leave_timing {
                 // RFC 6298 §3, Karn: nothing that may have been sent twice is timed.
                 self.timed_end = 0;
             }
@@ -512,8 +435,8 @@ impl Sender {
         }
         self.last_sent = now;
         self.stats.segments_sent += 1;
-        let segment = Segment { seq, timestamp: now, len: len as u16, flags, ..Segment::default() };
-        let segment = segment.with_echo(self.recent);
+        let (tsval, tsecr) = (now, self.recent);
+        let segment = DataSegment { seq, tsval, tsecr, carried_ack: None, len: len as u16, flags };
         let mut transmit =
             Transmit { segment, retransmission, ecn: config.data_ecn(self.ecn, retransmission) };
         if seq + len == self.written {
@@ -529,7 +452,7 @@ impl Sender {
     /// The last segment of what was written carries a FIN, if the receiver's window has room for its number, too (RFC 9293
     /// §3.4: a FIN is part of the sequence space); otherwise it goes alone.
     #[cold]
-    fn finish(&mut self, segment: &mut Segment) {
+    fn finish(&mut self, segment: &mut DataSegment) {
         if self.fin == Fin::Due {
             self.count_fin();
             if self.written > self.limit {
@@ -548,10 +471,10 @@ impl Sender {
     }
 
     #[inline]
-    fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &Segment) -> Duration {
+    fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &AckSegment) -> Duration {
         if config.timestamps {
             // RFC 7323 §4.1: from acknowledgements of new data only.
-            let rtt = now.saturating_since(segment.timestamp);
+            let rtt = now.saturating_since(segment.tsecr);
             self.rtt.on_sample(&config.rto, rtt);
             return rtt;
         }
@@ -571,7 +494,7 @@ impl Sender {
         &mut self,
         config: &Config,
         now: Instant,
-        segment: &Segment,
+        segment: &AckSegment,
         growth: &mut u64,
     ) -> (bool, bool) {
         let (data, acked, slow_start) = (self.outstanding(), *growth, self.window.in_slow_start());
@@ -592,8 +515,9 @@ impl Sender {
         if outcome.spurious {
             self.undo_reduction();
         }
-        if acked > 0 && config.recovery.is_ns2() {
-            return (outcome.begins, self.end_back_off(config, now));
+        let back_off = config.recovery.dialect().back_off_ends;
+        if acked > 0 && back_off != BackOffEnds::WithSample {
+            return (outcome.begins, self.end_back_off(config, now, back_off));
         }
         self.adopt_deadline();
         if outcome.repaired && !outcome.begins {
@@ -604,71 +528,13 @@ impl Sender {
         (outcome.begins, outcome.keeps_timer)
     }
 
-    /// As ns-2, whose FullTcp starts the timer anew before it ends the back-off. Says whether it did.
-    fn end_back_off(&mut self, config: &Config, now: Instant) -> bool {
-        let starts = config.recovery == Method::FullTcp && self.una < self.next;
+    /// New data was acknowledged. Says whether the timer was started anew.
+    fn end_back_off(&mut self, config: &Config, now: Instant, back_off: BackOffEnds) -> bool {
+        let starts = back_off == BackOffEnds::AfterTimer && self.una < self.next;
         if starts {
             self.deadline = now + self.rtt.rto();
         }
         self.rtt.end_back_off(&config.rto);
         starts
-    }
-
-    #[cold]
-    fn on_loss(&mut self, config: &Config, now: Instant) {
-        self.stats.fast_recoveries += 1;
-        if config.recovery.is_ns2() {
-            self.deadline = now + self.rtt.rto();
-            self.timed_end = 0;
-        }
-        self.end_reduction();
-        self.remember_window();
-        self.respond_to_loss(config);
-    }
-
-    fn respond_to_loss(&mut self, config: &Config) {
-        self.end_reduction();
-        // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
-        // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
-        if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
-            if config.recovery.is_ns2() {
-                self.note_cut(Congestion::Loss);
-            }
-            return;
-        }
-        // RFC 5681 §3.2 step 2.
-        let limited = self.recovery.as_ref().map_or(0, |recovery| recovery.limited());
-        self.reduce(Congestion::Loss, Bytes(self.next - self.una - limited));
-    }
-
-    #[cold]
-    fn on_ece(&mut self, config: &Config, now: Instant, acked: u64) {
-        self.stats.ecn_reductions += 1;
-        if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
-            // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer starts anew, and new data
-            // waits for it.
-            self.state = State::Held;
-            self.deadline = now + self.rtt.rto();
-        }
-        self.forbid_undo();
-        let prior = self.cwnd().0;
-        self.reduce(Congestion::Ecn, Bytes(self.next - self.una));
-        if config.ece_reaction == EceReaction::Prr {
-            self.begin_reduction(config, prior, acked);
-        }
-    }
-
-    fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {
-        self.congestion.on_congestion(&mut self.window, congestion, flight_size);
-        self.note_cut(congestion);
-        self.cwr_due = self.ecn != EcnMode::Off;
-    }
-
-    fn note_cut(&mut self, congestion: Congestion) {
-        // An acknowledgement that echoes what was sent after the reduction is beyond what is sent now.
-        self.reduce_from = self.next + 1;
-        if congestion != Congestion::RepeatedTimeout {
-            self.last_cut = Some(congestion);
-        }
     }
 }

@@ -7,7 +7,6 @@
 use shallows_core::Bytes;
 
 use crate::pacing_rate::PacingRate;
-use crate::sender::Sender;
 
 /// The rule that holds a connection back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,20 +20,21 @@ pub struct SmallQueue {
 }
 
 impl SmallQueue {
-    /// Whether a connection with `queued` bytes in its host waits until some have left.
+    /// Whether a connection with `queued` bytes in its host waits until some have left. Before its first round trip it has no
+    /// rate, and none is exceeded.
     #[inline]
-    pub fn is_full(&self, sender: &Sender, queued: Bytes) -> bool {
-        self.is_full_of(self.packet, sender, queued)
+    pub fn is_full(&self, rate: Option<PacingRate>, queued: Bytes) -> bool {
+        self.is_full_of(self.packet, rate, queued)
     }
 
     /// Likewise of one that hands over up to `unit` bytes at once, of which two may always wait.
     #[inline]
-    pub fn is_full_of(&self, unit: Bytes, sender: &Sender, queued: Bytes) -> bool {
+    pub fn is_full_of(&self, unit: Bytes, rate: Option<PacingRate>, queued: Bytes) -> bool {
         if queued <= unit * 2 {
             return false;
         }
         let memory = self.memory_of(unit, queued);
-        memory > self.limit_output || exceeds_pacing(sender, memory)
+        memory > self.limit_output || rate.is_some_and(|rate| rate.is_exceeded(memory))
     }
 
     /// What buffers of `unit` bytes take with so many `queued`.
@@ -42,12 +42,6 @@ impl SmallQueue {
     fn memory_of(&self, unit: Bytes, queued: Bytes) -> Bytes {
         if self.beside == 0 { queued } else { queued + Bytes(self.beside * queued.0.div_ceil(unit.0)) }
     }
-}
-
-/// Before the first sample there is no rate, and nothing exceeds it.
-#[inline]
-fn exceeds_pacing(sender: &Sender, queued: Bytes) -> bool {
-    PacingRate::of(sender).is_some_and(|rate| rate.is_exceeded(queued))
 }
 
 #[cfg(test)]
@@ -62,36 +56,34 @@ mod tests {
 
     /// The largest number of bytes of it that may wait.
     fn most(driven: &Driven) -> u64 {
-        let full = |queued: &u64| RULE.is_full(&driven.sender, Bytes(*queued));
+        let full = |queued: &u64| RULE.is_full(driven.sender.pacing_rate(), Bytes(*queued));
         (0..=1 << 20).find(full).map_or(1 << 20, |queued| queued - 1)
     }
 
     #[test]
     fn two_packets_may_always_wait_and_never_more_than_the_limit_of_the_host() {
-        let sender = Driven::new().sender;
         let narrow = SmallQueue { limit_output: Bytes(3_000), ..RULE };
-        assert!(!narrow.is_full(&sender, Bytes(3_000)) && narrow.is_full(&sender, Bytes(3_001)));
+        assert!(!narrow.is_full(None, Bytes(3_000)) && narrow.is_full(None, Bytes(3_001)));
         // Without a round-trip time there is no rate, and the limit is all there is.
-        assert!(!RULE.is_full(&sender, Bytes(1 << 20)) && RULE.is_full(&sender, Bytes((1 << 20) + 1)));
+        assert!(!RULE.is_full(None, Bytes(1 << 20)) && RULE.is_full(None, Bytes((1 << 20) + 1)));
         // What is handed over at once takes the place of packets.
-        let of = |unit, queued| narrow.is_full_of(Bytes(unit), &sender, Bytes(queued));
+        let of = |unit, queued| narrow.is_full_of(Bytes(unit), None, Bytes(queued));
         assert!(!of(60_000, 120_000) && of(60_000, 120_001));
     }
 
     #[test]
     fn buffers_are_larger_than_what_they_hold() {
-        let sender = Driven::new().sender;
         // Linux 6.18 counts 832 bytes beside 1,448 of data: 780 beside a packet of 1,500. Seven are 15,960, of a limit of 14,677.
         let linux = SmallQueue { limit_output: Bytes(14_677), beside: 780, ..RULE };
         assert_eq!(linux.memory_of(Bytes(1_500), Bytes(10_500)), Bytes(15_960));
-        assert!(!linux.is_full(&sender, Bytes(9_000)) && linux.is_full(&sender, Bytes(10_500)));
-        assert!(!SmallQueue { beside: 0, ..linux }.is_full(&sender, Bytes(10_500)));
+        assert!(!linux.is_full(None, Bytes(9_000)) && linux.is_full(None, Bytes(10_500)));
+        assert!(!SmallQueue { beside: 0, ..linux }.is_full(None, Bytes(10_500)));
         // A burst is one buffer.
         let burst = |queued| linux.memory_of(Bytes(6_000), Bytes(queued)).0;
         assert_eq!([burst(6_000), burst(7_500)], [6_780, 9_060]);
         // Two may always wait, however large.
         let narrow = SmallQueue { limit_output: Bytes(3_000), ..linux };
-        assert!(!narrow.is_full(&sender, Bytes(3_000)) && narrow.is_full(&sender, Bytes(4_500)));
+        assert!(!narrow.is_full(None, Bytes(3_000)) && narrow.is_full(None, Bytes(4_500)));
     }
 
     #[test]

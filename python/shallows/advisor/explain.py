@@ -10,6 +10,7 @@ from shallows.advisor.findings import find
 from shallows.advisor.findings_of_marking import never
 from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
 from shallows.advisor.unread import Unread, cited
+from shallows.collector import paused
 from shallows.quantity import digits, percent, ranges, rate, size
 from shallows.runs.table import Table
 
@@ -61,6 +62,7 @@ class Explanation:
         }
 
 
+@paused()
 def explain(resolved: Resolved) -> Explanation:
     """What it means."""
     return Explanation(resolved, find(resolved))

@@ -20,6 +20,7 @@ from shallows.advisor.configuration import (
     Threshold,
 )
 from shallows.advisor.unread import Unread
+from shallows.collector import paused
 
 BUSY = (1, 4, 8, 16)
 """How many queues of a pool are busy at once, in tables."""
@@ -200,6 +201,7 @@ def microseconds(count: int, rate: int) -> float:
     return count * 8e6 / rate
 
 
+@paused()
 def resolve(switch: Switch, hints: Hints | None = None) -> Resolved:
     """What each queue of a switch is told, in bytes, and what its buffer lets it hold."""
     hints = hints or Hints()

@@ -1,14 +1,14 @@
 """Rows of whole numbers in little memory: a million flows must not be a million objects."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Generic, NamedTuple, TypeVar
 
 Row = TypeVar("Row", bound=NamedTuple)
 
-TOGETHER = 4096
-"""Rows that are moved into columns at once."""
+TOGETHER = 128
+"""Rows that are moved into columns at once: few, for the processor's caches and the garbage collector."""
 
 
 class Columns(Generic[Row]):
@@ -48,22 +48,52 @@ class Columns(Generic[Row]):
         self._latest: list[Row] = []
         """Rows that are not in the columns yet."""
 
+    @classmethod
+    def of(cls, kind: type[Row], codes: str, fields: Mapping[str, Iterable[int]]) -> "Columns[Row]":
+        """Rows of which these are the fields; one that is not among them has its default in every row."""
+        rows = cls(kind, codes)
+        for place, (name, code) in enumerate(zip(kind._fields, codes, strict=True)):
+            if name not in fields:
+                continue
+            column = array(code, fields[name])
+            rows._stored = len(column)
+            if name not in rows._defaults or column.count(rows._defaults[name]) < len(column):
+                rows._columns[place] = column
+        return rows
+
+    def reordered(self, places: Sequence[int]) -> "Columns[Row]":
+        """The rows at these places, in their order."""
+        used = [name for name in self.kind._fields if self.has(name)]
+        fields = {name: map(self.column(name).__getitem__, places) for name in used}
+        return Columns.of(self.kind, self._codes, fields)
+
     def append(self, row: Row) -> None:
         """Add a row at the end."""
         self._latest.append(row)
         if len(self._latest) == TOGETHER:
             self._store()
 
+    def extend(self, fields: Iterable[Sequence[int]]) -> None:
+        """Add rows, by their fields in order."""
+        self._store()
+        self._add(fields)
+
     def _store(self) -> None:
         """Move the latest rows into the columns."""
-        for place, values in enumerate(zip(*self._latest, strict=True)):
+        if self._latest:
+            self._add(zip(*self._latest, strict=True))
+            self._latest.clear()
+
+    def _add(self, fields: Iterable[Sequence[int]]) -> None:
+        count = 0
+        for place, values in enumerate(fields):
+            count = len(values)
             column = self._columns[place]
-            if column is None and set(values) != {self._defaults[self.kind._fields[place]]}:
+            if column is None and values.count(self._defaults[self.kind._fields[place]]) < count:
                 column = self._columns[place] = self._of_defaults(place)
             if column is not None:
                 column.extend(values)
-        self._stored += len(self._latest)
-        self._latest.clear()
+        self._stored += count
 
     def _of_defaults(self, place: int) -> "array[int]":
         """The column of a field that has its default in all stored rows."""

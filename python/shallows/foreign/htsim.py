@@ -6,17 +6,19 @@ nothing of switches and senders; the scenario says which it has instead.
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
 from shallows.foreign.columns import Columns
-from shallows.foreign.htsim_matrix import WHY, Connection, Matrix, Trigger, read_matrix
+from shallows.foreign.htsim_connections import LATEST, WHY, Connection
+from shallows.foreign.htsim_matrix import Matrix, read_matrix
 from shallows.foreign.htsim_topology import read_topology
+from shallows.foreign.htsim_triggers import KINDS, Triggers
 from shallows.foreign.ignoring import NOTHING, Ignored, LeftOut
-from shallows.foreign.writing import Flow, Imported, no_flows
+from shallows.foreign.writing import FLOW_CODES, Flow, Imported
 
 UNITS = {"ps": 1, "us": 10**6}
 """Picoseconds of the units in which htsim's programs read starts."""
@@ -119,48 +121,65 @@ def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
 
 
 def _check_starts(matrix: Matrix, unit_ps: int) -> None:
-    for connection in matrix.connections if unit_ps > 1 else ():
-        if connection.start * unit_ps > 86_400 * 10**12:
-            message = f"a start of {connection.start} is later than a day"
-            remedy = "mend it, or say that starts are in ps: --start-unit ps"
-            raise matrix.error(connection.line, message, remedy)
+    starts = matrix.connections.column("start")
+    if max(starts) * unit_ps <= LATEST:
+        return
+    place = next(place for place, start in enumerate(starts) if start * unit_ps > LATEST)
+    message = f"a start of {starts[place]} is later than a day"
+    remedy = "mend it, or say that starts are in ps: --start-unit ps"
+    raise matrix.error(matrix.connections[place].line, message, remedy)
 
 
 def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
     """The flows that have a size."""
-    flows, turns = no_flows(), Counter[int]()
-    for connection in matrix.connections.take(_order(matrix.connections)):
-        count = 1
-        if connection.trigger:
-            turns[connection.trigger] += 1
-            count = _count(matrix.triggers[connection.trigger], turns[connection.trigger])
-        flows.append(_flow(connection, unit_ps, count))
-    return flows
+    connections = matrix.connections
+    places = _order(connections)
+
+    def taken(name: str) -> Iterable[int]:
+        return map(connections.column(name).__getitem__, places)
+
+    names = {
+        "source": "source",
+        "destination": "destination",
+        "size": "size",
+        "line": "line",
+        "trigger": "after",
+        "recv_done_trigger": "on_received",
+        "send_done_trigger": "on_acked",
+    }
+    fields = {field: taken(name) for name, field in names.items() if connections.has(name)}
+    fields["start_ps"] = (start * unit_ps for start in taken("start"))
+    if connections.has("trigger"):
+        fields["times"] = _counts(taken("trigger"), matrix.triggers)
+    return Columns.of(Flow, FLOW_CODES, fields)
 
 
 def _order(connections: Columns[Connection]) -> "array[int]":
     """The places of connections of a size: those that wait for nothing by time, as lists have them."""
     sizes, triggers = connections.column("size"), connections.column("trigger")
-    sized = [place for place, size in enumerate(sizes) if size]
+    sized = array("I", (place for place, size in enumerate(sizes) if size))
     starts = connections.column("start")
     by_time = iter(sorted((place for place in sized if not triggers[place]), key=starts.__getitem__))
     return array("I", (place if triggers[place] else next(by_time) for place in sized))
 
 
-def _count(trigger: Trigger, turn: int) -> int:
-    """How often a trigger is fired before it starts the flow whose turn this is."""
-    return turn if trigger.kind == "multishot" else trigger.count or 1
-
-
-def _flow(one: Connection, unit_ps: int, count: int) -> Flow:
-    ends = one.source, one.destination
-    fires = one.recv_done_trigger, one.send_done_trigger
-    return Flow(one.start * unit_ps, *ends, one.size, one.line, -1, -1, one.trigger, count, *fires)
+def _counts(numbers: Iterable[int], triggers: Triggers) -> Iterator[int]:
+    """How often its trigger is fired before each flow starts; 1 of a flow without."""
+    kinds, counts = triggers.column("kind"), triggers.column("times")
+    turns = array("I", bytes(4 * len(triggers)))
+    for number in numbers:
+        place = triggers.place(number)
+        if place is None:
+            yield 1
+            continue
+        turns[place] += 1
+        yield turns[place] if KINDS[kinds[place]] == "multishot" else counts[place] or 1
 
 
 def _endless(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
     """Workloads of the flows without an end: one for those that begin together and have one receiver."""
-    endless = (connection for connection in matrix.connections if not connection.size)
+    sizes = matrix.connections.column("size")
+    endless = matrix.connections.take([place for place, size in enumerate(sizes) if not size])
     times = Counter((one.start * unit_ps, one.destination, one.source) for one in endless)
     groups: dict[tuple[int, int, int], list[int]] = {}
     for (start, receiver, sender), count in times.items():

@@ -63,9 +63,13 @@ class Flow(NamedTuple):
     on_acked: int = 0
 
 
+FLOW_CODES = "qIIqIbiIIII"
+"""The types of a flow's fields, as `Columns` has them."""
+
+
 def no_flows() -> Columns[Flow]:
     """Return a list of flows to append to: a million take 30 to 60 MB."""
-    return Columns(Flow, "qIIqIbiIIII")
+    return Columns(Flow, FLOW_CODES)
 
 
 _COLUMNS: dict[str, tuple[str, Callable[[int], str]]] = {

@@ -39,6 +39,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
         links,
         buffers: memory.of_nodes(&groups, plan.hosts),
         routing,
+        epochs: Arc::default(),
         ports: Vec::new(),
         notes: Vec::new(),
         mtu: common.mtu,

@@ -2,6 +2,8 @@
 
 pub(crate) mod build;
 pub(crate) mod describe;
+mod epoch;
+mod epochs;
 mod graph;
 mod network;
 mod paths;
@@ -9,5 +11,6 @@ mod plan;
 mod routes;
 pub(crate) mod routing;
 
+pub use epoch::{Epoch, LinkState};
 pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind, SERVICE_PORT};
 pub use routes::Routing;

@@ -6,6 +6,7 @@ use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::{buffer, port};
 
+use super::epoch::Epoch;
 use super::routes::Routing;
 use crate::membership::Groups;
 
@@ -25,8 +26,10 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Memory behind the ports of each node: of hosts, then of switches.
     pub buffers: Vec<buffer::Config>,
-    /// Which way packets take.
+    /// Which way packets take, until the first epoch.
     pub routing: Arc<Routing>,
+    /// How it changes: see [`Network::set_epochs`].
+    pub(crate) epochs: Arc<[Epoch]>,
     /// What ports are made of; links say which of these theirs is.
     pub ports: Vec<port::Config>,
     /// Which hosts are alike.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shallows_core::packet::{Header, HostId};
 use shallows_switch::routing::{Config, Ecmp};
 
-/// The routes of all switches, and how they choose among those of equal cost. Nothing in it changes during a run.
+/// The routes of all switches, and how they choose among those of equal cost. A network that changes has another one from each epoch on.
 ///
 /// Hosts of one switch are reached in one way, so that a switch has a route to each *edge*, a switch with hosts, and the
 /// edge knows the link of each host.
@@ -61,6 +61,12 @@ impl Routing {
             1 => std::slice::from_ref(&route.first),
             _ => self.among(route),
         }
+    }
+
+    /// Numbers of the links over which a switch that is not this edge reaches it.
+    pub(super) fn to_edge(&self, switch: usize, edge: usize) -> &[u32] {
+        let route = &self.routes[switch * self.edges as usize + edge];
+        if route.count == 1 { std::slice::from_ref(&route.first) } else { self.among(route) }
     }
 
     #[inline]
@@ -121,7 +127,16 @@ impl Table {
 
     /// The routes, among which switches choose as `config` says.
     pub(super) fn choosing(self, config: &Config) -> Routing {
+        self.with(Ecmp::new(config))
+    }
+
+    /// The routes, among which switches choose as among those of `other`.
+    pub(super) fn like(self, other: &Routing) -> Routing {
+        self.with(other.ecmp.clone())
+    }
+
+    fn with(self, ecmp: Ecmp) -> Routing {
         let Self { homes, edges, routes, links, .. } = self;
-        Routing { homes, edges, routes, links: links.into(), ecmp: Ecmp::new(config) }
+        Routing { homes, edges, routes, links: links.into(), ecmp }
     }
 }

@@ -3,13 +3,21 @@
 use shallows_core::Duration;
 
 use super::network::{Link, Network, PortKind};
-use super::routes::{Home, Table};
+use super::routes::{Home, Routing, Table};
 
 impl Network {
     /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.
     pub fn base_rtt(&self) -> Duration {
         // Both directions of a cable have one delay.
         longest_delay(self) * 2
+    }
+
+    /// As [`Self::routing_without`].
+    pub(super) fn shortest_without(&self, down: &[u32]) -> Routing {
+        let mut graph = Graph::of(self);
+        let is_down = |link: u32| down.contains(&link) || down.contains(&self.links[link as usize].reverse);
+        graph.trunks.iter_mut().for_each(|trunks| trunks.retain(|&(_, link)| !is_down(link)));
+        graph.shortest_or(|switch, edge| self.routing.to_edge(switch, edge)).like(&self.routing)
     }
 }
 
@@ -115,6 +123,11 @@ impl Graph {
     ///
     /// Every switch reaches every other.
     pub(super) fn all_shortest(&self) -> Table {
+        self.shortest_or(|_, _| unreachable!("every switch reaches every other"))
+    }
+
+    /// Likewise, but that a switch takes these links to an edge that it does not reach, told by their numbers.
+    fn shortest_or<'a>(&self, otherwise: impl Fn(usize, usize) -> &'a [u32]) -> Table {
         let mut homes = vec![Home::default(); self.hosts.iter().map(Vec::len).sum()];
         for (switch, edge) in self.edges().zip(0..) {
             for &(host, link) in &self.hosts[switch] {
@@ -129,6 +142,9 @@ impl Graph {
                 let closer = self.trunks[from].iter().filter(|&&(next, _)| distance[next] < distance[from]);
                 links.clear();
                 links.extend(closer.map(|trunk| trunk.1));
+                if distance[from] == u32::MAX {
+                    links.extend(otherwise(from, edge));
+                }
                 table.add(from, edge, &links);
             }
         }

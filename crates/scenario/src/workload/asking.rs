@@ -1,6 +1,6 @@
 //! What a workload of queries is made of, and what is planned of them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use shallows_core::packet::HostId;
@@ -71,39 +71,28 @@ pub(crate) enum Arrivals {
     ClosedLoop(Duration),
 }
 
-/// Something that is to happen.
-#[derive(Clone, Copy, Debug)]
+/// Something that is to happen. At equal times, all that decides comes before flows start, so that these start in the order of
+/// their legs, whatever brought them about first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
     /// A process asks.
     Ask { process: u32 },
+    /// Someone has waited long enough.
+    Expire(RoundName),
     /// A flow starts.
     Send(Leg),
-    /// Someone has waited long enough.
-    Expire { query: u32, iteration: u16, asker: Asker },
 }
 
-/// When something is to happen; equal times in the order in which it was planned.
-pub(super) type Alarm = (Instant, u64);
+/// A round of questions: the query, which time, and who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RoundName {
+    pub(super) query: u32,
+    pub(super) iteration: u16,
+    pub(super) asker: Asker,
+}
 
 /// What is to happen, in order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Agenda {
-    pub(super) entries: BTreeMap<Alarm, Action>,
-    planned: u64,
-}
-
-impl Agenda {
-    pub(super) fn add(&mut self, at: Instant, action: Action) -> Alarm {
-        let alarm = (at, self.planned);
-        self.planned += 1;
-        self.entries.insert(alarm, action);
-        alarm
-    }
-
-    pub(super) fn cancel(&mut self, alarm: Alarm) {
-        self.entries.remove(&alarm);
-    }
-}
+pub(super) type Agenda = BTreeSet<(Instant, Action)>;
 
 /// Who asks: the client, or an aggregator by its place among the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,12 +4,13 @@
 //! barriers (as many as give it) and queues of flows that follow one another (1, 2, 3 …).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
+use shallows_core::packet::HostId;
 use shallows_core::{Duration, Instant};
 
-use super::interface::{Flow, Milestone, Next, Workload};
+use super::interface::{Flow, LocalHosts, Milestone, Next, Workload};
 
 /// What a flow of a list waits for: a signal, by number, to be given so many times, at least once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,25 @@ impl Links {
         waiting
     }
 
+    /// Whether some flow waits for what happens at another host than its sender: a flow is received at its receiver and
+    /// acknowledged at its sender.
+    fn cross_hosts(&self, flows: &[Flow]) -> bool {
+        let mut given_at: Vec<BTreeSet<HostId>> = vec![BTreeSet::new(); self.signals as usize];
+        let mut give = |givers: &BTreeMap<u32, Vec<u32>>, end: fn(&Flow) -> HostId| {
+            for (&flow, signals) in givers {
+                for &signal in signals {
+                    given_at[signal as usize].insert(end(&flows[flow as usize]));
+                }
+            }
+        };
+        give(&self.received, |flow| flow.destination);
+        give(&self.acked, |flow| flow.source);
+        self.waits.iter().any(|(&flow, wait)| {
+            let waiting = flows[flow as usize].source;
+            given_at[wait.signal as usize].iter().any(|&host| host != waiting)
+        })
+    }
+
     /// Of `flows`, the first that would wait for ever, and how many times its signal is given at most.
     pub(crate) fn stuck(&self, flows: u32) -> Option<(u32, u32)> {
         let waiting = self.waiting();
@@ -80,7 +100,7 @@ fn release<'a>(
     flows[first..released[signal]].iter().map(|&(_, flow)| flow)
 }
 
-/// The flows of a list, as they run.
+/// The flows of a list that some hosts send, as they run.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     list: Arc<List>,
@@ -112,6 +132,20 @@ impl Chain {
         Self { list: Arc::new(List { flows, links, waiting }), ready, given, released, left }
     }
 
+    /// The same, as far as these hosts send them.
+    pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
+        let flows = &self.list.flows;
+        let is_sent = |place: u32| hosts.has(flows[place as usize].source);
+        let ready = self.ready.iter().copied().filter(|Reverse((_, place))| is_sent(*place)).collect();
+        let left = flows.iter().filter(|flow| hosts.has(flow.source)).count();
+        Self { ready, left, ..self.clone() }
+    }
+
+    /// Whether something that happens at one host starts flows at another at once.
+    pub(super) fn crosses_hosts(&self) -> bool {
+        self.list.links.cross_hosts(&self.list.flows)
+    }
+
     /// Of flows that wait for nothing.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.ready.iter().map(|Reverse((at, _))| *at).collect()
@@ -136,6 +170,10 @@ impl Workload for Chain {
         }
     }
 
+    fn due(&self) -> Option<Instant> {
+        self.ready.peek().map(|Reverse((at, _))| *at)
+    }
+
     fn on_milestone(&mut self, listed: u32, milestone: Milestone, now: Instant) {
         let List { flows, links, waiting } = &*self.list;
         let given = match milestone {
@@ -144,6 +182,7 @@ impl Workload for Chain {
         };
         for &signal in given.into_iter().flatten() {
             for flow in release(signal, waiting, &mut self.given, &mut self.released) {
+                // It is sent where the signal is given, or else these are all hosts.
                 let delay = Duration(flows[flow as usize].at.0);
                 self.ready.push(Reverse((now + delay, flow)));
             }

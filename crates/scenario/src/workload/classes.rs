@@ -98,6 +98,10 @@ impl Workload for Classed {
         next
     }
 
+    fn due(&self) -> Option<Instant> {
+        self.workload.due()
+    }
+
     fn on_complete(&mut self, leg: Leg, now: Instant) {
         self.workload.on_complete(leg, now);
     }

@@ -1,14 +1,36 @@
 //! What the simulation asks of a workload, and what it is answered.
 
 use std::fmt;
+use std::sync::Arc;
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
 
-/// A part of a query that one flow carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The hosts whose applications run together: all, or those of one part of the network.
+#[derive(Clone, Debug, Default)]
+pub struct LocalHosts(Option<Arc<[bool]>>);
+
+impl LocalHosts {
+    /// All hosts.
+    pub fn all() -> Self {
+        Self(None)
+    }
+
+    /// Hosts by number: whether each is one of them.
+    pub fn of(are: Vec<bool>) -> Self {
+        Self(Some(are.into()))
+    }
+
+    /// Whether `host` is one of them.
+    pub fn has(&self, host: HostId) -> bool {
+        self.0.as_ref().is_none_or(|are| are[host.0 as usize])
+    }
+}
+
+/// A part of a query that one flow carries. Legs are ordered as flows of a workload that start at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
-    /// The query, by its place in [`Workload::queries`].
+    /// Name of the query ([`QueryRecord::name`]); in a report, its place in the order in which queries were asked.
     pub query: u32,
     /// Which of those whom it asks, directly or not.
     pub member: u32,
@@ -16,10 +38,12 @@ pub struct Leg {
     pub iteration: u16,
     /// Which way.
     pub kind: LegKind,
+    /// Answers of workers that it carries: 1 from a worker, several from an aggregator.
+    pub answers: u32,
 }
 
 /// Which way a flow of a query goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LegKind {
     /// To a worker or an aggregator.
     Request,
@@ -30,6 +54,9 @@ pub enum LegKind {
 /// What became of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRecord {
+    /// Name of the query in its workload: *k* · *n* + *p* of query *k* of client *p* among *n*, from 0 on. Clients that are drawn
+    /// count as one.
+    pub name: u32,
     /// Who asked.
     pub client: HostId,
     /// When the first requests were due, before their jitter.
@@ -118,23 +145,31 @@ pub enum Next {
     Until(Instant),
     /// Nothing until one of its flows completes.
     Wait,
-    /// Nothing any more.
+    /// Nothing any more; one that reacts knows that only if it runs at all hosts.
     Done,
 }
 
 /// A source of flows. Owns its random streams.
+///
+/// One that reacts to what becomes of its flows is an application beside the hosts that it runs at ([`LocalHosts`]): it starts
+/// flows from them, and hears of what they receive and of what they have sent. What it does depends on nothing at other hosts.
 pub trait Workload: fmt::Debug + Send {
     /// The next flow, at `now` or later. Asked again after each flow has arrived, at the time of a [`Next::Until`], and
-    /// whenever one of its flows completes while none is to arrive.
+    /// at [`Self::due`] after one of its flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// The receiver has all of the flow that was this part of a query.
+    /// When one that reacts has something to do next, unless it hears of something before; none if it only waits.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// One of its hosts has received all of the flow that was this part of a query.
     fn on_complete(&mut self, _leg: Leg, _now: Instant) {}
 
-    /// The flow of this place in a list has come so far.
+    /// The flow of this place in a list has come so far, at one of its hosts: at the receiver, or back at the sender.
     fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
 
-    /// What has become of its queries so far, in the order in which they were asked.
+    /// What has become of the queries of its hosts so far, in the order in which they were asked.
     fn queries(&self) -> &[QueryRecord] {
         &[]
     }

@@ -17,7 +17,7 @@ mod schedule;
 pub(crate) use chain::Chain;
 pub(crate) use classes::Classed;
 pub use classes::Classes;
-pub use interface::{Arrivals, Flow, Leg, LegKind, Milestone, Next, QueryRecord, Workload};
+pub use interface::{Arrivals, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload};
 pub(crate) use pairwise::Pairwise;
 pub(crate) use poisson::Poisson;
 pub(crate) use queries::Queries;
@@ -43,15 +43,15 @@ pub(crate) enum Generator {
 }
 
 impl Generator {
-    /// The workload, as it is before its first flow.
-    pub(crate) fn start(&self) -> Box<dyn Workload> {
+    /// The workload, as it is before its first flow; one that reacts as it runs at these hosts.
+    pub(crate) fn start(&self, hosts: &LocalHosts) -> Box<dyn Workload> {
         match self {
             Self::Poisson(workload) => Box::new(workload.clone()),
             Self::Pairwise(workload) => Box::new(workload.clone()),
             Self::Incast(workload) => Box::new(workload.clone()),
             Self::Schedule(workload) => Box::new(workload.clone()),
-            Self::Chain(workload) => Box::new(workload.clone()),
-            Self::Queries(workload) => Box::new(workload.clone()),
+            Self::Chain(workload) => Box::new(workload.start(hosts)),
+            Self::Queries(workload) => Box::new(workload.start(hosts)),
         }
     }
 
@@ -84,6 +84,15 @@ impl Generator {
     /// Whether it decides by what becomes of its flows.
     pub(crate) fn reacts(&self) -> bool {
         matches!(self, Self::Chain(_) | Self::Queries(_))
+    }
+
+    /// Whether something that happens at one host starts its flows at another, at once and without a packet.
+    pub(crate) fn crosses_hosts(&self) -> bool {
+        match self {
+            Self::Chain(workload) => workload.crosses_hosts(),
+            Self::Queries(workload) => workload.crosses_hosts(),
+            _ => false,
+        }
     }
 
     /// Whether its answers go on the connections of their requests.

@@ -1,41 +1,67 @@
 //! Queries that are asked at random times, at equal intervals or one after the other; and what becomes of them.
 //!
 //! Clients, workers, delays and sizes of a query are drawn from a root of its own, so that the *k*-th query of a client is
-//! the same under every scheme, whenever its turn comes.
+//! the same under every scheme, whenever its turn comes. So hosts agree on a query without a word: clients and aggregators have
+//! their rounds, workers answer what they receive, and each acts on what has reached it alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 
-use super::asking::{Action, Agenda, Arrivals, Config};
-use super::interface::{self, Flow, Leg, Next, QueryRecord, Workload, times};
-use super::query::Query;
+use super::asking::{Action, Agenda, Arrivals, Asker, Config, RoundName};
+use super::interface::{self, Flow, Leg, LegKind, LocalHosts, Next, QueryRecord, Workload, times};
+use super::query::{Plan, Plans};
 
 /// Who asks one query after the other: a client, or all together.
 #[derive(Clone, Debug)]
 struct Process {
     /// None where each query draws it.
     client: Option<HostId>,
-    asked: u64,
+    asked: u32,
     clock: Instant,
     arrivals: Stream,
-    /// Roots of its queries.
+    /// Roots of its queries, and those that have been drawn.
     roots: Stream,
+    seeds: Vec<u64>,
 }
 
-/// Queries and their flows.
+/// Queries and their flows, as far as they concern some hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Queries {
     config: Arc<Config>,
+    hosts: LocalHosts,
     processes: Vec<Process>,
     agenda: Agenda,
-    /// Those of which something is under way.
-    active: BTreeMap<u32, Query>,
+    plans: Plans,
+    /// Queries of these hosts that are not complete.
+    asked: BTreeMap<u32, Asked>,
+    /// Of those at these hosts who wait for answers.
+    rounds: BTreeMap<RoundName, Round>,
+    /// Flows that are to be sent or under way, if these are all hosts.
+    legs: i64,
     records: Vec<QueryRecord>,
     expected_flows: Option<u64>,
+}
+
+/// A query at its client.
+#[derive(Clone, Debug)]
+struct Asked {
+    iteration: u16,
+    /// Place of its record.
+    record: usize,
+}
+
+/// Someone has asked: the client or an aggregator. Requests go out, answers come in, and the round ends with the last answer or at
+/// its deadline. An answer that comes later is received, as TCP does not know better, and not counted.
+#[derive(Clone, Debug)]
+struct Round {
+    missing: u32,
+    answers: u32,
+    bytes: Bytes,
+    deadline: Option<Instant>,
 }
 
 impl Queries {
@@ -52,25 +78,46 @@ impl Queries {
                 clock: config.start,
                 arrivals: stream("query arrivals"),
                 roots: stream("queries"),
+                seeds: Vec::new(),
             }
         };
-        let processes = clients.into_iter().enumerate().map(process).collect();
-        let mut queries = Self {
+        Self {
+            processes: clients.into_iter().enumerate().map(process).collect(),
             expected_flows: config.expected_flows(),
             config: Arc::new(config),
-            processes,
-            agenda: Agenda::default(),
-            active: BTreeMap::new(),
+            hosts: LocalHosts::all(),
+            agenda: BTreeSet::new(),
+            plans: Plans::default(),
+            asked: BTreeMap::new(),
+            rounds: BTreeMap::new(),
+            legs: 0,
             records: Vec::new(),
-        };
+        }
+    }
+
+    /// The same, as far as they concern these hosts.
+    pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
+        let mut queries = Self { hosts: hosts.clone(), ..self.clone() };
         for process in 0..queries.processes.len() as u32 {
-            queries.plan_first(process);
+            // Elsewhere, those count that these hosts may take part in unasked, or be drawn for.
+            let client = queries.processes[process as usize].client;
+            if queries.config.is_unasked() || client.is_none_or(|client| hosts.has(client)) {
+                queries.plan_first(process);
+            }
         }
         queries
     }
 
     pub(crate) fn begin(&self) -> Instant {
         self.config.start
+    }
+
+    /// Whether something that happens at one host starts flows at another at once: the end of a query the next one of another
+    /// client, or the next answers of workers who are not asked.
+    pub(super) fn crosses_hosts(&self) -> bool {
+        let Config { drawn, iterations, queries, .. } = *self.config;
+        let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);
+        (in_turn && (drawn || self.config.is_unasked())) || (iterations > 1 && self.config.is_unasked())
     }
 
     fn plan_first(&mut self, process: u32) {
@@ -94,49 +141,111 @@ impl Queries {
 
     fn plan(&mut self, process: u32, at: Instant) {
         let Process { asked, clock, .. } = &mut self.processes[process as usize];
-        if at <= self.config.end && self.config.queries.is_none_or(|queries| *asked < queries) {
+        if at <= self.config.end && self.config.queries.is_none_or(|queries| u64::from(*asked) < queries) {
             *clock = at;
-            self.agenda.add(at, Action::Ask { process });
+            self.agenda.insert((at, Action::Ask { process }));
         }
+    }
+
+    /// The plan of the query of this name.
+    fn plan_of(&mut self, name: u32) -> Arc<Plan> {
+        let Self { processes, plans, config, .. } = self;
+        plans.get(name, || {
+            let count = processes.len() as u32;
+            let process = &mut processes[(name % count) as usize];
+            let place = (name / count) as usize;
+            while process.seeds.len() <= place {
+                process.seeds.push(process.roots.next_u64());
+            }
+            Plan::draw(config, process.client, process.seeds[place])
+        })
     }
 
     fn ask(&mut self, process: u32, at: Instant) {
+        let count = self.processes.len() as u32;
         let asking = &mut self.processes[process as usize];
+        let name = asking.asked.checked_mul(count).and_then(|first| first.checked_add(process));
+        let name = name.expect("fewer than 2^32 queries");
         asking.asked += 1;
-        let seed = asking.roots.next_u64();
-        let config = Arc::clone(&self.config);
-        let (client, aggregators, workers) = config.draw(asking.client, seed);
-        let number = self.records.len() as u32;
-        let mut query = Query::new(number, process, seed, client, &aggregators, &workers);
-        self.records.push(QueryRecord {
-            client,
-            start: at,
-            completed_at: None,
-            responses: query.workers() * u32::from(config.iterations),
-            in_time: 0,
-            bytes: Bytes(0),
-        });
-        query.begin(at, &config, &mut self.agenda);
-        self.active.insert(number, query);
+        let plan = self.plan_of(name);
+        if self.hosts.has(plan.client) {
+            self.asked.insert(name, Asked { iteration: 0, record: self.records.len() });
+            self.records.push(QueryRecord {
+                name,
+                client: plan.client,
+                start: at,
+                completed_at: None,
+                responses: plan.workers() * u32::from(self.config.iterations),
+                in_time: 0,
+                bytes: Bytes(0),
+            });
+        }
+        self.open(&plan, RoundName { query: name, iteration: 0, asker: Asker::Client }, at);
         self.plan_next(process);
     }
 
-    /// Let something happen to a query, and book what comes of it.
-    fn change(&mut self, number: u32, now: Instant, happen: impl FnOnce(&mut Query, &Config, &mut Agenda)) {
-        let query = self.active.get_mut(&number).expect("what happens to a query happens while it is active");
-        let was_done = query.is_done();
-        happen(query, &self.config, &mut self.agenda);
-        let record = &mut self.records[number as usize];
-        (record.in_time, record.bytes) = query.gathered();
-        let (process, is_done, is_gone) = (query.process, query.is_done(), query.is_gone());
-        if is_gone {
-            self.active.remove(&number);
+    /// Someone asks; without requests, everyone below answers unasked.
+    fn open(&mut self, plan: &Plan, round: RoundName, now: Instant) {
+        let RoundName { query, iteration, asker } = round;
+        let (members, patience) = plan.asked_by(asker, &self.config);
+        if self.hosts.has(plan.host_of(asker)) {
+            let deadline = patience.map(|patience| now + patience);
+            let missing = members.len() as u32;
+            self.rounds.insert(round, Round { missing, answers: 0, bytes: Bytes(0), deadline });
+            self.agenda.extend(deadline.map(|deadline| (deadline, Action::Expire(round))));
         }
-        if is_done && !was_done {
-            record.completed_at = Some(now);
-            if let Arrivals::ClosedLoop(think_time) = self.config.arrivals {
-                self.plan(process, now + think_time);
+        let unasked = self.config.is_unasked();
+        for member in members {
+            if unasked && !plan.is_worker(member) {
+                // Nobody asks: the workers below an aggregator start by themselves.
+                self.open(plan, RoundName { asker: Asker::Aggregator(member), ..round }, now);
+                continue;
             }
+            let (sender, kind, answers) = match unasked {
+                true => (plan.host(member), LegKind::Answer, 1),
+                false => (plan.host_of(asker), LegKind::Request, 0),
+            };
+            if self.hosts.has(sender) {
+                let delay = plan.delay(member, iteration, self.config.jitter);
+                self.send(Leg { query, member, iteration, kind, answers }, now + delay);
+            }
+        }
+    }
+
+    fn send(&mut self, leg: Leg, at: Instant) {
+        self.legs += 1;
+        self.agenda.insert((at, Action::Send(leg)));
+    }
+
+    /// A round is over: its answers are all there, or its deadline has come.
+    fn close(&mut self, plan: &Plan, name: RoundName, now: Instant) {
+        let RoundName { query, iteration, asker } = name;
+        let round = self.rounds.remove(&name).expect("a round is closed once");
+        if let Some(deadline) = round.deadline {
+            self.agenda.remove(&(deadline, Action::Expire(name)));
+        }
+        let member = match asker {
+            Asker::Aggregator(member) => member,
+            Asker::Client => return self.end_iteration(plan, query, &round, now),
+        };
+        self.send(Leg { query, member, iteration, kind: LegKind::Answer, answers: round.answers }, now);
+    }
+
+    /// The client has all that it will get of an iteration.
+    fn end_iteration(&mut self, plan: &Plan, query: u32, round: &Round, now: Instant) {
+        let asked = self.asked.get_mut(&query).expect("a query is asked until its last iteration ends");
+        let record = &mut self.records[asked.record];
+        record.in_time += round.answers;
+        record.bytes += round.bytes;
+        asked.iteration += 1;
+        let iteration = asked.iteration;
+        if iteration < self.config.iterations {
+            return self.open(plan, RoundName { query, iteration, asker: Asker::Client }, now);
+        }
+        record.completed_at = Some(now);
+        self.asked.remove(&query);
+        if let Arrivals::ClosedLoop(think_time) = self.config.arrivals {
+            self.plan(query % self.processes.len() as u32, now + think_time);
         }
     }
 
@@ -167,20 +276,19 @@ impl Queries {
 
 impl Workload for Queries {
     fn next(&mut self, now: Instant) -> Next {
-        while let Some(entry) = self.agenda.entries.first_entry() {
-            let at = entry.key().0;
+        while let Some(&(at, action)) = self.agenda.first() {
             if at > now {
                 return Next::Until(at);
             }
-            match entry.remove() {
+            self.agenda.pop_first();
+            match action {
                 Action::Ask { process } => self.ask(process, at),
-                Action::Expire { query, iteration, asker } => {
-                    self.change(query, now, |query, config, agenda| {
-                        query.close(iteration, asker, now, config, agenda);
-                    })
+                Action::Expire(round) => {
+                    let plan = self.plan_of(round.query);
+                    self.close(&plan, round, now);
                 }
                 Action::Send(leg) => {
-                    let (source, destination, size) = self.active[&leg.query].flow(leg, &self.config);
+                    let (source, destination, size) = self.plan_of(leg.query).flow(leg, &self.config);
                     return Next::Flow(Flow {
                         at: now,
                         size: Some(size),
@@ -191,11 +299,38 @@ impl Workload for Queries {
                 }
             }
         }
-        if self.active.is_empty() { Next::Done } else { Next::Wait }
+        let is_over = self.asked.is_empty() && self.rounds.is_empty() && self.legs == 0;
+        if is_over { Next::Done } else { Next::Wait }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.agenda.first().map(|&(at, _)| at)
     }
 
     fn on_complete(&mut self, leg: Leg, now: Instant) {
-        self.change(leg.query, now, |query, config, agenda| query.on_complete(leg, now, config, agenda));
+        self.legs -= 1;
+        let plan = self.plan_of(leg.query);
+        let Leg { query, member, iteration, .. } = leg;
+        let asker = plan.asker(member);
+        match leg.kind {
+            LegKind::Request if plan.is_worker(member) => {
+                self.send(Leg { kind: LegKind::Answer, answers: 1, ..leg }, now);
+            }
+            LegKind::Request => {
+                self.open(&plan, RoundName { query, iteration, asker: Asker::Aggregator(member) }, now);
+            }
+            LegKind::Answer => {
+                let name = RoundName { query, iteration, asker };
+                // Without a round it came too late.
+                let Some(round) = self.rounds.get_mut(&name) else { return };
+                round.missing -= 1;
+                round.answers += leg.answers;
+                round.bytes += plan.answer_size(leg, &self.config);
+                if round.missing == 0 {
+                    self.close(&plan, name, now);
+                }
+            }
+        }
     }
 
     fn queries(&self) -> &[QueryRecord] {
@@ -204,8 +339,13 @@ impl Workload for Queries {
 }
 
 impl Config {
+    /// Whether workers answer without a request.
+    fn is_unasked(&self) -> bool {
+        self.request == Bytes(0)
+    }
+
     /// Client, aggregators and workers of the query with this root.
-    fn draw(&self, client: Option<HostId>, seed: u64) -> (HostId, Vec<HostId>, Vec<HostId>) {
+    pub(super) fn draw(&self, client: Option<HostId>, seed: u64) -> (HostId, Vec<HostId>, Vec<HostId>) {
         let mut stream = Stream::new(seed, "participants", 0);
         let client = client.unwrap_or_else(|| self.clients[stream.below(self.clients.len() as u64) as usize]);
         let aggregators = self.aggregators.as_ref().map_or_else(Vec::new, |aggregators| {

@@ -4,13 +4,13 @@
 //! has one request at a time, and takes the next one when the answer is there.
 
 use shallows_core::Instant;
-use shallows_core::packet::{Header, Segment};
+use shallows_core::packet::{DataSegment, Header};
 use shallows_scenario::Flow;
 
 use super::{Hearing, Hosts, Next, hear};
 use crate::hosts::connection::{NO_TWIN, Place};
 use crate::hosts::flow::Flows;
-use crate::hosts::packet::Packet;
+use crate::hosts::packet::DataPacket;
 
 impl Hosts {
     /// A connection that was opened for a request is there for its answer, too.
@@ -39,7 +39,7 @@ impl Hosts {
 
     /// Data that leaves a sender with a twin carries what that has to acknowledge.
     #[cold]
-    pub(super) fn carry(&mut self, place: Place, now: Instant, segment: Segment) -> Segment {
+    pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
         let twin = host.senders[place.slot as usize].twin;
         let side = &mut host.receivers[twin as usize];
@@ -52,7 +52,7 @@ impl Hosts {
         &mut self,
         now: Instant,
         header: &Header,
-        packet: &Packet,
+        packet: &DataPacket,
     ) -> Option<(Place, Hearing)> {
         let slot = self.host(header.destination).duplex.sender(header)?;
         let place = Place { host: header.destination, slot };

@@ -5,12 +5,13 @@
 //! The two sides meet only through packets. A connection is opened by its sender; its receiver is there from the first
 //! packet that reaches it until it has acknowledged what there is to receive.
 
-use shallows_core::Instant;
-use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
+use shallows_core::packet::HostId;
+use shallows_core::{Address, Instant};
 use shallows_transport::{Receiver, Sender};
 
-use crate::hosts::departing::Departing;
 use crate::hosts::gap::Gap;
+use crate::hosts::names::{FlowNumber, Name};
+use crate::hosts::nic::handover::Account;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,15 +33,6 @@ impl Place {
     pub(crate) fn from_index(index: u64) -> Self {
         Self { host: HostId((index >> SLOT_BITS) as u32), slot: index as u32 }
     }
-}
-
-/// What packets call their connection, in both directions, beside the host of its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
-    /// Of the sender, at its host.
-    pub(crate) slot: u32,
-    /// Tells a closed connection from its successor in the same slot.
-    pub(crate) generation: u32,
 }
 
 /// No side has this slot.
@@ -75,10 +67,12 @@ pub(crate) struct SenderSide {
     pub(crate) twin: u32,
     /// Where it is among the persistent connections of its workload and pair, if it is one of those.
     pub(crate) place_in_pool: u32,
+    /// That workload.
+    pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
-    /// How far it is with handing over to its card what it may send.
-    pub(crate) departing: Departing,
+    /// What its NIC counts of it.
+    pub(crate) account: Account,
     /// How it behaves, by number of its transport.
     pub(crate) transport: u16,
 }
@@ -90,7 +84,7 @@ pub(crate) struct ReceiverSide {
     pub(crate) address: Address,
     pub(crate) name: Name,
     /// The newest flow that data has told of.
-    pub(crate) newest: Option<u32>,
+    pub(crate) newest: Option<FlowNumber>,
     /// That flow as long as it is not complete.
     pub(crate) flow: Option<u32>,
     /// Sequence numbers of the first byte of the newest flow and after its last, which the application knows from its framing.
@@ -106,61 +100,4 @@ pub(crate) struct ReceiverSide {
     /// The sender of the other direction of its connection, at the same host; [`NO_TWIN`] for none.
     pub(crate) twin: u32,
     pub(crate) transport: u16,
-}
-
-/// Who talks to whom.
-#[derive(Clone, Copy, Debug)]
-pub struct Address {
-    /// Sending host.
-    pub source: HostId,
-    /// Receiving host.
-    pub destination: HostId,
-    /// Port number of the sender.
-    pub source_port: u16,
-    /// Port number of the receiver.
-    pub destination_port: u16,
-    /// Class of service (DSCP).
-    pub class: u8,
-}
-
-impl Address {
-    /// That of the connection to which data with this header belongs.
-    pub(crate) fn of_data(header: &Header) -> Self {
-        let (source_port, destination_port) = header.ports();
-        let (source, destination) = (header.source, header.destination);
-        Self { source, destination, source_port, destination_port, class: header.class() }
-    }
-
-    /// That of the other direction of the same connection.
-    pub(crate) fn reversed(self) -> Self {
-        Self {
-            source: self.destination,
-            destination: self.source,
-            source_port: self.destination_port,
-            destination_port: self.source_port,
-            class: self.class,
-        }
-    }
-
-    /// The header of a packet to the receiver.
-    #[inline]
-    pub(crate) fn forward(&self, wire_size: u16, ecn: Ecn, kind: PacketKind) -> Header {
-        Header::new(self.source, self.destination)
-            .with_ports(self.source_port, self.destination_port)
-            .with_size(wire_size)
-            .with_ecn(ecn)
-            .with_class(self.class)
-            .with_kind(kind)
-    }
-
-    /// The header of an acknowledgement to the sender.
-    #[inline]
-    pub(crate) fn backward(&self, wire_size: u16, ecn: Ecn) -> Header {
-        Header::new(self.destination, self.source)
-            .with_ports(self.destination_port, self.source_port)
-            .with_size(wire_size)
-            .with_ecn(ecn)
-            .with_class(self.class)
-            .with_kind(PacketKind::PureAck)
-    }
 }

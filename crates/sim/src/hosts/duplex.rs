@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use shallows_core::Address;
 use shallows_core::packet::{Header, HostId};
 use shallows_scenario::Leg;
-
-use crate::hosts::connection::Address;
 
 /// Such connections of one host.
 #[derive(Debug, Default)]

@@ -1,14 +1,13 @@
 //! What is remembered of each flow: one record, from its arrival to the end of the run.
 
-use shallows_core::packet::HostId;
-use shallows_core::{Bytes, Duration, Instant};
-use shallows_scenario::{Connections, Experiment, Flow, Leg, LegKind};
+use shallows_core::{Duration, Instant, Numbered};
+use shallows_measure::FlowRecord;
+use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 
-use crate::hosts::connection::Address;
-use crate::network::numbered::Numbered;
+use crate::hosts::connection::SenderSide;
+use crate::network::event::Ranks;
 
-/// Flows by number, which is their place in the order of arrival: all that have arrived, or those that concern one part of
-/// the network.
+/// Flows by number: all that have arrived, by place in that order, or those that concern one part of the network.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
@@ -26,67 +25,6 @@ struct Selection {
     /// By place.
     numbers: Vec<u32>,
     places: Numbered<u32>,
-}
-
-/// A flow that has arrived.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowRecord {
-    /// When its application handed it over.
-    pub arrival: Instant,
-    /// Sending host.
-    pub source: HostId,
-    /// Receiving host.
-    pub destination: HostId,
-    /// Application bytes; `None` for a flow that lasts as long as the run.
-    pub size: Option<Bytes>,
-    /// Index of its workload among those that send flows.
-    pub workload: u16,
-    /// Class of service (DSCP).
-    pub class: u8,
-    /// Which part of a query it is.
-    pub leg: Option<Leg>,
-    /// Its place in a list of flows that wait for one another.
-    pub listed: Option<u32>,
-    /// What its sender saw, once it has a connection.
-    pub sent: Option<Sent>,
-    /// What its receiver saw, from the first of its data on.
-    pub received: Option<Received>,
-}
-
-/// A flow as its sender sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// Its connection's.
-    pub address: Address,
-    /// When every byte was acknowledged.
-    pub acked_at: Option<Instant>,
-    /// Expiries of its retransmission timer.
-    pub timeouts: u32,
-    /// Segments sent again.
-    pub retransmits: u32,
-    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4), where that is known.
-    /// What waits at the end of the run counts up to there, here and of the receiver.
-    pub longest_gap: Option<Duration>,
-}
-
-/// A flow as its receiver sees it. Final when the flow or the run ends.
-#[derive(Clone, Copy, Debug)]
-pub struct Received {
-    /// When its last byte came.
-    pub at: Option<Instant>,
-    /// Bytes that came in order.
-    pub delivered: Bytes,
-    /// Timeouts of its sender of which its data told: the others held nobody up here.
-    pub timeouts_felt: u32,
-    /// Longest time between arrivals of data, likewise (HCF's Fig. 7 to 9).
-    pub longest_gap: Option<Duration>,
-}
-
-/// Where a flow's completion time ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Received,
-    Acked,
 }
 
 impl Flows {
@@ -136,6 +74,22 @@ impl Flows {
         &mut self.records[place]
     }
 
+    /// Keep what a sender has done for a flow of its own, which ends now or with the run.
+    pub(super) fn book(
+        &mut self,
+        flow: u32,
+        side: &SenderSide,
+        longest_gap: Duration,
+        acked_at: Option<Instant>,
+    ) {
+        let stats = side.sender.stats();
+        let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
+        sent.acked_at = acked_at;
+        sent.timeouts = stats.timeouts - side.before.0;
+        sent.retransmits = stats.retransmits - side.before.1;
+        sent.longest_gap = Some(longest_gap);
+    }
+
     /// How many are known.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
@@ -176,74 +130,32 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// The records of all `count` flows: each from what is known of it at its two ends.
-    pub(crate) fn merged(parts: Vec<Self>, count: usize) -> Vec<FlowRecord> {
-        let mut all: Vec<Option<FlowRecord>> = vec![None; count];
+    /// The records of all flows in the order in which they arrived, each from what is known of it at its two ends; and the numbers
+    /// that they had in the parts, which may be their places in that order already.
+    pub(crate) fn merged(parts: Vec<Self>, ranks: Ranks, are_places: bool) -> (Vec<FlowRecord>, Vec<u32>) {
+        let mut all: Vec<(u32, FlowRecord)> = Vec::new();
         for Self { records, selection, .. } in parts {
-            let Some(Selection { numbers, .. }) = selection else { return records };
-            for (number, record) in numbers.into_iter().zip(records) {
-                let place = &mut all[number as usize];
-                *place = Some(place.map_or(record, |known| known.joined(record)));
+            let Some(Selection { numbers, .. }) = selection else {
+                let numbers = (0..records.len() as u32).collect();
+                return (records, numbers);
+            };
+            all.extend(numbers.into_iter().zip(records));
+        }
+        all.sort_unstable_by_key(|(number, _)| *number);
+        all.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.joined(later.1);
             }
+            is_same
+        });
+        if !are_places {
+            // As one part would have them arrive: by time, then workload, then as the workload has them.
+            all.sort_by_key(|(number, flow)| {
+                (flow.arrival, ranks.of(flow.workload.into()), flow.leg, flow.listed, *number)
+            });
         }
-        all.into_iter().map(|record| record.expect("both ends of a flow know of it")).collect()
-    }
-}
-
-impl FlowRecord {
-    /// A flow as it arrives.
-    pub fn of(flow: &Flow) -> Self {
-        Self {
-            arrival: flow.at,
-            source: flow.source,
-            destination: flow.destination,
-            size: flow.size,
-            workload: flow.workload,
-            class: flow.class,
-            leg: flow.leg,
-            listed: flow.listed,
-            sent: None,
-            received: None,
-        }
-    }
-
-    /// What its two ends know together. A sender says of a receiver only that it has heard nothing.
-    fn joined(self, other: Self) -> Self {
-        let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
-        Self { received: far.received.or(near.received), ..near }
-    }
-
-    /// When the last byte reached the receiver.
-    pub(crate) fn received_at(&self) -> Option<Instant> {
-        self.received.and_then(|received| received.at)
-    }
-
-    /// When the sender had every acknowledgement.
-    pub(crate) fn acked_at(&self) -> Option<Instant> {
-        self.sent.and_then(|sent| sent.acked_at)
-    }
-
-    /// Bytes that reached the receiver in order.
-    pub(crate) fn delivered(&self) -> Bytes {
-        self.received.map_or(Bytes(0), |received| received.delivered)
-    }
-
-    /// Timeouts of its sender.
-    pub(crate) fn timeouts(&self) -> u32 {
-        self.sent.map_or(0, |sent| sent.timeouts)
-    }
-
-    /// Segments sent again.
-    pub(crate) fn retransmits(&self) -> u32 {
-        self.sent.map_or(0, |sent| sent.retransmits)
-    }
-
-    /// Completion time, if the flow is complete.
-    pub(crate) fn completion_time(&self, end: End) -> Option<Duration> {
-        let ended = match end {
-            End::Received => self.received_at(),
-            End::Acked => self.acked_at(),
-        };
-        ended.map(|at| at - self.arrival)
+        let (numbers, records) = all.into_iter().unzip();
+        (records, numbers)
     }
 }

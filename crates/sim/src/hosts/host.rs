@@ -1,26 +1,24 @@
-//! A host: its card, its connections, and nothing that another host could see.
+//! A host: its NIC, its connections, and nothing that another host could see.
 
 use std::collections::BTreeMap;
 
-use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
+use shallows_core::{Address, Instant, Numbered};
 use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
-use shallows_transport::receive_window::ictcp::Ictcp;
 use shallows_transport::{Config, Receiver, Sender};
 
-use crate::hosts::connection::{Address, NO_TWIN, Name, ReceiverSide, SenderSide};
-use crate::hosts::departing::Departing;
+use crate::hosts::connection::{NO_TWIN, ReceiverSide, SenderSide};
 use crate::hosts::duplex::Duplex;
 use crate::hosts::gap::Gap;
-use crate::hosts::inbox::Inboxes;
+use crate::hosts::names::Name;
+use crate::hosts::nic::Nic;
+use crate::hosts::nic::handover::Account;
 use crate::hosts::pool::Pool;
-use crate::network::numbered::Numbered;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.
 #[derive(Debug)]
 pub(crate) struct Host {
-    /// Whether its card holds connections back whose data waits there.
-    pub(crate) holds_back: bool,
+    pub(crate) nic: Nic,
     pub(crate) senders: Vec<SenderSide>,
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
@@ -33,10 +31,6 @@ pub(crate) struct Host {
     next_port: u16,
     /// Where the service of another host is reached, once all ports of this one are taken for those below.
     services: BTreeMap<HostId, u16>,
-    /// What controls the windows of its receivers, if something does.
-    pub(crate) ictcp: Option<Box<Ictcp>>,
-    /// What waits at its card.
-    pub(crate) inboxes: Inboxes,
     /// Its connections that carry data both ways.
     pub(crate) duplex: Duplex,
 }
@@ -56,9 +50,9 @@ pub(crate) enum Found {
 }
 
 impl Host {
-    pub(crate) fn new(holds_back: bool, ictcp: Option<Ictcp>, inboxes: Inboxes) -> Self {
+    pub(crate) fn new(nic: Nic) -> Self {
         Self {
-            holds_back,
+            nic,
             senders: Vec::new(),
             free_senders: Vec::new(),
             receivers: Vec::new(),
@@ -67,8 +61,6 @@ impl Host {
             pools: BTreeMap::new(),
             next_port: FIRST_PORT,
             services: BTreeMap::new(),
-            ictcp: ictcp.map(Box::new),
-            inboxes,
             duplex: Duplex::default(),
         }
     }
@@ -106,8 +98,9 @@ impl Host {
             side.sender = Sender::new(config);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
-            (side.asks, side.twin, side.place_in_pool) = (false, NO_TWIN, 0);
-            side.departing = Departing::default();
+            (side.asks, side.twin) = (false, NO_TWIN);
+            (side.place_in_pool, side.workload_of_pool) = (0, 0);
+            side.account = Account::default();
             side.transport = transport;
             return slot;
         }
@@ -127,8 +120,9 @@ impl Host {
             asks: false,
             twin: NO_TWIN,
             place_in_pool: 0,
+            workload_of_pool: 0,
             traced: false,
-            departing: Departing::default(),
+            account: Account::default(),
             transport,
         });
         slot_of_last(&self.senders)
@@ -214,9 +208,7 @@ impl Host {
         // Its timer may still be pending: nothing is to follow from that.
         side.is_done = false;
         self.names.remove(&key(side.address.source, side.name));
-        if let Some(card) = &mut self.ictcp {
-            card.close(slot);
-        }
+        self.nic.on_close(slot);
         self.free_receivers.push(slot);
     }
 }

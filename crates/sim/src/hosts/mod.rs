@@ -2,31 +2,42 @@
 //! carries what they say.
 
 pub(crate) mod connection;
-pub(crate) mod departing;
 pub(crate) mod duplex;
 pub(crate) mod flow;
 pub(crate) mod gap;
 pub(crate) mod host;
-pub(crate) mod inbox;
-pub(crate) mod moderation;
+pub(crate) mod names;
+pub(crate) mod nic;
 pub(crate) mod packet;
 pub(crate) mod pool;
 
 mod answers;
+mod endpoint;
+mod settling;
+mod timer;
+mod transports;
 
-use shallows_core::packet::{Flags, Header, HostId, PacketKind, Segment};
-use shallows_core::{Bytes, Duration, Instant, prefetch_all};
-use shallows_scenario::{Agreement, Connections as Policy, Experiment, Flow, Groups, SERVICE_PORT, WhenBusy};
-use shallows_transport::{Acks, Config, Marks, Receiver};
+use shallows_core::packet::{AckSegment, Flags, Header, HostId};
+use shallows_core::{Address, Bytes, Instant, prefetch_all};
+use shallows_measure::{Received, Sent};
+use shallows_scenario::{Connections as Policy, Flow, SERVICE_PORT, WhenBusy};
+use shallows_transport::{Acks, Marks, Receiver};
 
-use crate::hosts::connection::{Address, NO_TWIN, Name, Place, ReceiverSide, SenderSide};
-use crate::hosts::departing::Handover;
-use crate::hosts::flow::{Flows, Received, Sent};
+use crate::hosts::connection::{NO_TWIN, Place, ReceiverSide, SenderSide};
+use crate::hosts::endpoint::TcpSender;
+use crate::hosts::flow::Flows;
 use crate::hosts::gap::Gap;
 use crate::hosts::host::{Found, Host};
-use crate::hosts::packet::{Framing, NO_FLOW, Packet};
+use crate::hosts::names::Name;
+#[cfg(test)]
+use crate::hosts::nic::Nic;
+use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, Framing};
 use crate::hosts::pool::Pool;
+use crate::hosts::timer::arm;
+use crate::hosts::transports::Transport;
 use crate::network::places::Places;
+
+pub(crate) use crate::hosts::transports::Transports;
 
 /// All hosts, and how their connections behave.
 #[derive(Debug)]
@@ -34,80 +45,10 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     places: Places,
     transports: Transports,
-    /// Whether the card of any of them does something with what arrives.
-    cards_act: bool,
-}
-
-/// How one side of a connection behaves, shared by all that behave alike.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Transport {
-    pub(crate) config: Config,
-    /// The class of service of acknowledgements, if it is not that of their data.
-    pub(crate) ack_class: Option<u8>,
-    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
-    pub(crate) header_bytes: u16,
-    /// How its host hands over to its card what it may send.
-    pub(crate) handover: Handover,
-}
-
-/// What sides of connections name by number, and which of them is for whom.
-#[derive(Debug)]
-pub(crate) struct Transports {
-    groups: Groups,
-    all: Vec<Transport>,
-    /// Of which kind the connections of each workload are.
-    kinds: Vec<u16>,
-    /// By kind, and by groups of the sender and the receiver: that of each.
-    of_sides: Vec<[u16; 2]>,
-    /// Likewise of the direction that did not open the connection, where there are such.
-    of_answers: Vec<[u16; 2]>,
-}
-
-impl Transports {
-    /// Those of connections between the hosts of `experiment`.
-    pub(crate) fn new(experiment: &Experiment) -> Self {
-        let mut all: Vec<Transport> = Vec::new();
-        let mut number = |config: &Config, agreement: &Agreement| {
-            let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
-            let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
-            let handover = Handover::new(offloads, backpressure);
-            let transport = Transport { config: config.clone(), ack_class, header_bytes, handover };
-            let known = all.iter().position(|known| *known == transport);
-            known.unwrap_or_else(|| {
-                all.push(transport);
-                all.len() - 1
-            }) as u16
-        };
-        let mut sides = |agreement: &Agreement| {
-            [number(&agreement.sender, agreement), number(&agreement.receiver, agreement)]
-        };
-        let agreements = experiment.hosts.agreements().iter();
-        let of_sides = agreements.clone().map(&mut sides).collect();
-        let answers = agreements.filter(|_| experiment.shares().contains(&true));
-        let of_answers = answers.map(|agreement| sides(&agreement.answering())).collect();
-        let kinds = experiment.hosts.kinds().to_vec();
-        Self { groups: experiment.network.groups.clone(), all, kinds, of_sides, of_answers }
-    }
-
-    /// The numbers of those of the sender and of the receiver, for a connection of this workload.
-    fn between(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
-        self.of_sides[self.place(workload, source, destination)]
-    }
-
-    /// Likewise of an answer that goes on the connection of its request.
-    fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
-        self.of_answers[self.place(workload, source, destination)]
-    }
-
-    fn place(&self, workload: u16, source: HostId, destination: HostId) -> usize {
-        let (kind, groups) = (usize::from(self.kinds[usize::from(workload)]), self.groups.names().len());
-        (kind * groups + self.groups.of(source)) * groups + self.groups.of(destination)
-    }
-
-    #[inline]
-    fn at(&self, number: u16) -> &Transport {
-        &self.all[usize::from(number)]
-    }
+    /// Whether the NIC of any of them does something with what arrives.
+    nics_act_on_arrivals: bool,
+    /// Whether the NIC of any of them does something when a packet departs.
+    nics_act_on_departures: bool,
 }
 
 /// What became of data that arrived.
@@ -156,8 +97,9 @@ pub(crate) enum Next {
 impl Hosts {
     /// Hosts that are kept at these places.
     pub(crate) fn new(hosts: Vec<Host>, places: Places, transports: Transports) -> Self {
-        let cards_act = hosts.iter().any(|host| host.inboxes.rule().is_some() || host.ictcp.is_some());
-        Self { hosts, places, transports, cards_act }
+        let nics_act_on_arrivals = hosts.iter().any(|host| host.nic.acts_on_arrivals());
+        let nics_act_on_departures = hosts.iter().any(|host| host.nic.has_backpressure());
+        Self { hosts, places, transports, nics_act_on_arrivals, nics_act_on_departures }
     }
 
     /// Have the processor load them, without their connections.
@@ -165,16 +107,30 @@ impl Hosts {
         prefetch_all(&self.hosts);
     }
 
-    /// Whether the card of any host has packets that arrive wait for each other, or looks at them. Where none does, this is all
-    /// that is asked of cards.
-    #[inline]
-    pub(crate) fn cards_act(&self) -> bool {
-        self.cards_act
+    /// Give a host another NIC, before anything has happened.
+    #[cfg(test)]
+    pub(crate) fn install(&mut self, host: HostId, nic: Nic) {
+        self.nics_act_on_arrivals |= nic.acts_on_arrivals();
+        self.nics_act_on_departures |= nic.has_backpressure();
+        self.host(host).nic = nic;
     }
 
-    /// How many packets wait at cards for their hosts.
+    /// Whether the NIC of any host has packets that arrive wait for each other, or looks at them. Where none does, this is all
+    /// that is asked of NICs then.
+    #[inline]
+    pub(crate) fn nics_act_on_arrivals(&self) -> bool {
+        self.nics_act_on_arrivals
+    }
+
+    /// Whether the NIC of any host holds endpoints back until something departs. Likewise.
+    #[inline]
+    pub(crate) fn nics_act_on_departures(&self) -> bool {
+        self.nics_act_on_departures
+    }
+
+    /// How many packets wait at NICs for their hosts.
     pub(crate) fn waiting(&self) -> usize {
-        self.hosts.iter().map(|host| host.inboxes.len()).sum()
+        self.hosts.iter().map(|host| host.nic.waiting()).sum()
     }
 
     /// Whether this host is one of them.
@@ -194,9 +150,16 @@ impl Hosts {
 
     #[inline]
     fn sender_mut(&mut self, place: Place) -> (&mut SenderSide, &Transport) {
-        let side = sender_at(&mut self.hosts, &self.places, place);
-        let transport = self.transports.at(side.transport);
+        let TcpSender { side, transport, .. } = self.endpoint(place);
         (side, transport)
+    }
+
+    /// A sender, apart from all else that there is: its transport can be read meanwhile.
+    #[inline(always)]
+    fn endpoint(&mut self, place: Place) -> TcpSender<'_> {
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let transport = self.transports.at(side.transport);
+        TcpSender { side, transport, slot: place.slot }
     }
 
     #[inline]
@@ -250,7 +213,7 @@ impl Hosts {
         let place = self.open(workload, source, destination, SERVICE_PORT, class, true);
         let host = self.host(source);
         let side = &mut host.senders[place.slot as usize];
-        side.flow_start = u64::from(workload); // until it has a flow
+        side.workload_of_pool = workload;
         side.place_in_pool = host.pools.entry((workload, destination)).or_default().add(place.slot);
         place
     }
@@ -313,48 +276,22 @@ impl Hosts {
 
     /// The packet that a connection sends now, if it sends one.
     #[inline(always)]
-    pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
-        let side = sender_at(&mut self.hosts, &self.places, place);
-        let transport = self.transports.at(side.transport);
-        let (config, handover) = (&transport.config, &transport.handover);
-        if handover.holds && !handover.lets_go(config, &side.sender, &mut side.departing, now) {
-            return None;
+    pub(crate) fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, DataPacket)> {
+        let mut endpoint = self.endpoint(place);
+        let (header, mut packet) = endpoint.transport.handover.pull(&mut endpoint, now)?;
+        if endpoint.side.twin != NO_TWIN {
+            packet.segment = self.carry(place, now, packet.segment);
         }
-        let transmit = side.sender.poll_transmit(config, now)?;
-        let mut segment = transmit.segment;
-        let header =
-            side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
-        if handover.holds {
-            let len = Bytes(u64::from(segment.len));
-            handover.on_send(&side.sender, &mut side.departing, header.size(), len);
-        }
-        let framing = Framing {
-            flow: side.flow.unwrap_or(NO_FLOW),
-            start: side.flow_start,
-            started: side.started,
-            timeouts: side.sender.stats().timeouts - side.before.0,
-        };
-        let name = Name { slot: place.slot, generation: side.generation };
-        if side.twin != NO_TWIN {
-            segment = self.carry(place, now, segment);
-        }
-        Some((header, Packet::data(segment, framing, name)))
+        Some((header, packet))
     }
 
     /// A connection has sent what it may. Returns when its timer is to fire, if nothing will before, and whether its
     /// changes are recorded.
     #[inline(always)]
     pub(crate) fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
-        let side = sender_at(&mut self.hosts, &self.places, place);
-        let transport = self.transports.at(side.transport);
-        let (config, handover) = (&transport.config, &transport.handover);
-        let next =
-            if handover.holds { handover.rest(config, &mut side.sender, &mut side.departing) } else { None };
-        let mut deadline = side.sender.deadline();
-        if let Some(next) = next {
-            deadline = Some(deadline.map_or(next, |deadline| deadline.min(next)));
-        }
-        (arm(deadline, &mut side.timer_at), side.traced)
+        let mut endpoint = self.endpoint(place);
+        let deadline = endpoint.transport.handover.rest(&mut endpoint);
+        (arm(deadline, &mut endpoint.side.timer_at), endpoint.side.traced)
     }
 
     /// The timer of a sender fires.
@@ -380,7 +317,7 @@ impl Hosts {
 
     /// An acknowledgement arrives at a host.
     #[inline(always)]
-    pub(crate) fn on_ack(&mut self, now: Instant, place: Place, packet: &Packet) -> Hearing {
+    pub(crate) fn on_ack(&mut self, now: Instant, place: Place, packet: &AckPacket) -> Hearing {
         let (side, transport) = self.sender_mut(place);
         if side.generation != packet.name.generation {
             return Hearing::Stale;
@@ -395,7 +332,7 @@ impl Hosts {
         let (side, _) = self.sender_mut(place);
         let flow = side.flow.take().expect("called while a flow is being sent");
         side.traced = false;
-        book(side, flow, flows, side.gap.longest(), Some(now));
+        flows.book(flow, side, side.gap.longest(), Some(now));
         let persistent = side.persistent;
         let workload = flows.at(flow).workload;
         if flows.shares(workload) {
@@ -418,15 +355,18 @@ impl Hosts {
         pool.free(place_in_pool).map_or(Next::Idle, Next::Flow)
     }
 
-    /// Data no longer waits in its host's card. Returns the connection if that was held back.
+    /// A packet of this host no longer waits in its NIC. Returns the connection if the NIC held that back.
     #[inline]
-    pub(crate) fn leave_card(&mut self, host: HostId, packet: &Packet) -> Option<Place> {
+    pub(crate) fn on_departure(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
+        if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
+            return None;
+        }
         let place = Place { host, slot: packet.name.slot };
         let (side, transport) = self.sender_mut(place);
         if side.generation != packet.name.generation {
             return None;
         }
-        side.departing.queued -= Bytes(u64::from(transport.header_bytes + packet.segment.len));
+        side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.segment.len)));
         side.sender.is_held().then_some(place)
     }
 
@@ -436,11 +376,11 @@ impl Hosts {
         &mut self,
         now: Instant,
         header: &Header,
-        packet: &Packet,
+        packet: &DataPacket,
         segments: u32,
         flows: &mut Flows,
     ) -> Reception {
-        let framing = packet.framing();
+        let framing = packet.framing;
         let host = &mut self.hosts[self.places.at(header.destination.0)];
         let slot = match host.find(header, packet.name) {
             Found::Slot(slot) => slot,
@@ -476,9 +416,9 @@ impl Hosts {
         side.address.class = header.class();
         if packet.segment.len > 0 {
             side.gap.end(now);
-            if let Some(card) = &mut host.ictcp {
-                let (bytes, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.echo());
-                side.receiver.resize_window(card.on_data(now, slot, bytes, echo));
+            let (data, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.tsecr);
+            if let Some(window) = host.nic.on_data(now, slot, data, echo) {
+                side.receiver.resize_window(window);
             }
         }
         let (segment, marks) = (&packet.segment, Marks::of(header));
@@ -499,7 +439,7 @@ impl Hosts {
 
     /// An acknowledgement of the receiver at this place, as it leaves.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, place: Place, segment: Segment) -> (Header, Packet) {
+    pub(crate) fn acknowledge(&mut self, place: Place, segment: AckSegment) -> (Header, AckPacket) {
         let (side, transport) = self.receiver_mut(place);
         acknowledgement(side.address, side.name, transport, segment)
     }
@@ -508,11 +448,11 @@ impl Hosts {
     pub(crate) fn acknowledge_again(
         &self,
         header: &Header,
-        data: &Packet,
-        segment: Segment,
+        data: &DataPacket,
+        segment: AckSegment,
         flows: &Flows,
-    ) -> (Header, Packet) {
-        let workload = data.framing().workload(flows);
+    ) -> (Header, AckPacket) {
+        let workload = data.framing.workload(flows);
         let [_, transport] = self.transports.between(workload, header.source, header.destination);
         acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
@@ -531,7 +471,7 @@ impl Hosts {
     }
 
     /// The timer of a receiver fires. Returns what it sends.
-    pub(crate) fn on_receiver_timer(&mut self, place: Place, now: Instant) -> Option<(Header, Packet)> {
+    pub(crate) fn on_receiver_timer(&mut self, place: Place, now: Instant) -> Option<(Header, AckPacket)> {
         let (side, transport) = self.receiver_mut(place);
         if side.timer_at != now {
             return None; // overtaken by an earlier one
@@ -541,43 +481,15 @@ impl Hosts {
         let ack = if is_due { side.receiver.on_timer(&transport.config, now) } else { None };
         ack.map(|ack| acknowledgement(side.address, side.name, transport, ack))
     }
-
-    /// Book what the flows that are still open have done so far.
-    pub(crate) fn settle(&mut self, flows: &mut Flows, end: Instant) {
-        for host in &self.hosts {
-            for side in &host.senders {
-                let Some(flow) = side.flow else { continue };
-                book(side, flow, flows, side.gap.until(end), None);
-                let record = flows.at_mut(flow);
-                record.received.get_or_insert(Received {
-                    at: None,
-                    delivered: Bytes(0),
-                    timeouts_felt: 0,
-                    longest_gap: Some(end - side.started),
-                });
-            }
-            for side in &host.receivers {
-                let Some(flow) = side.flow else { continue };
-                flows.at_mut(flow).received = Some(Received {
-                    at: None,
-                    // Bytes that were written before the flow may still be on their way.
-                    delivered: Bytes(side.receiver.received()).saturating_sub(Bytes(side.flow_start)),
-                    timeouts_felt: side.timeouts,
-                    longest_gap: Some(side.gap.until(end)),
-                });
-            }
-        }
-    }
 }
 
 impl Framing {
     /// The workload whose connection it is.
     #[cold]
     fn workload(&self, flows: &Flows) -> u16 {
-        match flows.get(self.flow) {
-            Some(record) => record.workload,
-            // A connection that has had no flow is one of a pool: `Hosts::open_persistent` has told it.
-            None => self.start as u16,
+        match self {
+            Self::Flow(framing) => flows.at(framing.flow.get()).workload,
+            Self::BeforeFlows { workload } => *workload,
         }
     }
 }
@@ -586,17 +498,19 @@ impl ReceiverSide {
     /// Hear of the flow to which data belongs.
     #[inline]
     fn listen(&mut self, framing: &Framing, flows: &Flows) {
+        let Framing::Flow(framing) = framing else { return };
         if self.newest == Some(framing.flow) {
             self.timeouts = self.timeouts.max(framing.timeouts);
-        } else if framing.flow != NO_FLOW && (self.newest.is_none() || framing.start > self.flow_start) {
+        } else if self.newest.is_none() || framing.start > self.flow_start {
             self.begin(framing, flows);
         }
     }
 
     #[cold]
-    fn begin(&mut self, framing: &Framing, flows: &Flows) {
-        let size = flows.at(framing.flow).size;
-        (self.newest, self.flow) = (Some(framing.flow), Some(framing.flow));
+    fn begin(&mut self, framing: &FlowFraming, flows: &Flows) {
+        let flow = framing.flow.get();
+        let size = flows.at(flow).size;
+        (self.newest, self.flow) = (Some(framing.flow), Some(flow));
         self.flow_start = framing.start;
         self.flow_end = size.map_or(u64::MAX, |size| framing.start + size.0);
         self.timeouts = framing.timeouts;
@@ -633,19 +547,11 @@ fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
 
 /// Sequence number after the last byte of a flow that its receiver has had, and forgotten with its connection.
 fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
-    let record = flows.get(framing.flow)?;
+    let Framing::Flow(framing) = framing else { return None };
+    let flow = framing.flow.get();
+    let record = flows.at(flow);
     record.received_at()?;
-    record.size.filter(|_| !flows.is_persistent(framing.flow)).map(|size| framing.start + size.0)
-}
-
-/// Book what a sender has done for its flow.
-fn book(side: &SenderSide, flow: u32, flows: &mut Flows, longest_gap: Duration, acked_at: Option<Instant>) {
-    let stats = side.sender.stats();
-    let sent = flows.at_mut(flow).sent.as_mut().expect("it has been handed over");
-    sent.acked_at = acked_at;
-    sent.timeouts = stats.timeouts - side.before.0;
-    sent.retransmits = stats.retransmits - side.before.1;
-    sent.longest_gap = Some(longest_gap);
+    record.size.filter(|_| !flows.is_persistent(flow)).map(|size| framing.start + size.0)
 }
 
 #[inline]
@@ -653,32 +559,17 @@ fn acknowledgement(
     address: Address,
     name: Name,
     transport: &Transport,
-    segment: Segment,
-) -> (Header, Packet) {
+    segment: AckSegment,
+) -> (Header, AckPacket) {
     debug_assert!(segment.flags.contains(Flags::ACK));
     let size = transport.header_bytes + sack_option_bytes(segment.sack_count);
     let class = transport.ack_class.unwrap_or(address.class);
-    (address.backward(size, transport.config.ack_ecn()).with_class(class), Packet { segment, name })
+    (address.backward(size, transport.config.ack_ecn()).with_class(class), AckPacket { segment, name })
 }
 
 /// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
 fn sack_option_bytes(blocks: u8) -> u16 {
     if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
-}
-
-/// A sender, apart from all else that [`Hosts`] has: its transport and what holds it back can be read meanwhile.
-#[inline]
-fn sender_at<'hosts>(hosts: &'hosts mut [Host], places: &Places, place: Place) -> &'hosts mut SenderSide {
-    &mut hosts[places.at(place.host.0)].senders[place.slot as usize]
-}
-
-/// See that an event is pending no later than `deadline`; returns when, if one is to be scheduled. A later deadline waits for
-/// the event.
-#[inline]
-fn arm(deadline: Option<Instant>, timer_at: &mut Instant) -> Option<Instant> {
-    let deadline = deadline.filter(|deadline| deadline < timer_at)?;
-    *timer_at = deadline;
-    Some(deadline)
 }
 
 /// What a long-lived flow writes: more than any run sends, and far from overflow.

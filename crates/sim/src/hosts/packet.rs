@@ -1,116 +1,208 @@
 //! Packets on their way: the part that no switch reads, kept in one place while headers travel.
+//!
+//! Bodies of each kind are kept among themselves, one on each cache line: what a body says needs no mark of its kind, and no field
+//! has two meanings.
 
-use shallows_core::packet::{SackBlock, Segment};
+use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage};
 use shallows_core::{Instant, prefetch};
 
-use crate::hosts::connection::Name;
+use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
-/// Where the body of a packet is kept.
+/// Where the body of a packet is kept: its kind in the two highest bits, and its slot among those.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef(u32);
+
+const KIND_SHIFT: u32 = 30;
+const SLOT_MASK: u32 = (1 << KIND_SHIFT) - 1;
+const DATA: u32 = 0;
+const ACK: u32 = 1;
+const PROBE: u32 = 2;
 
 impl PacketRef {
     /// A packet without a body, such as a datagram.
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    #[inline]
+    fn new(kind: u32, slot: u32) -> Self {
+        debug_assert!(slot <= SLOT_MASK, "fewer than 2^30 packets of a kind are under way at once");
+        Self(kind << KIND_SHIFT | slot)
+    }
+
+    #[inline]
+    fn kind(self) -> u32 {
+        self.0 >> KIND_SHIFT
+    }
+
+    #[inline]
+    fn slot(self) -> u32 {
+        self.0 & SLOT_MASK
+    }
 }
 
-/// What the far end reads: a segment, and the connection it belongs to.
+/// Data, or what opens or ends a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
-    pub(crate) segment: Segment,
+pub(crate) struct DataPacket {
+    pub(crate) segment: DataSegment,
+    pub(crate) framing: Framing,
+    /// The connection it belongs to.
     pub(crate) name: Name,
 }
 
-/// What data tells the application of the far end: to which flow it belongs.
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckPacket {
+    pub(crate) segment: AckSegment,
+    /// The connection it belongs to.
+    pub(crate) name: Name,
+}
+
+/// An echo request or reply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProbePacket {
+    pub(crate) message: EchoMessage,
+    /// The pair that measures.
+    pub(crate) pair: u32,
+    /// Place of the request among all of its part of the network.
+    pub(crate) asked: u64,
+    pub(crate) sent_at: Instant,
+}
+
+/// What data tells the application of the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Framing {
-    /// Number of the flow; `NO_FLOW` of bytes that belong to none.
-    pub(crate) flow: u32,
-    /// Sequence number of its first byte; where the connection has had none, the number of its workload.
+pub(crate) enum Framing {
+    /// It belongs to a flow.
+    Flow(FlowFraming),
+    /// It belongs to none: it comes before the first flow of a persistent connection of this workload.
+    BeforeFlows { workload: u16 },
+}
+
+/// To which flow data belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowFraming {
+    pub(crate) flow: FlowNumber,
+    /// Timeouts of its sender since it was handed over.
+    pub(crate) timeouts: u32,
+    /// Sequence number of its first byte.
     pub(crate) start: u64,
     /// When it was handed to its connection.
     pub(crate) started: Instant,
-    /// Timeouts of its sender since then.
-    pub(crate) timeouts: u32,
 }
 
-/// No flow has this number.
-pub(crate) const NO_FLOW: u32 = u32::MAX;
-
-impl Packet {
-    /// Data, or what opens or ends a connection. It has no SACK blocks: what it tells the application is in their place.
-    #[inline]
-    pub(crate) fn data(segment: Segment, framing: Framing, name: Name) -> Self {
-        debug_assert!(segment.sack_count == 0);
-        let high = |word: u64| (word >> 32) as u32;
-        let sack = [
-            SackBlock { start: framing.flow, end: framing.timeouts },
-            SackBlock { start: framing.start as u32, end: high(framing.start) },
-            SackBlock { start: framing.started.0 as u32, end: high(framing.started.0) },
-        ];
-        Self { segment: Segment { sack, ..segment }, name }
-    }
-
-    /// What [`Self::data`] was given.
-    #[inline]
-    pub(crate) fn framing(&self) -> Framing {
-        let [first, start, started] = self.segment.sack;
-        let word = |block: SackBlock| u64::from(block.end) << 32 | u64::from(block.start);
-        Framing {
-            flow: first.start,
-            start: word(start),
-            started: Instant(word(started)),
-            timeouts: first.end,
-        }
-    }
+/// Any body, for the way from one part of the network to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Packet {
+    Data(DataPacket),
+    Ack(AckPacket),
+    Probe(ProbePacket),
 }
 
 /// All packets under way.
 #[derive(Debug, Default)]
-pub(crate) struct Packets(Slots<Line>);
+pub(crate) struct Packets {
+    data: Slots<Line<DataPacket>>,
+    acks: Slots<Line<AckPacket>>,
+    probes: Slots<Line<ProbePacket>>,
+}
 
-/// A packet on a cache line of its own.
+/// A body on a cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Line(Packet);
+struct Line<T>(T);
 
 impl Packets {
     #[inline]
+    pub(crate) fn insert_data(&mut self, packet: DataPacket) -> PacketRef {
+        PacketRef::new(DATA, self.data.insert(Line(packet)))
+    }
+
+    #[inline]
+    pub(crate) fn insert_ack(&mut self, packet: AckPacket) -> PacketRef {
+        PacketRef::new(ACK, self.acks.insert(Line(packet)))
+    }
+
+    pub(crate) fn insert_probe(&mut self, packet: ProbePacket) -> PacketRef {
+        PacketRef::new(PROBE, self.probes.insert(Line(packet)))
+    }
+
+    /// A packet of any kind.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
-        PacketRef(self.0.insert(Line(packet)))
+        match packet {
+            Packet::Data(packet) => self.insert_data(packet),
+            Packet::Ack(packet) => self.insert_ack(packet),
+            Packet::Probe(packet) => self.insert_probe(packet),
+        }
     }
 
-    /// The body of a packet that is under way; none of one without.
+    /// Data that is under way; none if the packet is of another kind.
     #[inline]
-    pub(crate) fn get(&self, packet: PacketRef) -> Option<&Packet> {
-        self.0.get(packet.0).map(|line| &line.0)
+    pub(crate) fn data(&self, packet: PacketRef) -> Option<&DataPacket> {
+        if packet.kind() == DATA { self.data.get(packet.slot()).map(|line| &line.0) } else { None }
     }
 
-    /// The body of a packet that is under way and has one.
-    pub(crate) fn get_mut(&mut self, packet: PacketRef) -> &mut Packet {
-        &mut self.0.get_mut(packet.0).0
+    /// Data that is under way.
+    pub(crate) fn data_mut(&mut self, packet: PacketRef) -> &mut DataPacket {
+        debug_assert_eq!(packet.kind(), DATA);
+        &mut self.data.get_mut(packet.slot()).0
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, packet: PacketRef) -> Packet {
-        self.0.remove(packet.0).0
+    pub(crate) fn remove_data(&mut self, packet: PacketRef) -> DataPacket {
+        debug_assert_eq!(packet.kind(), DATA);
+        self.data.remove(packet.slot()).0
+    }
+
+    #[inline]
+    pub(crate) fn remove_ack(&mut self, packet: PacketRef) -> AckPacket {
+        debug_assert_eq!(packet.kind(), ACK);
+        self.acks.remove(packet.slot()).0
+    }
+
+    pub(crate) fn remove_probe(&mut self, packet: PacketRef) -> ProbePacket {
+        debug_assert_eq!(packet.kind(), PROBE);
+        self.probes.remove(packet.slot()).0
+    }
+
+    /// A packet that leaves for another part; none of one without a body.
+    #[inline(never)]
+    pub(crate) fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
+        match packet.kind() {
+            DATA => Some(Packet::Data(self.remove_data(packet))),
+            ACK => Some(Packet::Ack(self.remove_ack(packet))),
+            PROBE => Some(Packet::Probe(self.remove_probe(packet))),
+            _ => None,
+        }
+    }
+
+    /// What a packet that is under way carries, as captures show it; none of one without a body.
+    pub(crate) fn body(&self, packet: PacketRef) -> Option<Body> {
+        let slot = packet.slot();
+        match packet.kind() {
+            DATA => self.data.get(slot).map(|line| Body::Data(line.0.segment)),
+            ACK => self.acks.get(slot).map(|line| Body::Ack(line.0.segment)),
+            PROBE => self.probes.get(slot).map(|line| Body::Echo(line.0.message)),
+            _ => None,
+        }
     }
 
     /// This packet will be taken soon.
     #[inline]
     pub(crate) fn prefetch(&self, packet: PacketRef) {
-        self.get(packet).map(prefetch);
+        match packet.kind() {
+            DATA => self.data.get(packet.slot()).map(prefetch),
+            ACK => self.acks.get(packet.slot()).map(prefetch),
+            _ => None,
+        };
     }
 
     /// Forget a packet that was dropped. Says whether it carried data of a connection.
     pub(crate) fn discard(&mut self, packet: PacketRef) -> bool {
-        packet != PacketRef::NONE && self.remove(packet).segment.len > 0
+        matches!(self.remove(packet), Some(Packet::Data(data)) if data.segment.len > 0)
     }
 
     /// How many packets are under way.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.data.len() + self.acks.len() + self.probes.len()
     }
 }
 
@@ -118,23 +210,60 @@ impl Packets {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_packet_is_one_cache_line() {
-        assert_eq!(std::mem::size_of::<Line>(), 64);
+    const NAME: Name = Name { slot: 1, generation: 2 };
+
+    fn data(len: u16) -> DataPacket {
+        let segment = DataSegment { seq: 3, len, ..DataSegment::default() };
+        DataPacket { segment, framing: Framing::BeforeFlows { workload: 7 }, name: NAME }
     }
 
     #[test]
-    fn data_keeps_what_it_tells_the_application() {
-        let far = Instant(0xfedc_ba98_7654_3210);
-        for framing in [
-            Framing { flow: NO_FLOW, start: 0, started: Instant::ZERO, timeouts: 0 },
-            Framing { flow: 7, start: (1 << 60) + 5, started: far, timeouts: u32::MAX },
-        ] {
-            let segment = Segment { seq: 3, len: 1_460, ..Segment::default() };
-            let packet = Packet::data(segment, framing, Name { slot: 1, generation: 2 });
-            assert_eq!(packet.framing(), framing);
-            assert_eq!(packet.segment.sack_ranges().count(), 0, "no SACK block is seen");
-            assert_eq!((packet.segment.seq, packet.segment.len), (3, 1_460));
+    fn a_packet_is_one_cache_line() {
+        assert_eq!((size_of::<Line<DataPacket>>(), size_of::<Line<AckPacket>>()), (64, 64));
+        assert_eq!((size_of::<Line<ProbePacket>>(), size_of::<Option<Packet>>()), (64, 72));
+    }
+
+    #[test]
+    fn a_flow_is_told_from_none_without_room_of_its_own() {
+        assert_eq!((size_of::<Framing>(), size_of::<FlowFraming>()), (24, 24));
+        for number in [0, 7, u32::MAX - 1] {
+            assert_eq!(FlowNumber::new(number).get(), number);
         }
+    }
+
+    #[test]
+    fn each_kind_is_kept_among_itself_and_found_again() {
+        let mut packets = Packets::default();
+        let ack = AckSegment { ack: 9, ..AckSegment::default() };
+        let message = EchoMessage { sequence: 5, is_reply: true };
+        let probe = ProbePacket { message, pair: 1, asked: 4, sent_at: Instant(8) };
+        let all = [
+            packets.insert(Packet::Data(data(1_460))),
+            packets.insert(Packet::Ack(AckPacket { segment: ack, name: NAME })),
+            packets.insert(Packet::Probe(probe)),
+        ];
+        let bodies = all.map(|packet| packets.body(packet));
+        let segment = data(1_460).segment;
+        assert_eq!(bodies, [Some(Body::Data(segment)), Some(Body::Ack(ack)), Some(Body::Echo(message))]);
+        assert_eq!(packets.body(PacketRef::NONE), None);
+        assert!(packets.data(all[0]).is_some() && packets.data(all[1]).is_none());
+        assert!(packets.data(PacketRef::NONE).is_none());
+        assert_eq!(packets.len(), 3);
+        assert_eq!(packets.remove_probe(all[2]).sent_at, Instant(8));
+        assert_eq!((packets.remove_ack(all[1]).segment, packets.len()), (ack, 1));
+    }
+
+    #[test]
+    fn only_data_with_bytes_counts_as_lost_data() {
+        let mut packets = Packets::default();
+        let segment = AckSegment::default();
+        let kept = [
+            packets.insert_data(data(1_460)),
+            packets.insert_data(data(0)),
+            packets.insert_ack(AckPacket { segment, name: NAME }),
+            PacketRef::NONE,
+        ];
+        assert_eq!(kept.map(|packet| packets.discard(packet)), [true, false, false, false]);
+        assert_eq!(packets.len(), 0);
     }
 }

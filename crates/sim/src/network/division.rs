@@ -6,7 +6,7 @@
 use std::fmt;
 
 use shallows_core::Duration;
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, FlowChoice};
 
 /// Which part each node is in, and which thread runs each part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,10 @@ pub enum Undivided {
     OneSwitch,
     /// Some link between switches has no delay.
     NoDelay,
-    /// Some workload decides by what becomes of its flows, at once and anywhere.
-    Reacts,
+    /// What happens at one host starts flows at another at once, without a packet.
+    CrossesHosts,
+    /// A trace chooses among flows of applications by the order in which all flows arrive.
+    CountsFlows,
 }
 
 impl fmt::Display for Undivided {
@@ -44,8 +46,12 @@ impl fmt::Display for Undivided {
         f.write_str(match self {
             Self::OneSwitch => "no link joins two switches",
             Self::NoDelay => "a link between switches has no delay",
-            Self::Reacts => {
-                "a workload decides at once by what becomes of its flows (queries, lists that wait)"
+            Self::CrossesHosts => {
+                "flows start at one host when something happens at another, without a packet (lists that wait for other hosts, \
+                 servers that nobody asks)"
+            }
+            Self::CountsFlows => {
+                "a flow trace chooses by the order of arrival among flows that wait for others (choose a workload instead)"
             }
         })
     }
@@ -63,10 +69,24 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     if cell == Duration::ZERO {
         return Err(Undivided::NoDelay);
     }
-    if experiment.reacts() {
-        return Err(Undivided::Reacts);
+    if experiment.crosses_hosts() {
+        return Err(Undivided::CrossesHosts);
+    }
+    if counts_flows(experiment) {
+        return Err(Undivided::CountsFlows);
     }
     Ok(cell)
+}
+
+/// Whether a trace needs to know how many flows of applications have arrived anywhere.
+fn counts_flows(experiment: &Experiment) -> bool {
+    let reacts = experiment.reacts();
+    let any = reacts.contains(&true);
+    experiment.flow_traces.iter().any(|trace| match trace.choice {
+        FlowChoice::Workload(_) => false,
+        FlowChoice::Sample { workload: Some(workload), .. } => reacts[usize::from(workload)],
+        FlowChoice::Numbers(_) | FlowChoice::Sample { workload: None, .. } => any,
+    })
 }
 
 impl Division {

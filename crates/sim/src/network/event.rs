@@ -16,7 +16,7 @@ pub(crate) enum Class {
     Transmit,
     /// A packet reaches the far end: index of a link.
     Deliver,
-    /// A host takes up what waits in a queue of its card: the place of that.
+    /// A host takes up what waits in a receive queue of its NIC: the place of that.
     Interrupt,
     /// A sender's timer: its place.
     SenderTimer,
@@ -36,6 +36,10 @@ pub(crate) enum Class {
     PortTrace,
     /// Flows are traced at intervals: index of a trace.
     FlowTrace,
+    /// The deadline of an agent of a NIC: index of its host.
+    Agent,
+    /// The network changes, after all else that happens at that time: index of an epoch.
+    Epoch,
 }
 
 /// As many as four bits count; the last ones do not occur.
@@ -52,10 +56,10 @@ const CLASSES: [Class; 16] = [
     Class::Sample,
     Class::PortTrace,
     Class::FlowTrace,
-    Class::FlowTrace,
-    Class::FlowTrace,
-    Class::FlowTrace,
-    Class::FlowTrace,
+    Class::Agent,
+    Class::Epoch,
+    Class::Epoch,
+    Class::Epoch,
 ];
 
 /// A place of a connection takes all of them: 24 for a host, 32 for a slot there.

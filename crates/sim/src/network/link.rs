@@ -35,8 +35,6 @@ pub(crate) struct Link<T> {
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
     pub(crate) watch: Watch,
-    /// Whether its host is to hear of what leaves: it holds connections back whose data waits here.
-    pub(crate) tells_host: bool,
     /// Segments with data that the port dropped.
     pub(crate) data_dropped: u64,
     delay: Duration,
@@ -50,6 +48,14 @@ pub(crate) struct Way {
     pub(crate) arrival: Instant,
     /// The exit to the part in which that is, or `NONE`.
     pub(crate) exit: u32,
+}
+
+/// What a packet means that starts to leave a link's port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaves {
+    pub(crate) way: Way,
+    /// Whether somebody wants to hear of it.
+    pub(crate) watched: bool,
 }
 
 /// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
@@ -121,7 +127,6 @@ impl<T: Copy + Default> Link<T> {
             exit: NONE,
             waking: false,
             watch: Watch::default(),
-            tells_host: false,
             data_dropped: 0,
             delay,
             jitter: None,
@@ -135,10 +140,27 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// Where the packet goes that leaves now.
-    #[inline]
-    pub(crate) fn way_of(&mut self, departure: &Departure<T>) -> Way {
-        Way { arrival: self.arrival_of(departure), exit: self.exit }
+    /// What leaves from now on takes this long, once its last bit is sent.
+    pub(crate) fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
+    /// When the port is to send, unless that is scheduled. Now it is.
+    #[inline(always)]
+    pub(crate) fn schedule(&mut self) -> Option<Instant> {
+        if self.waking {
+            return None;
+        }
+        let at = self.port.wake_at()?;
+        self.waking = true;
+        Some(at)
+    }
+
+    /// A packet starts to leave.
+    #[inline(always)]
+    pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
+        let way = Way { arrival: self.arrival_of(departure), exit: self.exit };
+        Leaves { way, watched: self.watch.is_on() }
     }
 
     /// When the packet that leaves now reaches the far end.
@@ -216,6 +238,7 @@ impl Jitter {
 #[cfg(test)]
 mod tests {
     use shallows_core::{Bytes, Rate};
+    use shallows_switch::port::Held;
 
     use super::*;
     use crate::hosts::packet::PacketRef;
@@ -233,8 +256,7 @@ mod tests {
 
     fn departure(finish: Instant) -> Departure<PacketRef> {
         let header = Header::default().with_size(1_500);
-        let (queue, ingress, sojourn) = (0, Ingress::NONE, Duration::ZERO);
-        Departure { header, payload: PacketRef::NONE, finish, queue, ingress, sojourn }
+        Departure { header, payload: PacketRef::NONE, held: Held::default(), finish }
     }
 
     #[test]

@@ -4,37 +4,32 @@
 //! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
 //! ([`Network::deliver`]).
 
-pub(crate) mod capture;
+mod changes;
 pub(crate) mod division;
 pub(crate) mod event;
 pub(crate) mod link;
-pub(crate) mod numbered;
 pub(crate) mod places;
-pub(crate) mod port_tracer;
 pub(crate) mod ports;
-pub(crate) mod sampler;
 pub(crate) mod site;
 pub(crate) mod slots;
-pub(crate) mod tally;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
-use shallows_scenario::{Experiment, Routing};
+use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
+use shallows_scenario::{Epoch, Experiment, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure};
 use shallows_switch::{Ingress, Node};
 
-use crate::network::capture::Captures;
 use crate::network::event::{Event, LinkRank, Ranks};
-use crate::network::link::{Flying, InFlight, Link, NONE, Target, Way, Wire};
+use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;
-use crate::network::port_tracer::PortTracer;
 use crate::network::ports::port;
 use crate::network::site::Site;
-use crate::network::tally::Tally;
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
@@ -48,7 +43,14 @@ pub struct Network<T> {
     /// Hosts first, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,
+    /// Those of now.
     routing: Arc<Routing>,
+    /// How the network changes.
+    epochs: Arc<[Epoch]>,
+    /// Numbers of the links that come from other parts, in order.
+    entrances: Box<[u32]>,
+    /// What has been lost in flight here, by number of the link.
+    lost: BTreeMap<u32, Lost>,
     /// How many hosts the whole network has.
     hosts: u32,
     /// Payloads that a port has just dropped, until the driver takes them back; kept to spare an allocation.
@@ -83,16 +85,29 @@ pub trait Driver<T> {
     /// [`Network::deliver`] is to be called then.
     fn deliver_at(&mut self, at: Instant, link: LinkAt);
 
+    /// [`Network::change`] is to be called then for this epoch, after all else that happens at that time.
+    fn change_at(&mut self, at: Instant, epoch: u32);
+
+    /// [`Network::transmit`] is not to be called then: the link has gone down.
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt);
+
+    /// [`Network::deliver`] is not to be called then.
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt);
+
     /// The port of a link that is watched has changed.
     fn observe(&mut self, change: Change<'_, T>);
 
     /// A packet leaves for another part of the network, by this of its exits.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
+    /// The link of this exit has gone down. What has left by it, and the other part has not been given yet, is lost.
+    fn lose(&mut self, exit: u32) -> Lost;
+
     /// The next packet on its way to this target: it arrives soon.
     fn expect(&self, target: Target, payload: T);
 
-    /// A port, that of this host if it is a host's, has dropped a packet; says whether that was a segment with data.
+    /// A port, that of this host if it is a host's, has dropped a packet, or a link has lost it; says whether that was a segment with
+    /// data.
     fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
 }
 
@@ -124,7 +139,7 @@ impl<T: Copy + Default> Network<T> {
     ///
     /// # Panics
     ///
-    /// If it has more hosts than 2^24, or more links than 2^28.
+    /// If it has more hosts than 2^24, more links than 2^28, or a node with 2^22 links.
     pub fn new(experiment: &Experiment) -> Self {
         let site = Site::all(experiment, None).remove(0);
         Self::of(experiment, &site, Ranks::new(experiment.seed))
@@ -158,6 +173,7 @@ impl<T: Copy + Default> Network<T> {
         let wire = |number: u32| {
             let link = &network.links[number as usize];
             let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
+            assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
             let target = link.to.0.checked_sub(network.hosts).map_or(Target::Host, Target::Switch);
             Wire::new(target, ranks.of_link(number), ingress)
         };
@@ -167,6 +183,9 @@ impl<T: Copy + Default> Network<T> {
             nodes,
             node_numbers: site.nodes.clone(),
             routing: Arc::clone(&network.routing),
+            epochs: Arc::clone(network.epochs()),
+            entrances: site.entrances.as_slice().into(),
+            lost: BTreeMap::new(),
             hosts: network.hosts,
             dropped: Vec::new(),
             tally: Tally::default(),
@@ -184,7 +203,7 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// A host sends a packet. Says whether it starts to leave at once, if its host is to hear of that.
+    /// A host sends a packet. Says whether it starts to leave at once.
     #[inline]
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
@@ -192,7 +211,7 @@ impl<T: Copy + Default> Network<T> {
         self.enqueue(place, Ingress::NONE, header, payload, driver)
     }
 
-    /// A packet joins the port of a link. Says whether it starts to leave at once, if its host is to hear of that.
+    /// A packet joins the port of a link. Says whether it starts to leave at once.
     fn enqueue(
         &mut self,
         place: u32,
@@ -206,12 +225,26 @@ impl<T: Copy + Default> Network<T> {
         let mut node = Node { all: links, ports: ports.clone(), memory };
         let mut leaves = false;
         match node.receive(driver.now(), place, ingress, header, payload, dropped) {
-            Arrival::Sent(departure) => leaves = self.depart(place, departure, driver),
-            Arrival::Queued => {
-                self.wake(place, driver);
-                self.observe_change(place, driver);
+            Arrival::Sent(departure) => {
+                let Departure { header, payload, .. } = departure;
+                let way = self.links[place as usize].leaves(&departure);
+                self.depart(place, way, header, payload, driver);
+                leaves = true;
             }
-            Arrival::Dropped => self.observe_change(place, driver),
+            Arrival::Queued => {
+                let link = &mut self.links[place as usize];
+                if let Some(at) = link.schedule() {
+                    driver.transmit_at(at, LinkAt { place, rank: link.rank });
+                }
+                if link.watch.is_on() {
+                    self.observe(place, None, driver);
+                }
+            }
+            Arrival::Dropped => {
+                if self.links[place as usize].watch.is_on() {
+                    self.observe(place, None, driver);
+                }
+            }
         }
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
@@ -219,7 +252,7 @@ impl<T: Copy + Default> Network<T> {
         leaves
     }
 
-    /// The port of a link is to send what waits there. Returns what starts to leave a host that is to hear of that.
+    /// The port of a link is to send what waits there. Returns what starts to leave.
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let Self { links, nodes, dropped, .. } = self;
@@ -228,16 +261,20 @@ impl<T: Copy + Default> Network<T> {
         let Owned { ports, memory } = &mut nodes[link.node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
         let departure = node.transmit(driver.now(), place, dropped);
-        self.wake(place, driver);
+        let link = &mut self.links[place as usize];
+        if let Some(at) = link.schedule() {
+            driver.transmit_at(at, LinkAt { place, rank: link.rank });
+        }
         let mut sent = None;
         match departure {
             Some(departure) => {
                 let Departure { header, payload, .. } = departure;
-                if self.depart(place, departure, driver) {
-                    sent = Some((header, payload));
-                }
+                let leaves = link.leaves(&departure);
+                self.depart(place, leaves, header, payload, driver);
+                sent = Some((header, payload));
             }
-            None => self.observe_change(place, driver),
+            None if link.watch.is_on() => self.observe(place, None, driver),
+            None => {}
         }
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
@@ -245,38 +282,21 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Have the driver call when the port of a link is to send, unless it is going to.
+    /// A packet starts to leave the port of a link.
     #[inline(always)]
-    fn wake(&mut self, place: u32, driver: &mut impl Driver<T>) {
-        let link = &mut self.links[place as usize];
-        if !link.waking
-            && let Some(at) = link.port.wake_at()
-        {
-            link.waking = true;
-            driver.transmit_at(at, LinkAt { place, rank: link.rank });
-        }
-    }
-
-    /// A packet starts to leave the port of a link. Says whether its host is to hear of that.
-    #[inline(always)]
-    fn depart(&mut self, place: u32, departure: Departure<T>, driver: &mut impl Driver<T>) -> bool {
-        let link = &mut self.links[place as usize];
-        let Departure { header, payload, .. } = departure;
-        let (way, tells_host) = (link.way_of(&departure), link.tells_host);
-        if link.watch.is_on() {
+    fn depart(
+        &mut self,
+        place: u32,
+        Leaves { way, watched }: Leaves,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) {
+        if watched {
             // Before the packet may leave this part.
             self.observe(place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
-        tells_host
-    }
-
-    /// The port of a link has changed, and nothing leaves it.
-    #[inline(always)]
-    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
-        if self.links[place as usize].watch.is_on() {
-            self.observe(place, None, driver);
-        }
     }
 
     #[inline(never)]
@@ -343,12 +363,18 @@ impl<T: Copy + Default> Network<T> {
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
+        let host = self.host_at(place);
         let link = &mut self.links[place as usize];
-        // The link that leaves a host has its number.
-        let host = (link.number < self.hosts).then_some(HostId(link.number));
         for payload in self.dropped.drain(..) {
             link.data_dropped += u64::from(driver.discard(host, payload));
         }
+    }
+
+    /// The host that a link leaves, if it leaves one.
+    pub(crate) fn host_at(&self, place: u32) -> Option<HostId> {
+        // The link that leaves a host has its number.
+        let number = self.links[place as usize].number;
+        (number < self.hosts).then_some(HostId(number))
     }
 
     /// When the next packet in flight on the link with this number arrives.
@@ -396,9 +422,15 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// What waits at each port, by number of its link.
-    pub(crate) fn backlogs(&self) -> impl Iterator<Item = (u32, Bytes)> + '_ {
-        self.links.iter().map(|link| (link.number, link.port.backlog()))
+    /// Let a sampler see what waits here; returns when to come again.
+    pub fn sample(&self, now: Instant, sampler: &mut Sampler) -> Instant {
+        let ports = self.links.iter().map(|link| (link.number, link.port.backlog()));
+        sampler.sample(now, ports, self.memories())
+    }
+
+    /// What each port has counted, in the order of their links.
+    pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> + '_ {
+        self.links.iter().map(|link| PortCounts::of(link.number, &link.port, link.data_dropped))
     }
 
     /// The memory of each node, by the number of that.

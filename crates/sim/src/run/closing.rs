@@ -1,45 +1,44 @@
 //! What the worlds of a run have measured, as one report.
 
+use std::collections::BTreeMap;
+
+use shallows_core::Instant;
+use shallows_measure::{Measured, Report};
 use shallows_scenario::Experiment;
 
 use crate::hosts::flow::Flows;
-use crate::hosts::packet::PacketRef;
-use crate::network::link::Link;
-use crate::report::{Measured, Report};
+use crate::network::event::Ranks;
 use crate::run::world::World;
-use crate::traffic::generators::Arrivals;
 
-/// Of a run in which so many `flows` arrived, from the worlds of its parts, and what was `measured` of it as a whole.
-pub(crate) fn report(
-    experiment: Experiment,
-    mut worlds: Vec<World>,
-    flows: usize,
-    mut measured: Measured,
-) -> Report {
-    measured.queries = match &worlds[0].generators.arrivals {
-        Arrivals::Drawn(traffic) => {
-            traffic.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
-        }
-        // Those that ask queries are not announced.
-        Arrivals::Announced(_) => vec![Vec::new(); experiment.connections.len()],
-    };
-    let ranks = worlds[0].ranks;
-    for World { generators, ends, .. } in &mut worlds {
-        let observers = &mut ends.observers;
-        measured.echoes.append(&mut generators.probes.echoes);
-        measured.trace.append(&mut observers.ports.rows);
-        measured.flow_traces.flows.append(&mut observers.flows.flows);
-        measured.samples.append(&mut observers.queues.rows);
-        measured.datagram_bytes += generators.datagrams.received_bytes;
-    }
-    // Each part has its own in the order of time.
+/// What is known of a run as a whole.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    /// When it ended.
+    pub(crate) end: Instant,
+    /// Flows that were traced for a while, and are not any more.
+    pub(crate) forgotten: Vec<u32>,
+    /// Packets of each capture.
+    pub(crate) captured: Vec<u64>,
+}
+
+/// Of a run, from the worlds of its parts.
+pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
+    let Whole { end, forgotten, captured } = whole;
+    let (parts, known): (Vec<Measured>, Vec<Flows>) =
+        worlds.into_iter().map(|world| world.into_measured(end)).unzip();
+    let mut measured = Measured::joined(parts);
+    let ranks = Ranks::new(experiment.seed);
     measured.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
-    measured.trace.sort_by_key(|row| (row.at, row.link));
-    measured.samples.sort_by_key(|row| (row.at, row.entity));
-    let (networks, parts): (Vec<_>, Vec<_>) =
-        worlds.into_iter().map(|world| (world.network, world.flows)).unzip();
-    measured.flows = Flows::merged(parts, flows);
-    let mut links: Vec<&Link<PacketRef>> = networks.iter().flat_map(|network| network.links()).collect();
-    links.sort_by_key(|link| link.number);
-    Report::of(experiment, links.into_iter(), measured)
+    measured.queries.resize(experiment.connections.len(), Vec::new());
+    measured.flow_traces.forget(&forgotten);
+    let names_are_places = !experiment.reacts().contains(&true);
+    let (flows, names) = Flows::merged(known, ranks, names_are_places);
+    measured.flows = flows;
+    let traced = &mut measured.flow_traces.flows;
+    if !traced.is_empty() {
+        let places: BTreeMap<u32, u32> = names.into_iter().zip(0..).collect();
+        *traced = std::mem::take(traced).into_iter().map(|(name, flow)| (places[&name], flow)).collect();
+    }
+    measured.captured = captured;
+    Report::new(experiment, measured)
 }

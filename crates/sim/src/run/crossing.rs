@@ -4,6 +4,7 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 
 use crate::hosts::packet::Packet;
+use shallows_measure::Lost;
 
 /// A packet on a link whose two ends are in different parts.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +61,25 @@ impl Exits {
             self.addressed.push(neighbour);
         }
         left.push(Crossing { wire, arrival, header, packet });
+    }
+
+    /// Take back what has left by this exit since that was last collected: the link has gone down.
+    pub(crate) fn lose(&mut self, exit: u32) -> Lost {
+        let (neighbour, wire) = self.ends[exit as usize];
+        let left = &mut self.neighbours[neighbour as usize].left;
+        let mut lost = Lost::default();
+        left.retain(|crossing| {
+            let is_lost = crossing.wire == wire;
+            if is_lost {
+                let has_data = matches!(crossing.packet, Some(Packet::Data(data)) if data.segment.len > 0);
+                lost += Lost { packets: 1, data: u64::from(has_data) };
+            }
+            !is_lost
+        });
+        if left.is_empty() {
+            self.addressed.retain(|&addressed| addressed != neighbour);
+        }
+        lost
     }
 
     /// Hand over what has left: to `take`, for each part what goes there, which is something.

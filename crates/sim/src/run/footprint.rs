@@ -3,19 +3,17 @@
 //! Only what the scenario makes certain is counted: no packet that waits, no trace of changes. Samples are counted as if
 //! one port were never empty.
 
+use std::sync::Arc;
+
 use shallows_core::Instant;
+use shallows_measure::{Echo, FlowRecord, FlowRow, PortRow, SampleRow};
 use shallows_scenario::{Connections, Experiment, QueryRecord};
 
 use crate::hosts::connection::{ReceiverSide, SenderSide};
-use crate::hosts::flow::FlowRecord;
 use crate::hosts::packet::PacketRef;
-use crate::network::port_tracer::PortRow;
-use crate::network::sampler::Row;
-use crate::report::flow_tracer::FlowRow;
 use crate::run::simulation::Simulation;
 use crate::run::world::World;
-use crate::traffic::generators::Arrivals;
-use crate::traffic::probe::Echo;
+use crate::run::world::measured::Held;
 
 /// Something that takes memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +26,7 @@ pub struct Need {
     pub remedy: &'static str,
 }
 
-/// What a run of `experiment` needs at the least, largest first.
+/// What a run of `experiment` needs at the least, largest first; never empty, as each host has a switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];
@@ -43,9 +41,14 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Every switch has a route to every switch with hosts.
+/// Every switch has a route to every switch with hosts, from each epoch on that has routes of its own.
 fn tables(experiment: &Experiment) -> Need {
-    let routes = experiment.network.routing.routes() as f64;
+    let first = &experiment.network.routing;
+    let mut tables: Vec<_> =
+        experiment.network.epochs().iter().map(|epoch| &epoch.routing).chain([first]).collect();
+    tables.sort_unstable_by_key(|table| Arc::as_ptr(table));
+    tables.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    let routes = tables.iter().map(|table| table.routes()).sum::<usize>() as f64;
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
@@ -69,7 +72,7 @@ fn samples(experiment: &Experiment) -> Need {
         (Some(every), Some(end)) => end.0 as f64 / every.0 as f64,
         _ => 0.0,
     };
-    need::<Row>(
+    need::<SampleRow>(
         count,
         "samples of one port that is never empty (measure.sample_queues)",
         "a longer interval of measure.sample_queues, or an earlier stop.at",
@@ -109,36 +112,25 @@ fn arrivals(experiment: &Experiment) -> [Need; 2] {
 impl Simulation {
     /// What grows with the run: how many bytes its records take so far, largest first.
     pub fn held(&self) -> Vec<Need> {
-        let sum = |count: fn(&World) -> usize| self.worlds().map(count).sum::<usize>() as f64;
-        let queries = sum(|world| match &world.generators.arrivals {
-            Arrivals::Drawn(traffic) => {
-                traffic.sources.iter().map(|source| source.workload.queries().len()).sum()
-            }
-            Arrivals::Announced(_) => 0,
-        });
-        let changes =
-            sum(|world| world.ends.observers.flows.flows.values().map(|flow| flow.rows.len()).sum());
+        let held: Vec<Held> = self.worlds().map(World::held).collect();
+        let sum = |count: fn(&Held) -> usize| held.iter().map(count).sum::<usize>() as f64;
         let fewer = "fewer flows, or an earlier stop.at";
         let mut held = vec![
-            need::<FlowRecord>(sum(|world| world.flows.len()), "flows", fewer),
-            need::<QueryRecord>(queries, "queries", fewer),
-            need::<Echo>(
-                sum(|world| world.generators.probes.echoes.len()),
-                "echo requests",
-                "a longer interval between pings",
-            ),
-            need::<Row>(
-                sum(|world| world.ends.observers.queues.rows.len()),
+            need::<FlowRecord>(sum(|held| held.flows), "flows", fewer),
+            need::<QueryRecord>(sum(|held| held.queries), "queries", fewer),
+            need::<Echo>(sum(|held| held.echoes), "echo requests", "a longer interval between pings"),
+            need::<SampleRow>(
+                sum(|held| held.samples),
                 "samples",
                 "a longer interval of measure.sample_queues, or an earlier stop.at",
             ),
             need::<PortRow>(
-                sum(|world| world.ends.observers.ports.rows.len()),
+                sum(|held| held.port_changes),
                 "changes of traced ports",
                 "fewer ports in measure.traces, or an interval",
             ),
             need::<FlowRow>(
-                changes,
+                sum(|held| held.flow_changes),
                 "changes of traced flows",
                 "fewer flows in measure.flow_traces, or an interval",
             ),

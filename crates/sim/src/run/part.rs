@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use shallows_core::Instant;
 use shallows_core::event::{EventQueue, run};
+use shallows_core::{Duration, Instant};
 
 use crate::network::event::Event;
 use crate::run::crossing::Crossing;
@@ -62,8 +62,12 @@ impl Part {
         let before = self.queue.handled();
         self.read(mail, number);
         run(&mut self.world, &mut self.queue, until, u64::MAX);
-        self.is_busy = self.queue.handled() - before >= self.world.network.links().len() as u64;
-        self.world.ends.exits.collect(|part, left| next_mail.send(part, left));
+        self.is_busy = self.queue.handled() - before >= self.world.links() as u64;
+        for (part, newcomer) in self.world.collect_newcomers() {
+            // It is read in the next window, before its packets come.
+            next_mail.announce(part, newcomer, until + Duration(1));
+        }
+        self.world.collect_crossings(|part, left| next_mail.send(part, left));
     }
 
     /// What others have sent is on its way to the nodes of this part.
@@ -84,7 +88,7 @@ impl Part {
 
     /// Events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
-        self.queue.handled() - self.world.network.tally.events_of_no_node
+        self.queue.handled() - self.world.tally().events_of_no_node
     }
 }
 
@@ -100,10 +104,10 @@ impl Mail {
         Instant(self.0[part].first.load(Ordering::Relaxed))
     }
 
-    /// A flow for the part with this number.
-    pub(crate) fn announce(&self, part: u32, newcomer: Newcomer) {
+    /// A flow for the part with this number, of which that hears no later than at `at`.
+    pub(crate) fn announce(&self, part: u32, newcomer: Newcomer, at: Instant) {
         let letters = &self.0[part as usize];
-        letters.tell_of(newcomer.flow.at);
+        letters.tell_of(at);
         letters.open().flows.push(newcomer);
     }
 

@@ -2,25 +2,20 @@
 
 use std::io;
 
-use shallows_core::event::{EventQueue, run};
+use shallows_core::event::{EventQueue, World as _, run};
 use shallows_core::{Duration, Instant};
+use shallows_measure::{Captures, Report, Sink, Tally};
 use shallows_scenario::Experiment;
 
-use crate::network::capture::{Captures, Sink};
 use crate::network::division::Division;
-use crate::network::event::Class;
 use crate::network::site::Site;
-use crate::network::tally::Tally;
-use crate::report::{Measured, Report};
-use crate::run::build;
-use crate::run::closing;
+use crate::run::closing::{self, Whole};
 use crate::run::critical_path::CriticalPath;
 use crate::run::end::Ending;
 use crate::run::part::Part;
 use crate::run::windows::Windows;
 use crate::run::world::World;
 use crate::traffic::Traffic;
-use crate::traffic::generators::Arrivals;
 
 /// A run of one experiment.
 #[derive(Debug)]
@@ -36,6 +31,8 @@ pub struct Simulation {
     captures: Captures,
     /// Whether it is still to be seen if threads are to have several parts each.
     on_trial: bool,
+    /// Whether it is over because everything in it has ended; the windows know of several parts.
+    finished: bool,
     done: bool,
 }
 
@@ -132,7 +129,17 @@ impl Simulation {
     fn build(experiment: Experiment, division: Option<Division>, captures: Captures) -> Self {
         let ending = Ending::new(&experiment);
         let (parts, windows) = divide(&experiment, division, &captures);
-        Self { experiment, parts, windows, ending, closing: false, captures, on_trial: false, done: false }
+        Self {
+            experiment,
+            parts,
+            windows,
+            ending,
+            closing: false,
+            captures,
+            on_trial: false,
+            finished: false,
+            done: false,
+        }
     }
 
     /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
@@ -173,7 +180,7 @@ impl Simulation {
             [whole] if !self.done => whole.queue.now(),
             _ => Instant::MAX,
         };
-        let taps = self.parts.iter_mut().map(|part| &mut part.world.ends.observers.tap);
+        let taps = self.parts.iter_mut().map(|part| part.world.tap());
         self.captures.write_before(until, taps);
     }
 
@@ -184,16 +191,14 @@ impl Simulation {
         }
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
-        world.finished = world.is_complete();
-        if !world.finished && run(world, queue, limit, events) {
+        if !world.stop_if_complete() && run(world, queue, limit, events) {
             return false;
         }
-        if !world.finished {
+        if !world.is_finished() {
             return true;
         }
         // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
-        world.finished = false;
-        world.ends_on_completion = false;
+        world.go_on_after_completion();
         run(world, queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
         self.closing = true;
         self.close(events)
@@ -206,8 +211,8 @@ impl Simulation {
         let enough = queue.handled().saturating_add(events);
         while queue.handled() < enough {
             let next = queue.next_at().unwrap_or(Instant::MAX);
-            world.finished = self.ending.is_over(world.network.tally.under_way(), next);
-            if world.finished || next > limit {
+            self.finished = self.ending.is_over(world.tally().under_way(), next);
+            if self.finished || next > limit {
                 return true;
             }
             run(world, queue, self.ending.step_end(next).min(limit), u64::MAX);
@@ -222,7 +227,7 @@ impl Simulation {
             done: self.done,
             now: self.now(),
             fraction: self.fraction(),
-            flows_started: self.traffic().arrived.into(),
+            flows_started: self.traffic().map(|traffic| u64::from(traffic.arrived)).sum(),
             flows_completed: tally.flows_completed,
             packet_hops: tally.packet_hops,
             events: self.events(),
@@ -233,18 +238,15 @@ impl Simulation {
         self.parts.iter().map(|part| &part.world)
     }
 
-    /// Its workloads, which one part has itself.
-    fn traffic(&self) -> &Traffic {
-        match (&self.windows, &self.parts[0].world.generators.arrivals) {
-            (Some(windows), _) => windows.traffic(),
-            (None, Arrivals::Drawn(traffic)) => traffic,
-            (None, Arrivals::Announced(_)) => unreachable!("flows are announced in windows"),
-        }
+    /// Its workloads: those of its parts, and those that are drawn ahead for several.
+    fn traffic(&self) -> impl Iterator<Item = &Traffic> {
+        let drawn = self.windows.as_ref().map(Windows::traffic);
+        drawn.into_iter().chain(self.worlds().map(World::traffic))
     }
 
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        self.worlds().for_each(|world| tally += world.network.tally);
+        self.worlds().for_each(|world| tally += *world.tally());
         tally
     }
 
@@ -310,9 +312,8 @@ impl Simulation {
     pub fn finish(mut self) -> Report {
         self.done = true;
         self.write_captures();
-        let tally = self.tally();
-        tally.audit(self.worlds().map(World::audit).sum());
-        let finished = self.windows.as_ref().map_or(self.parts[0].world.finished, |windows| windows.finished);
+        self.tally().audit(self.worlds().map(World::audit).sum());
+        let finished = self.windows.as_ref().map_or(self.finished, |windows| windows.finished);
         // A run that stops at a time lasts until then, even if nothing happens at its end.
         let end = match self.experiment.stop.at {
             Some(at) if !finished => at,
@@ -321,15 +322,10 @@ impl Simulation {
                 stop.map_or(after, |at| at.min(after))
             }
         };
-        let captured = self.captures.packets();
-        let measured = Measured { tally, captured, end, ..Measured::default() };
-        let (flows, forgotten) = (self.traffic().arrived, self.traffic().choices.forgotten().to_vec());
-        let mut worlds: Vec<World> = self.parts.into_iter().map(|part| part.world).collect();
-        for world in &mut worlds {
-            world.ends.hosts.settle(&mut world.flows, end);
-            world.ends.observers.flows.forget(&forgotten);
-        }
-        closing::report(self.experiment, worlds, flows as usize, measured)
+        let forgotten = self.traffic().flat_map(|traffic| traffic.choices.forgotten()).copied().collect();
+        let whole = Whole { end, forgotten, captured: self.captures.packets() };
+        let worlds = self.parts.into_iter().map(|part| part.world).collect();
+        closing::report(self.experiment, worlds, whole)
     }
 }
 
@@ -344,17 +340,8 @@ fn divide(
     let mut parts = Vec::with_capacity(sites.len());
     for site in sites {
         let mut queue = EventQueue::new(horizon);
-        let mut world = build::world(experiment, division.as_ref(), site, captures);
-        world.generators.start(experiment, &mut world.ends.hosts, world.ranks, &mut queue);
-        for number in world.ends.observers.ports.at_intervals() {
-            world.schedule(Instant::ZERO, Class::PortTrace, number.into(), &mut queue);
-        }
-        for number in world.ends.observers.flows.at_intervals() {
-            world.schedule(Instant::ZERO, Class::FlowTrace, number.into(), &mut queue);
-        }
-        if experiment.sample_queues.is_some() {
-            world.schedule(Instant::ZERO, Class::Sample, 0, &mut queue);
-        }
+        let mut world = World::new(experiment, division.as_ref(), site, captures);
+        world.start(experiment, &mut queue);
         parts.push(Part::new(world, queue));
     }
     let windows = division

@@ -19,7 +19,7 @@ use crate::run::critical_path::CriticalPath;
 use crate::run::end::{Ending, step_end};
 use crate::run::gate::{Alarm, Gate};
 use crate::run::part::{Mail, Part};
-use crate::traffic::{Newcomer, Traffic};
+use crate::traffic::{Here, Names, Newcomer, Traffic};
 
 /// What the parts have in common.
 #[derive(Debug)]
@@ -77,7 +77,9 @@ impl Windows {
     ) -> Self {
         let ranks = Ranks::new(experiment.seed);
         let mut arrivals = EventQueue::new(horizon);
-        let mut traffic = Traffic::new(experiment, ranks);
+        // With applications, flows have names of the parts that start them.
+        let step = if experiment.reacts().contains(&true) { division.parts() + 1 } else { 1 };
+        let mut traffic = Traffic::new(experiment, &Here::Drawn, Names { first: 0, step }, ranks);
         traffic.start(&mut arrivals);
         let parts = division.parts() as usize;
         Self {
@@ -104,7 +106,7 @@ impl Windows {
         &self.division
     }
 
-    /// Workloads, as far as they were asked: for all flows that have arrived, and for those of this window.
+    /// Workloads that are drawn, as far as they were asked: for all flows that have arrived, and for those of this window.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.drawing.traffic
     }
@@ -156,11 +158,14 @@ impl Windows {
     }
 
     /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
-    /// the parts before `earliest`, so many flows are complete and so many packets under way.
-    fn next(&mut self, earliest: Instant, completed: u64, under_way: u64, mail: &Mail) -> Option<Instant> {
+    /// the parts before `earliest`, so many of their flows are `open`, drawn ones aside that have not completed, and so many packets
+    /// under way.
+    fn next(&mut self, earliest: Instant, state: State, mail: &Mail) -> Option<Instant> {
         let first = earliest.min(self.arrivals.not_before());
-        let complete = self.ends_on_completion && self.drawing.traffic.is_complete(completed);
-        if complete && self.ending.is_over(under_way, first) {
+        let traffic = &self.drawing.traffic;
+        let open = traffic.finite + state.flows_started - state.flows_completed;
+        let complete = self.ends_on_completion && open + state.busy + traffic.busy() == 0;
+        if complete && self.ending.is_over(state.under_way, first) {
             self.finished = true;
             return None;
         }
@@ -172,9 +177,9 @@ impl Windows {
         for newcomer in self.drawing.drawn.drain(..) {
             let [source, destination] =
                 [newcomer.flow.source, newcomer.flow.destination].map(|host| self.division.part_of(host.0));
-            mail.announce(source, newcomer);
+            mail.announce(source, newcomer, newcomer.flow.at);
             if destination != source {
-                mail.announce(destination, newcomer);
+                mail.announce(destination, newcomer, newcomer.flow.at);
             }
         }
         Some(until)
@@ -213,16 +218,30 @@ struct Entry {
     /// Nothing happens before that it knows of.
     next: AtomicU64,
     events: AtomicU64,
+    /// Flows of its applications that have an end.
+    flows_started: AtomicU64,
     flows_completed: AtomicU64,
+    /// Applications that have something to send whatever they hear of.
+    busy: AtomicU64,
     under_way: AtomicU64,
+}
+
+/// What all parts together have written up.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    flows_started: u64,
+    flows_completed: u64,
+    busy: u64,
+    under_way: u64,
 }
 
 const NONE: u64 = u64::MAX;
 
 impl Entry {
     fn of(part: &Part) -> Self {
-        let [next, events, flows_completed, under_way] = [(); 4].map(|()| AtomicU64::new(0));
-        let entry = Self { next, events, flows_completed, under_way };
+        let [next, events, flows_started, flows_completed, busy, under_way] =
+            [(); 6].map(|()| AtomicU64::new(0));
+        let entry = Self { next, events, flows_started, flows_completed, busy, under_way };
         entry.write(part);
         entry
     }
@@ -230,8 +249,10 @@ impl Entry {
     fn write(&self, part: &Part) {
         self.next.store(part.queue.not_before().0, Ordering::Relaxed);
         self.events.store(part.events(), Ordering::Relaxed);
-        self.flows_completed.store(part.world.network.tally.flows_completed, Ordering::Relaxed);
-        self.under_way.store(part.world.network.tally.under_way(), Ordering::Relaxed);
+        self.flows_started.store(part.world.traffic().finite, Ordering::Relaxed);
+        self.busy.store(part.world.traffic().busy(), Ordering::Relaxed);
+        self.flows_completed.store(part.world.tally().flows_completed, Ordering::Relaxed);
+        self.under_way.store(part.world.tally().under_way(), Ordering::Relaxed);
     }
 }
 
@@ -269,9 +290,13 @@ impl Team {
 
     fn next_of(&self, windows: &mut Windows, read: usize) -> Option<Instant> {
         let earliest = (0..self.board.len()).map(|part| self.next(part, read)).min();
-        let completed = self.sum(|entry| &entry.flows_completed);
-        let under_way = self.sum(|entry| &entry.under_way);
-        windows.next(earliest.expect("a network has a part"), completed, under_way, &self.mail[read])
+        let state = State {
+            flows_started: self.sum(|entry| &entry.flows_started),
+            flows_completed: self.sum(|entry| &entry.flows_completed),
+            busy: self.sum(|entry| &entry.busy),
+            under_way: self.sum(|entry| &entry.under_way),
+        };
+        windows.next(earliest.expect("a network has a part"), state, &self.mail[read])
     }
 
     /// The last moment of the window that is open.
@@ -325,11 +350,12 @@ impl Team {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    use shallows_measure::Captures;
+
     use super::*;
-    use crate::network::capture::Captures;
     use crate::network::event::Class;
     use crate::network::site::Site;
-    use crate::run::build;
+    use crate::run::world;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {
@@ -385,17 +411,16 @@ mod tests {
             let horizon = Duration::from_micros(10);
             let captures = Captures::simulated(&experiment, |_| unreachable!("no captures"));
             let captures = captures.expect("nothing is opened");
+            let sites = Site::all(&experiment, Some(&division));
+            let last = sites[broken].links.numbers().last().expect("links leave every node");
+            let (rank, place) = (Ranks::new(experiment.seed).of_link(last), sites[broken].links.count() - 1);
             let build = |site| {
-                let world = build::world(&experiment, Some(&division), site, &captures);
+                let world = world::World::new(&experiment, Some(&division), site, &captures);
                 Part::new(world, EventQueue::new(horizon))
             };
-            let mut parts: Vec<Part> =
-                Site::all(&experiment, Some(&division)).into_iter().map(build).collect();
-            let Part { world, queue, .. } = &mut parts[broken];
+            let mut parts: Vec<Part> = sites.into_iter().map(build).collect();
             // Nothing is in flight to a receiver so soon.
-            let links = world.network.links();
-            let (place, link) = (links.len() - 1, &links[links.len() - 1]);
-            queue.schedule(Instant(5), Event::of_link(Class::Deliver, link.rank, place as u32));
+            parts[broken].queue.schedule(Instant(5), Event::of_link(Class::Deliver, rank, place));
             let mut windows = Windows::new(&experiment, division, Instant(1_000_000), horizon);
             windows.density = DENSE;
             let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut parts, u64::MAX)));

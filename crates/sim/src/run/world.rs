@@ -4,51 +4,62 @@
 //! network ([`World::put_out`]), where nodes pass it on and links carry it, and a host gets it ([`World::arrive`]). What hosts do with
 //! it is in [`crate::hosts`].
 
+#[cfg(test)]
+mod agents;
+mod build;
+pub(crate) mod measured;
+
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
-use shallows_core::packet::{Header, HostId, PacketKind, Segment};
+use shallows_core::packet::{AckSegment, Header, HostId, PacketKind};
+use shallows_scenario::Experiment;
 
 use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
-use crate::hosts::inbox::{Arrived, Inbox, InboxAt, Taking};
-use crate::hosts::packet::{Packet, PacketRef, Packets};
+use crate::hosts::nic::inbox::{Arrived, InboxAt, Taking};
+use crate::hosts::nic::{Incoming, Nic};
+use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Packets, ProbePacket};
 use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
 use crate::network::{Change, Driver, LinkAt, Network};
-use crate::report::observers::Observers;
 use crate::run::crossing::{Crossing, Exits};
+use crate::run::observers::Observers;
 use crate::traffic::Newcomer;
-use crate::traffic::generators::{Arrivals, Generators};
+use crate::traffic::generators::Generators;
 use crate::traffic::warm_up::WarmUp;
+use shallows_measure::Lost;
 
 /// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) network: Network<PacketRef>,
-    pub(crate) ends: Ends,
-    pub(crate) flows: Flows,
-    pub(crate) generators: Generators,
-    pub(crate) ranks: Ranks,
+    network: Network<PacketRef>,
+    ends: Ends,
+    flows: Flows,
+    generators: Generators,
+    ranks: Ranks,
     /// Whether every flow is complete and the run may end with that.
-    pub(crate) finished: bool,
-    pub(crate) ends_on_completion: bool,
+    finished: bool,
+    ends_on_completion: bool,
+    /// Whether this is the whole network, which knows when it is complete.
+    is_whole: bool,
 }
 
 /// What is at the ends of a network, and around it.
 #[derive(Debug)]
-pub(crate) struct Ends {
-    pub(crate) packets: Packets,
-    pub(crate) hosts: Hosts,
-    pub(crate) observers: Observers,
+struct Ends {
+    packets: Packets,
+    hosts: Hosts,
+    observers: Observers,
     /// Where links lead that end in other parts, and what has left by them.
-    pub(crate) exits: Exits,
+    exits: Exits,
 }
 
 /// What a network calls back.
 struct Around<'a> {
     ends: &'a mut Ends,
     queue: &'a mut EventQueue<Event>,
+    ranks: Ranks,
 }
 
 impl Driver<PacketRef> for Around<'_> {
@@ -67,6 +78,20 @@ impl Driver<PacketRef> for Around<'_> {
         self.queue.schedule(at, Event::of_link(Class::Deliver, link.rank, link.place));
     }
 
+    fn change_at(&mut self, at: Instant, epoch: u32) {
+        self.queue.schedule(at, Event::new(Class::Epoch, epoch.into(), self.ranks));
+    }
+
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
+        let found = self.queue.cancel(at, Event::of_link(Class::Transmit, link.rank, link.place));
+        assert!(found, "a port that is to send has an event");
+    }
+
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
+        let found = self.queue.cancel(at, Event::of_link(Class::Deliver, link.rank, link.place));
+        assert!(found, "the first packet in flight has an event");
+    }
+
     #[inline(never)]
     fn observe(&mut self, change: Change<'_, PacketRef>) {
         self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
@@ -74,8 +99,12 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        let packet = (payload != PacketRef::NONE).then(|| self.ends.packets.remove(payload));
+        let packet = self.ends.packets.remove(payload);
         self.ends.exits.leave(exit, arrival, header, packet);
+    }
+
+    fn lose(&mut self, exit: u32) -> Lost {
+        self.ends.exits.lose(exit)
     }
 
     #[inline(always)]
@@ -88,11 +117,11 @@ impl Driver<PacketRef> for Around<'_> {
 
     fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
         if let Some(host) = host
-            && self.ends.hosts.host(host).holds_back
-            && let Some(body) = self.ends.packets.get(payload)
+            && self.ends.hosts.nics_act_on_departures()
+            && let Some(body) = self.ends.packets.data(payload)
         {
             // Its connection is not woken: its acknowledgements and its timer find what it has lost.
-            World::leave_card(&mut self.ends.hosts, host, body);
+            self.ends.hosts.on_departure(host, body);
         }
         self.ends.packets.discard(payload)
     }
@@ -117,6 +146,8 @@ impl shallows_core::event::World for World {
             Class::Sample => self.sample_queues(queue),
             Class::PortTrace => self.trace_ports(index() as u32, queue),
             Class::FlowTrace => self.trace_flows(index() as u32, queue),
+            Class::Agent => self.agent_timer(HostId(index() as u32), queue),
+            Class::Epoch => self.change(index() as u32, queue),
         }
     }
 
@@ -138,12 +169,27 @@ impl World {
         &'a mut self,
         queue: &'a mut EventQueue<Event>,
     ) -> (&'a mut Network<PacketRef>, Around<'a>) {
-        let Self { network, ends, .. } = self;
-        (network, Around { ends, queue })
+        let Self { network, ends, ranks, .. } = self;
+        (network, Around { ends, queue, ranks: *ranks })
+    }
+
+    /// Schedule the first of everything that happens here by itself.
+    pub(crate) fn start(&mut self, experiment: &Experiment, queue: &mut EventQueue<Event>) {
+        self.generators.start(experiment, &mut self.ends.hosts, self.ranks, queue);
+        for number in self.ends.observers.ports.at_intervals() {
+            self.schedule(Instant::ZERO, Class::PortTrace, number.into(), queue);
+        }
+        for number in self.ends.observers.flows.at_intervals() {
+            self.schedule(Instant::ZERO, Class::FlowTrace, number.into(), queue);
+        }
+        self.start_network(queue);
+        if experiment.sample_queues.is_some() {
+            self.schedule(Instant::ZERO, Class::Sample, 0, queue);
+        }
     }
 
     #[inline]
-    pub(crate) fn schedule(&self, at: Instant, class: Class, index: u64, queue: &mut EventQueue<Event>) {
+    fn schedule(&self, at: Instant, class: Class, index: u64, queue: &mut EventQueue<Event>) {
         queue.schedule(at, Event::new(class, index, self.ranks));
     }
 
@@ -151,9 +197,23 @@ impl World {
     #[inline]
     fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
-        if let Some(departure) = network.transmit(place, &mut around) {
-            self.release(departure, queue);
+        let departure = network.transmit(place, &mut around);
+        if self.ends.hosts.nics_act_on_departures()
+            && let Some((header, packet)) = departure
+            && self.network.host_at(place).is_some()
+        {
+            self.release(header, packet, queue);
         }
+    }
+
+    /// Hand over the flows for other parts that have started since the last time, with those parts.
+    pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
+        self.generators.arrivals.leaving.collect()
+    }
+
+    /// Hand over what has left for other parts since the last time: to `take`, for each of these what goes there, which is something.
+    pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Vec<Crossing>)) {
+        self.ends.exits.collect(take);
     }
 
     /// A packet that has left another part is in flight to a node of this one.
@@ -173,49 +233,41 @@ impl World {
         }
     }
 
-    /// Let the connection send whose data leaves its host's card, if that held it back. The link of a host never leads to another
+    /// Let the connection send whose data leaves its host's NIC, if that held it back. The link of a host never leads to another
     /// part, so the body is still here.
     #[inline(never)]
-    fn release(&mut self, (header, packet): (Header, PacketRef), queue: &mut EventQueue<Event>) {
-        if header.kind() == PacketKind::Data
-            && let Some(body) = self.ends.packets.get(packet)
-            && let Some(place) = Self::leave_card(&mut self.ends.hosts, header.source, body)
+    fn release(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        if let Some(body) = self.ends.packets.data(packet)
+            && let Some(place) = self.ends.hosts.on_departure(header.source, body)
         {
             self.pump(place, queue);
         }
     }
 
-    /// A packet no longer waits in its host's card. Returns the connection that this held back.
-    #[inline]
-    fn leave_card(hosts: &mut Hosts, host: HostId, packet: &Packet) -> Option<Place> {
-        // Without data what it names may be no connection but a probe.
-        if packet.segment.len == 0 { None } else { hosts.leave_card(host, packet) }
-    }
-
-    /// A packet reaches its host's card.
+    /// A packet reaches its host's NIC.
     #[inline]
     fn arrive(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        if self.ends.hosts.cards_act() {
-            return self.meet_card(header, packet, queue);
+        if self.ends.hosts.nics_act_on_arrivals() {
+            return self.meet_nic(header, packet, queue);
         }
         self.hand_up(Arrived::one(header, packet), queue);
     }
 
-    /// It waits there for others, if the card has it wait.
+    /// The NIC may have it wait for others.
     #[inline(never)]
-    fn meet_card(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let inboxes = &mut self.ends.hosts.host(header.destination).inboxes;
-        if inboxes.rule().is_none() {
-            return self.pass_card(Arrived::one(header, packet), queue);
+    fn meet_nic(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
+        let host = header.destination;
+        match self.nic(host).receive(queue.now(), header, packet) {
+            Incoming::Up(arrived) => self.pass_nic(arrived, queue),
+            Incoming::Queued { queue: number, taking } => {
+                self.take_up(InboxAt { host, queue: number }, taking, queue);
+            }
         }
-        let at = InboxAt { host: header.destination, queue: inboxes.of(&header) };
-        let taking = inboxes.queue(at.queue).take_in(queue.now(), header, packet);
-        self.take_up(at, taking, queue);
     }
 
     #[inline(never)]
     fn interrupt(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
-        let taking = self.inbox(at).on_event(queue.now());
+        let taking = self.nic(at.host).on_interrupt(queue.now(), at.queue);
         self.take_up(at, taking, queue);
     }
 
@@ -227,28 +279,45 @@ impl World {
         }
     }
 
-    fn inbox(&mut self, at: InboxAt) -> &mut Inbox {
-        self.ends.hosts.host(at.host).inboxes.queue(at.queue)
+    fn nic(&mut self, host: HostId) -> &mut Nic {
+        &mut self.ends.hosts.host(host).nic
     }
 
-    /// A host takes up all that waits in a queue of its card.
+    /// A host takes up all that waits in a receive queue of its NIC.
     #[inline(never)]
     fn empty_inbox(&mut self, at: InboxAt, queue: &mut EventQueue<Event>) {
-        let inboxes = &mut self.ends.hosts.host(at.host).inboxes;
-        let gro = inboxes.rule().is_some_and(|rule| rule.gro);
-        let taken = inboxes.queue(at.queue).empty(queue.now(), gro, &mut self.ends.packets);
+        let nic = &mut self.ends.hosts.host(at.host).nic;
+        let taken = nic.take_up(queue.now(), at.queue, &mut self.ends.packets);
         for &arrived in &taken {
-            self.pass_card(arrived, queue);
+            self.pass_nic(arrived, queue);
         }
-        self.inbox(at).recycle(taken);
+        self.nic(at.host).recycle(at.queue, taken);
     }
 
-    /// It has waited, and the card looks at it.
-    fn pass_card(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
-        if let Some(card) = &mut self.ends.hosts.host(arrived.header.destination).ictcp {
-            card.on_packet(queue.now(), arrived.bytes);
-        }
+    /// It has waited, and the agent of the NIC looks at it.
+    fn pass_nic(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
+        let host = arrived.header.destination;
+        self.nic(host).on_packet(queue.now(), arrived.bytes);
         self.hand_up(arrived, queue);
+        self.serve_agent(host, queue);
+    }
+
+    /// Send what the agent of a NIC sends now, and see to its timer.
+    fn serve_agent(&mut self, host: HostId, queue: &mut EventQueue<Event>) {
+        while let Some((header, packet)) = self.nic(host).poll_agent(queue.now()) {
+            let packet = self.ends.packets.insert(packet);
+            self.send(header, packet, queue);
+        }
+        if let Some(deadline) = self.nic(host).rest_agent() {
+            self.schedule(deadline, Class::Agent, host.0.into(), queue);
+        }
+    }
+
+    #[inline(never)]
+    fn agent_timer(&mut self, host: HostId, queue: &mut EventQueue<Event>) {
+        if self.nic(host).on_agent_timer(queue.now()) {
+            self.serve_agent(host, queue);
+        }
     }
 
     /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
@@ -268,8 +337,8 @@ impl World {
     #[inline(always)]
     fn receive_data(&mut self, arrived: Arrived, queue: &mut EventQueue<Event>) {
         let Arrived { header, packet, packets, .. } = arrived;
-        let packet = self.ends.packets.remove(packet);
-        if packet.segment.carries() {
+        let packet = self.ends.packets.remove_data(packet);
+        if packet.segment.carried_ack.is_some() {
             self.receive_carried(&header, &packet, queue);
         }
         match self.ends.hosts.on_data(queue.now(), &header, &packet, packets, &mut self.flows) {
@@ -278,7 +347,7 @@ impl World {
                 for ack in acks {
                     let (header, packet) =
                         self.ends.hosts.acknowledge_again(&header, &packet, ack, &self.flows);
-                    self.send(header, packet, queue);
+                    self.send_ack(header, packet, queue);
                 }
             }
             Reception::At { slot, acks, complete } => {
@@ -287,7 +356,7 @@ impl World {
                     self.flow_received(place, flow, queue);
                 }
                 for ack in acks {
-                    self.send_ack(place, ack, queue);
+                    self.acknowledge(place, ack, queue);
                 }
                 self.rest_receiver(place, queue);
             }
@@ -296,7 +365,7 @@ impl World {
 
     #[inline(always)]
     fn receive_ack(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.ends.packets.remove(packet);
+        let packet = self.ends.packets.remove_ack(packet);
         let place = Place { host: header.destination, slot: packet.name.slot };
         let hearing = self.ends.hosts.on_ack(queue.now(), place, &packet);
         self.hear(place, hearing, queue);
@@ -304,7 +373,7 @@ impl World {
 
     /// Data arrives that carries an acknowledgement of the other direction of its connection.
     #[cold]
-    fn receive_carried(&mut self, header: &Header, packet: &Packet, queue: &mut EventQueue<Event>) {
+    fn receive_carried(&mut self, header: &Header, packet: &DataPacket, queue: &mut EventQueue<Event>) {
         if let Some((place, hearing)) = self.ends.hosts.on_carried(queue.now(), header, packet) {
             self.hear(place, hearing, queue);
         }
@@ -324,7 +393,7 @@ impl World {
     #[inline]
     fn pump(&mut self, place: Place, queue: &mut EventQueue<Event>) {
         while let Some((header, packet)) = self.ends.hosts.poll(place, queue.now()) {
-            self.send(header, packet, queue);
+            self.send_data(header, packet, queue);
         }
         let (deadline, traced) = self.ends.hosts.rest(place);
         if let Some(deadline) = deadline {
@@ -336,17 +405,36 @@ impl World {
     }
 
     #[inline]
-    fn send_ack(&mut self, place: Place, ack: Segment, queue: &mut EventQueue<Event>) {
+    fn acknowledge(&mut self, place: Place, ack: AckSegment, queue: &mut EventQueue<Event>) {
         let (header, packet) = self.ends.hosts.acknowledge(place, ack);
+        self.send_ack(header, packet, queue);
+    }
+
+    /// A host sends data, or what opens or ends a connection.
+    #[inline]
+    fn send_data(&mut self, header: Header, packet: DataPacket, queue: &mut EventQueue<Event>) {
+        self.network.tally.data_sent += u64::from(packet.segment.len > 0);
+        let packet = self.ends.packets.insert_data(packet);
+        self.send(header, packet, queue);
+    }
+
+    /// A host sends an acknowledgement.
+    #[inline]
+    fn send_ack(&mut self, header: Header, packet: AckPacket, queue: &mut EventQueue<Event>) {
+        let packet = self.ends.packets.insert_ack(packet);
+        self.send(header, packet, queue);
+    }
+
+    /// A host sends an echo request or a reply.
+    fn send_echo(&mut self, header: Header, packet: ProbePacket, queue: &mut EventQueue<Event>) {
+        let packet = self.ends.packets.insert_probe(packet);
         self.send(header, packet, queue);
     }
 
     /// A host sends a packet.
     #[inline]
-    fn send(&mut self, header: Header, packet: Packet, queue: &mut EventQueue<Event>) {
+    fn send(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         self.network.tally.packets_sent += 1;
-        self.network.tally.data_sent += u64::from(packet.segment.len > 0);
-        let packet = self.ends.packets.insert(packet);
         self.put_out(header, packet, queue);
     }
 
@@ -354,8 +442,9 @@ impl World {
     #[inline]
     fn put_out(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
-        if network.send(header.source, header, packet, &mut around) {
-            self.release((header, packet), queue);
+        let leaves = network.send(header.source, header, packet, &mut around);
+        if leaves && self.ends.hosts.nics_act_on_departures() {
+            self.release(header, packet, queue);
         }
     }
 
@@ -378,7 +467,7 @@ impl World {
     #[inline(never)]
     fn receiver_timer(&mut self, place: Place, queue: &mut EventQueue<Event>) {
         if let Some((header, packet)) = self.ends.hosts.on_receiver_timer(place, queue.now()) {
-            self.send(header, packet, queue);
+            self.send_ack(header, packet, queue);
         }
         self.rest_receiver(place, queue);
     }
@@ -386,10 +475,10 @@ impl World {
     /// This flow will arrive at one of the hosts, or come to one.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.flows.know(newcomer.number, &newcomer.flow);
-        if self.ends.hosts.has(newcomer.flow.source)
-            && let Arrivals::Announced(announced) = &mut self.generators.arrivals
-        {
-            announced.announce(newcomer, queue);
+        let arrivals = &mut self.generators.arrivals;
+        // An application's flow has already arrived at its sender.
+        if self.ends.hosts.has(newcomer.flow.source) && !arrivals.traffic.has(newcomer.flow.workload.into()) {
+            arrivals.announced.announce(newcomer, queue);
         }
     }
 
@@ -399,6 +488,10 @@ impl World {
         let Some(newcomer) = self.generators.arrivals.next(workload, queue) else { return };
         let Newcomer { flow, number, trace } = newcomer;
         self.flows.know(number, &flow);
+        let arrivals = &mut self.generators.arrivals;
+        if !self.ends.hosts.has(flow.destination) && arrivals.traffic.has(workload) {
+            arrivals.leaving.add(newcomer);
+        }
         if let Some(trace) = trace {
             self.ends.observers.flows.expect(number, trace);
         }
@@ -409,14 +502,26 @@ impl World {
 
     fn start_flow(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let side = self.ends.hosts.start(place, flow, &mut self.flows, queue.now());
-        side.traced = self.ends.observers.flows.on_start(flow, place, side.flow_start);
+        side.traced = self.ends.observers.flow_begins(flow, place, side.flow_start);
         self.pump(place, queue);
     }
 
-    /// Whether the run may end because every flow that will ever arrive has arrived here and is complete.
-    pub(crate) fn is_complete(&self) -> bool {
-        let completed = self.network.tally.flows_completed;
-        self.ends_on_completion && self.generators.arrivals.is_complete(completed)
+    /// See whether the run may end because every flow that will ever arrive has arrived here and is complete; then nothing more
+    /// happens until [`Self::go_on_after_completion`].
+    pub(crate) fn stop_if_complete(&mut self) -> bool {
+        self.finished = self.is_complete();
+        self.finished
+    }
+
+    /// From now on the run may not end because flows are complete.
+    pub(crate) fn go_on_after_completion(&mut self) {
+        self.finished = false;
+        self.ends_on_completion = false;
+    }
+
+    fn is_complete(&self) -> bool {
+        let traffic = &self.generators.arrivals.traffic;
+        self.ends_on_completion && traffic.finite == self.network.tally.flows_completed && traffic.busy() == 0
     }
 
     /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
@@ -424,8 +529,8 @@ impl World {
     fn flow_acked(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
         let next = self.ends.hosts.end(place, &mut self.flows, queue.now());
         self.network.tally.flows_completed += 1;
-        self.generators.arrivals.on_acked(self.flows.at(flow), queue);
-        self.finished = self.is_complete();
+        self.generators.arrivals.traffic.on_acked(self.flows.at(flow), queue);
+        self.finished = self.is_whole && self.is_complete();
         self.ends.observers.flows.on_end(flow);
         self.go_on(place, next, queue);
     }
@@ -433,7 +538,7 @@ impl World {
     /// The receiver of a flow has all of it.
     #[inline(never)]
     fn flow_received(&mut self, place: Place, flow: u32, queue: &mut EventQueue<Event>) {
-        self.generators.arrivals.on_received(self.flows.at(flow), queue);
+        self.generators.arrivals.traffic.on_received(self.flows.at(flow), queue);
         if let Some((place, next)) = self.ends.hosts.on_answered(place, flow, &self.flows) {
             self.go_on(place, next, queue);
         }
@@ -461,8 +566,7 @@ impl World {
     fn send_datagram(&mut self, source: u32, queue: &mut EventQueue<Event>) {
         let (header, next) = self.generators.datagrams.send(source, queue.now());
         if let Some(header) = header {
-            self.network.tally.packets_sent += 1;
-            self.put_out(header, PacketRef::NONE, queue);
+            self.send(header, PacketRef::NONE, queue);
         }
         if let Some(next) = next {
             self.schedule(next, Class::Datagram, source.into(), queue);
@@ -472,22 +576,22 @@ impl World {
     #[inline(never)]
     fn send_probe(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         let Some((header, packet, next)) = self.generators.probes.ask(index, queue.now()) else { return };
-        self.send(header, packet, queue);
+        self.send_echo(header, packet, queue);
         self.schedule(next, Class::Probe, index.into(), queue);
     }
 
     #[inline(never)]
     fn receive_probe(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
-        let packet = self.ends.packets.remove(packet);
+        let packet = self.ends.packets.remove_probe(packet);
         if let Some((header, packet)) = self.generators.probes.answer(queue.now(), &header, &packet) {
-            self.send(header, packet, queue);
+            self.send_echo(header, packet, queue);
         }
     }
 
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.ends.observers.queues.sample(queue.now(), &self.network);
+        let next = self.network.sample(queue.now(), &mut self.ends.observers.queues);
         self.schedule(next, Class::Sample, 0, queue);
     }
 
@@ -504,8 +608,21 @@ impl World {
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
-        let next = self.ends.observers.flows.sample(number, queue.now(), &self.ends.hosts);
+        let next = self.ends.observers.sample_flows(number, queue.now(), &self.ends.hosts);
         self.schedule(next, Class::FlowTrace, number.into(), queue);
+    }
+
+    /// Before anything happens.
+    fn start_network(&mut self, queue: &mut EventQueue<Event>) {
+        let (network, mut around) = self.driving(queue);
+        network.start(&mut around);
+    }
+
+    #[inline(never)]
+    fn change(&mut self, epoch: u32, queue: &mut EventQueue<Event>) {
+        self.network.tally.events_of_no_node += 1;
+        let (network, mut around) = self.driving(queue);
+        network.change(epoch, &mut around);
     }
 
     /// Check the laws that hold at any moment between two events; returns how many packets are under way here.

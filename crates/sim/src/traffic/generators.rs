@@ -4,7 +4,6 @@ use shallows_core::event::EventQueue;
 use shallows_scenario::Experiment;
 
 use crate::hosts::Hosts;
-use crate::hosts::flow::FlowRecord;
 use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::announced::Announced;
 use crate::traffic::datagram::Datagrams;
@@ -23,11 +22,39 @@ pub(crate) struct Generators {
 
 /// Where the flows of a world come from.
 #[derive(Debug)]
-pub(crate) enum Arrivals {
-    /// From workloads that hear what becomes of their flows.
-    Drawn(Traffic),
-    /// From workloads that need not, drawn ahead for all parts of the network.
-    Announced(Announced),
+pub(crate) struct Arrivals {
+    /// From workloads of this world: all, or those that react, at its hosts.
+    pub(crate) traffic: Traffic,
+    /// From the others, drawn ahead for all parts of the network.
+    pub(crate) announced: Announced,
+    /// Flows for other parts.
+    pub(crate) leaving: Leaving,
+}
+
+/// Flows that go from this part of the network to others, which have to know of them before their packets come.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    /// By host: its part; empty of a network that is one.
+    part_of: Vec<u32>,
+    flows: Vec<(u32, Newcomer)>,
+}
+
+impl Leaving {
+    /// None so far; `part_of` by host.
+    pub(crate) fn new(part_of: Vec<u32>) -> Self {
+        Self { part_of, flows: Vec::new() }
+    }
+
+    /// A flow starts here for a host of another part.
+    #[cold]
+    pub(crate) fn add(&mut self, newcomer: Newcomer) {
+        self.flows.push((self.part_of[newcomer.flow.destination.0 as usize], newcomer));
+    }
+
+    /// Hand over those since the last time, with the parts that they are for.
+    pub(crate) fn collect(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
+        self.flows.drain(..)
+    }
 }
 
 impl Generators {
@@ -40,9 +67,7 @@ impl Generators {
         queue: &mut EventQueue<Event>,
     ) {
         self.warm_ups.start(experiment, hosts, queue);
-        if let Arrivals::Drawn(traffic) = &mut self.arrivals {
-            traffic.start(queue);
-        }
+        self.arrivals.traffic.start(queue);
         for ((index, start), source) in self.datagrams.starts().enumerate().zip(&experiment.datagram_sources)
         {
             if hosts.has(source.source) {
@@ -60,29 +85,10 @@ impl Generators {
 impl Arrivals {
     /// A workload is to be asked, or its next flow arrives.
     pub(crate) fn next(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
-        match self {
-            Self::Drawn(traffic) => traffic.arrive(workload, queue),
-            Self::Announced(announced) => announced.arrive(workload, queue),
+        if self.traffic.has(workload) {
+            self.traffic.arrive(workload, queue)
+        } else {
+            self.announced.arrive(workload, queue)
         }
-    }
-
-    /// The last byte of a flow has reached its receiver.
-    pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
-        if let Self::Drawn(traffic) = self {
-            traffic.on_received(flow, queue);
-        }
-    }
-
-    /// The sender of a flow has every acknowledgement.
-    pub(crate) fn on_acked(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
-        if let Self::Drawn(traffic) = self {
-            traffic.on_acked(flow, queue);
-        }
-    }
-
-    /// Whether every flow that will ever arrive has arrived and, as `completed` of them have, completed; nobody knows that of
-    /// flows that are announced.
-    pub(crate) fn is_complete(&self, completed: u64) -> bool {
-        matches!(self, Self::Drawn(traffic) if traffic.is_complete(completed))
     }
 }

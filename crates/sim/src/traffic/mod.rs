@@ -2,37 +2,65 @@
 
 pub(crate) mod announced;
 pub(crate) mod datagram;
-pub(crate) mod flow_choice;
 pub(crate) mod generators;
 pub(crate) mod probe;
 pub(crate) mod warm_up;
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
-use shallows_scenario::{Experiment, Flow, Milestone, Next, Workload};
+use shallows_measure::{FlowChoices, FlowRecord};
+use shallows_scenario::{Experiment, Flow, LocalHosts, Milestone, Next, QueryRecord, Workload};
 
-use crate::hosts::flow::FlowRecord;
 use crate::network::event::{Class, Event, Ranks};
-use crate::traffic::flow_choice::FlowChoices;
 
-/// The workloads, which draw flows in the order in which they arrive.
+/// Some of the workloads, which give their flows in the order in which they arrive.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    pub(crate) sources: Vec<Source>,
+    /// By workload, of those that are here.
+    sources: Vec<Option<Source>>,
     /// Flows that have arrived.
     pub(crate) arrived: u32,
     /// Those among them that have an end.
-    finite: u64,
+    pub(crate) finite: u64,
     /// Which of them are traced.
     pub(crate) choices: FlowChoices,
+    names: Names,
     ranks: Ranks,
+}
+
+/// Which workloads are here.
+#[derive(Clone, Debug)]
+pub(crate) enum Here {
+    /// All of a network that is one part.
+    All,
+    /// Those whose flows are drawn ahead for all parts.
+    Drawn,
+    /// Those that react, at the hosts of one part.
+    Applications(LocalHosts),
+}
+
+/// Names of flows: every so manieth number, so that those who give them need not agree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names {
+    pub(crate) first: u32,
+    pub(crate) step: u32,
+}
+
+impl Names {
+    /// Numbers in the order of arrival.
+    pub(crate) const IN_ORDER: Self = Self { first: 0, step: 1 };
+
+    fn of(self, place: u32) -> u32 {
+        let name = place.checked_mul(self.step).and_then(|name| name.checked_add(self.first));
+        name.filter(|&name| name < u32::MAX).expect("fewer than 2^32 flows")
+    }
 }
 
 /// A flow that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) flow: Flow,
-    /// Its place in the order of arrival.
+    /// Its name while the network runs: of one that is one part, its place in the order of arrival.
     pub(crate) number: u32,
     /// The trace that it belongs to, if to any.
     pub(crate) trace: Option<u16>,
@@ -40,82 +68,133 @@ pub(crate) struct Newcomer {
 
 /// A workload and its next flow.
 #[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) workload: Box<dyn Workload>,
+struct Source {
+    workload: Box<dyn Workload>,
     next: Option<Flow>,
-    done: bool,
+    /// Whether nothing comes of it unless it hears of a flow.
+    is_idle: bool,
     /// Times of its pending events, each once, latest first. Several, where a flow that completes brings another one
     /// before the time that was waited for.
     alarms: Vec<Instant>,
 }
 
-impl Traffic {
-    /// The traffic of `experiment`, whose workloads have not been asked for anything yet.
-    pub(crate) fn new(experiment: &Experiment, ranks: Ranks) -> Self {
-        let source = |workload| Source { workload, next: None, done: false, alarms: Vec::new() };
-        let sources = experiment.workloads().into_iter().map(source).collect();
-        Self { sources, arrived: 0, finite: 0, choices: FlowChoices::new(experiment), ranks }
+impl Source {
+    /// Ask for its next flow, unless it has one. Returns when to come for that, or to ask again.
+    fn fill(&mut self, now: Instant) -> Option<Instant> {
+        if let Some(flow) = self.next {
+            return Some(flow.at);
+        }
+        let next = self.workload.next(now);
+        self.is_idle = matches!(next, Next::Wait | Next::Done);
+        match next {
+            Next::Flow(flow) => {
+                self.next = Some(flow);
+                Some(flow.at)
+            }
+            Next::Until(at) => Some(at),
+            Next::Wait | Next::Done => None,
+        }
     }
 
-    /// Whether every flow that will ever arrive has arrived and, as `completed` of them have, completed.
-    pub(crate) fn is_complete(&self, completed: u64) -> bool {
-        self.finite == completed && self.sources.iter().all(|source| source.done)
+    /// It has heard of a flow. Returns when it is to be asked for what comes of it.
+    fn heard(&mut self, now: Instant) -> Option<Instant> {
+        if self.next.is_some() {
+            return None;
+        }
+        let due = self.workload.due();
+        self.is_idle = due.is_none();
+        due.map(|due| due.max(now))
+    }
+
+    /// See that an event is pending at this time; returns whether one is to be scheduled.
+    fn arm(&mut self, at: Instant) -> bool {
+        let place = self.alarms.partition_point(|&alarm| alarm > at);
+        let is_new = self.alarms.get(place) != Some(&at);
+        if is_new {
+            self.alarms.insert(place, at);
+        }
+        is_new
+    }
+}
+
+impl Traffic {
+    /// The traffic of `experiment` that is here. Its workloads have not been asked for anything yet.
+    pub(crate) fn new(experiment: &Experiment, here: &Here, names: Names, ranks: Ranks) -> Self {
+        let hosts = match here {
+            Here::All | Here::Drawn => LocalHosts::all(),
+            Here::Applications(hosts) => hosts.clone(),
+        };
+        let source = |(workload, reacts): (_, bool)| {
+            let is_here = match here {
+                Here::All => true,
+                Here::Drawn => !reacts,
+                Here::Applications(_) => reacts,
+            };
+            is_here.then(|| Source { workload, next: None, is_idle: false, alarms: Vec::new() })
+        };
+        let sources = experiment.workloads_at(&hosts).into_iter().zip(experiment.reacts()).map(source);
+        let choices = FlowChoices::new(experiment);
+        Self { sources: sources.collect(), arrived: 0, finite: 0, choices, names, ranks }
+    }
+
+    /// Whether a workload is here.
+    pub(crate) fn has(&self, workload: usize) -> bool {
+        self.sources[workload].is_some()
+    }
+
+    /// How many workloads have something to send whatever they hear of.
+    pub(crate) fn busy(&self) -> u64 {
+        self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
+    }
+
+    /// What has become of the queries that were asked here, by workload.
+    pub(crate) fn queries(&self) -> impl Iterator<Item = &[QueryRecord]> {
+        self.sources.iter().map(|source| source.as_ref().map_or(&[][..], |source| source.workload.queries()))
     }
 
     /// Ask every workload for its first flow.
     pub(crate) fn start(&mut self, queue: &mut EventQueue<Event>) {
-        for source in 0..self.sources.len() {
-            self.pull(source, queue);
+        for index in 0..self.sources.len() {
+            self.fill(index, queue);
         }
     }
 
-    /// Ask a workload for its next flow, unless it has one or is done.
-    fn pull(&mut self, index: usize, queue: &mut EventQueue<Event>) {
-        let source = &mut self.sources[index];
-        if source.next.is_some() || source.done {
-            return;
-        }
-        let at = match source.workload.next(queue.now()) {
-            Next::Flow(flow) => {
-                source.next = Some(flow);
-                flow.at
-            }
-            Next::Until(at) => at,
-            Next::Wait => return,
-            Next::Done => {
-                source.done = true;
-                return;
-            }
-        };
-        let place = source.alarms.partition_point(|&alarm| alarm > at);
-        if source.alarms.get(place) != Some(&at) {
-            source.alarms.insert(place, at);
+    /// Ask a workload that is here for its next flow, unless it has one.
+    fn fill(&mut self, index: usize, queue: &mut EventQueue<Event>) {
+        let at = self.sources[index].as_mut().and_then(|source| source.fill(queue.now()));
+        self.arm(index, at, queue);
+    }
+
+    fn arm(&mut self, index: usize, at: Option<Instant>, queue: &mut EventQueue<Event>) {
+        if let (Some(at), Some(source)) = (at, &mut self.sources[index])
+            && source.arm(at)
+        {
             queue.schedule(at, Event::new(Class::Arrival, index as u64, self.ranks));
         }
     }
 
     /// A workload is to be asked, or its next flow arrives.
     pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
-        let source = &mut self.sources[index];
-        let alarm = source.alarms.pop();
-        debug_assert_eq!(alarm, Some(queue.now()), "every event of a workload is in its list");
         let now = queue.now();
+        let source = self.sources[index].as_mut()?;
+        let alarm = source.alarms.pop();
+        debug_assert_eq!(alarm, Some(now), "every event of a workload is in its list");
+        source.fill(now);
         let arrived = source.next.take_if(|flow| flow.at == now);
-        self.pull(index, queue);
-        arrived.map(|flow| {
-            self.finite += u64::from(flow.size.is_some());
-            self.arrived = self.arrived.checked_add(1).expect("fewer than 2^32 flows");
-            let number = self.arrived - 1;
-            Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) }
-        })
+        self.fill(index, queue);
+        let flow = arrived?;
+        self.finite += u64::from(flow.size.is_some());
+        let place = self.arrived;
+        self.arrived = place.checked_add(1).expect("fewer than 2^32 flows");
+        let number = self.names.of(place);
+        // Only where all flows are drawn do traces choose by number, which then is that of the order of arrival.
+        Some(Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) })
     }
 
     /// The last byte of a flow has reached its receiver.
     pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
-        let workload = usize::from(flow.workload);
         if let Some(leg) = flow.leg {
-            self.sources[workload].workload.on_complete(leg, queue.now());
-            self.pull(workload, queue);
+            self.tell(flow, queue, |workload, now| workload.on_complete(leg, now));
         }
         self.milestone(flow, Milestone::Received, queue);
     }
@@ -128,9 +207,22 @@ impl Traffic {
     /// Tell a workload how far a flow of its list has come, if it is in one.
     fn milestone(&mut self, flow: &FlowRecord, milestone: Milestone, queue: &mut EventQueue<Event>) {
         if let Some(listed) = flow.listed {
-            let workload = usize::from(flow.workload);
-            self.sources[workload].workload.on_milestone(listed, milestone, queue.now());
-            self.pull(workload, queue);
+            self.tell(flow, queue, |workload, now| workload.on_milestone(listed, milestone, now));
         }
+    }
+
+    /// Tell the workload of a flow of it. What comes of that starts after all else that happens now, so that the order in which
+    /// several hear of something does not matter.
+    fn tell(
+        &mut self,
+        flow: &FlowRecord,
+        queue: &mut EventQueue<Event>,
+        tell: impl FnOnce(&mut dyn Workload, Instant),
+    ) {
+        let index = usize::from(flow.workload);
+        let Some(source) = &mut self.sources[index] else { return };
+        tell(&mut *source.workload, queue.now());
+        let at = source.heard(queue.now());
+        self.arm(index, at, queue);
     }
 }

@@ -1,11 +1,11 @@
 //! Echo requests between hosts, and the round-trip times that they measure.
 
-use shallows_core::packet::{Ecn, Flags, Header, PacketKind, Segment};
-use shallows_core::{Duration, Instant};
+use shallows_core::Instant;
+use shallows_core::packet::{EchoMessage, Ecn, Header, PacketKind};
+use shallows_measure::Echo;
 use shallows_scenario::Probe;
 
-use crate::hosts::connection::Name;
-use crate::hosts::packet::Packet;
+use crate::hosts::packet::ProbePacket;
 
 /// All pairs that measure, and what they have measured.
 #[derive(Debug)]
@@ -19,34 +19,21 @@ pub(crate) struct Probes {
     pub(crate) echoes: Vec<Echo>,
 }
 
-/// One request, and how long its reply took.
-#[derive(Clone, Copy, Debug)]
-pub struct Echo {
-    /// Which pair, by its place in the experiment.
-    pub probe: u32,
-    /// When the request left.
-    pub sent_at: Instant,
-    /// None if request or reply was lost, or was still under way when the run stopped.
-    pub rtt: Option<Duration>,
+/// The header of an echo request of pair `index`, with so many bytes of headers and framing.
+///
+/// # Panics
+///
+/// If `probe` has more payload than a packet holds, which no scenario has.
+pub fn echo_request(probe: &Probe, index: u32, overhead: u16) -> Header {
+    let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
+    // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
+    header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
 }
 
-impl Echo {
-    /// The header of a request of pair `index`, with so many bytes of headers and framing.
-    ///
-    /// # Panics
-    ///
-    /// If `probe` has more payload than a packet holds, which no scenario has.
-    pub fn request(probe: &Probe, index: u32, overhead: u16) -> Header {
-        let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
-        // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
-        header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
-    }
-
-    /// The header of the reply to that.
-    pub fn reply(probe: &Probe, index: u32, request: &Header) -> Header {
-        let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
-        header(probe, back, request.size().0 as u16)
-    }
+/// The header of the reply to that.
+pub fn echo_reply(probe: &Probe, index: u32, request: &Header) -> Header {
+    let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
+    header(probe, back, request.size().0 as u16)
 }
 
 /// What requests and replies have alike.
@@ -61,19 +48,19 @@ impl Probes {
     }
 
     /// Header and body of the request that pair `index` sends now, and when it asks again; nothing once it has stopped.
-    pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, Packet, Instant)> {
+    pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, ProbePacket, Instant)> {
         let probe = &self.sources[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let header = Echo::request(probe, index, self.overhead);
+        let header = echo_request(probe, index, self.overhead);
         let asked = &mut self.asked[index as usize];
-        // Requests of a pair are numbered, as ping does; where this one is kept, which no packet shows, is in the other number.
-        let segment =
-            Segment { seq: *asked, ack: self.echoes.len() as u64, timestamp: now, ..Segment::default() };
+        // Requests of a pair are numbered, as ping does.
+        let message = EchoMessage { sequence: *asked, is_reply: false };
+        let packet = ProbePacket { message, pair: index, asked: self.echoes.len() as u64, sent_at: now };
         *asked += 1;
         self.echoes.push(Echo { probe: index, sent_at: now, rtt: None });
-        Some((header, Packet { segment, name: Name { slot: index, generation: 0 } }, now + probe.interval))
+        Some((header, packet, now + probe.interval))
     }
 
     /// A request or a reply reaches its host: what that answers to a request.
@@ -81,16 +68,14 @@ impl Probes {
         &mut self,
         now: Instant,
         header: &Header,
-        packet: &Packet,
-    ) -> Option<(Header, Packet)> {
-        if packet.segment.flags.contains(Flags::ACK) {
-            let echo = &mut self.echoes[packet.segment.ack as usize];
-            echo.rtt = Some(now - packet.segment.timestamp);
+        packet: &ProbePacket,
+    ) -> Option<(Header, ProbePacket)> {
+        if packet.message.is_reply {
+            self.echoes[packet.asked as usize].rtt = Some(now - packet.sent_at);
             return None;
         }
-        let index = packet.name.slot;
-        let reply = Echo::reply(&self.sources[index as usize], index, header);
-        let segment = Segment { flags: Flags::ACK, ..packet.segment };
-        Some((reply, Packet { segment, ..*packet }))
+        let reply = echo_reply(&self.sources[packet.pair as usize], packet.pair, header);
+        let message = EchoMessage { is_reply: true, ..packet.message };
+        Some((reply, ProbePacket { message, ..*packet }))
     }
 }

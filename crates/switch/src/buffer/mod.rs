@@ -254,9 +254,8 @@ impl SharedBuffer {
                 pool.packets += 1;
             }
         }
-        if let Some(abm) = &mut self.abm {
-            let account = &self.queues[queue];
-            abm.on_take(queue, account, &self.pools[account.pool]);
+        if self.abm.is_some() {
+            self.abm_takes(queue);
         }
     }
 
@@ -285,9 +284,8 @@ impl SharedBuffer {
                 pool.packets -= 1;
             }
         }
-        if let Some(abm) = &mut self.abm {
-            let account = &self.queues[queue];
-            abm.on_release(queue, account, &self.pools[account.pool], size);
+        if self.abm.is_some() {
+            self.abm_releases(queue, size);
         }
     }
 
@@ -311,6 +309,20 @@ impl SharedBuffer {
     fn abm_admits(&self, queue: usize, size: Bytes) -> bool {
         let (account, pool) = (&self.queues[queue], self.pool_of(queue));
         self.abm.as_ref().expect("the policy has its state").admits(queue, account, pool, size)
+    }
+
+    #[cold]
+    fn abm_takes(&mut self, queue: usize) {
+        let account = &self.queues[queue];
+        let abm = self.abm.as_mut().expect("the policy has its state");
+        abm.on_take(queue, account, &self.pools[account.pool]);
+    }
+
+    #[cold]
+    fn abm_releases(&mut self, queue: usize, size: Bytes) {
+        let account = &self.queues[queue];
+        let abm = self.abm.as_mut().expect("the policy has its state");
+        abm.on_release(queue, account, &self.pools[account.pool], size);
     }
 
     /// The pool that `queue` shares.

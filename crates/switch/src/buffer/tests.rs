@@ -175,3 +175,18 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn dynamic_threshold_admits_what_keeps_a_queue_within_its_rounded_threshold(
+        (held, others, size) in (0u64..5_000, 0u64..5_000, 1u64..2_000),
+        alpha in prop_oneof![Just(0.1), Just(1.0 / 3.0), Just(0.5), Just(1.0), 0.01f64..8.0],
+    ) {
+        let mut buffer = buffer(dynamic(alpha, DtCounts::Shared), 10_000, 2, 0);
+        buffer.take(0, Bytes(held), Memory::Shared);
+        buffer.take(1, Bytes(others), Memory::Shared);
+        let threshold = buffer.threshold(0).expect("it has one");
+        let refused = matches!(buffer.room(0, Bytes(size)), Err(Refusal::QueueLimit));
+        prop_assert_eq!(refused, Bytes(held + size) > threshold);
+    }
+}

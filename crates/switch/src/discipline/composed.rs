@@ -172,6 +172,10 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         self.paused.set(queue, paused);
     }
 
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.scheduler.set_rate(now, rate);
+    }
+
     #[inline]
     fn may_send(&self, queue: usize) -> bool {
         self.paused.has(queue)

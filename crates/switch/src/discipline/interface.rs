@@ -1,7 +1,7 @@
 //! What a port asks of its discipline.
 
 use shallows_core::packet::Header;
-use shallows_core::{Bytes, Instant};
+use shallows_core::{Bytes, Instant, Rate};
 
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
@@ -43,6 +43,9 @@ pub trait Discipline<T> {
     fn may_send(&self, _queue: usize) -> bool {
         false
     }
+
+    /// The link has another rate from now on.
+    fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
     /// The queues, each with an account of its own in the buffer.
     fn queues(&self) -> &[QueueState];

@@ -162,6 +162,10 @@ macro_rules! disciplines {
                 match self { $(Self::$name(discipline) => discipline.pause(queue, paused),)* }
             }
 
+            fn set_rate(&mut self, now: Instant, rate: Rate) {
+                match self { $(Self::$name(discipline) => discipline.set_rate(now, rate),)* }
+            }
+
             #[inline]
             fn may_send(&self, queue: usize) -> bool {
                 match self { $(Self::$name(discipline) => discipline.may_send(queue),)* }

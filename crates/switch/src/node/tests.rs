@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use shallows_core::packet::{Ecn, HostId};
 use shallows_core::random::Stream;
-use shallows_core::{Bytes, Duration, Rate};
+use shallows_core::{Bytes, Rate};
 
 use super::*;
 use crate::buffer::{Config as BufferConfig, Policy, PrivateRule};
@@ -22,14 +22,14 @@ impl<T> AsMut<Self> for Port<T> {
 /// What has come of something, in the order in which it came.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
-    departed: Vec<(u32, u32, Instant, Ingress, Duration)>,
+    departed: Vec<(u32, u32, Instant, Ingress)>,
     dropped: Vec<(u32, u32)>,
 }
 
 impl Effects<u32> for Seen {
     fn departs(&mut self, port: u32, departure: Departure<u32>) {
-        let Departure { payload, finish, ingress, sojourn, .. } = departure;
-        self.departed.push((port, payload, finish, ingress, sojourn));
+        let Departure { payload, finish, held, .. } = departure;
+        self.departed.push((port, payload, finish, held.ingress()));
     }
 
     fn drops(&mut self, port: u32, payload: u32) {
@@ -86,7 +86,7 @@ impl Switch {
 }
 
 #[test]
-fn what_leaves_says_whence_it_came_and_how_long_it_waited() {
+fn a_departure_names_the_link_by_which_the_packet_came() {
     let (mut switch, mut seen) = (Switch::new(10_000), Seen::default());
     switch.arrive(0, 1, 1, &mut seen);
     switch.arrive(0, 1, 2, &mut seen);
@@ -94,7 +94,7 @@ fn what_leaves_says_whence_it_came_and_how_long_it_waited() {
     assert_eq!(switch.node().wake_at(2), None, "nothing waits there");
     switch.transmit(Instant(SLOT), 3, &mut seen);
     let at = |slots: u64| Instant(slots * SLOT);
-    let expected = vec![(3, 1, at(1), Ingress(8), Duration::ZERO), (3, 2, at(2), Ingress(8), Duration(SLOT))];
+    let expected = vec![(3, 1, at(1), Ingress(8)), (3, 2, at(2), Ingress(8))];
     assert_eq!(seen, Seen { departed: expected, dropped: vec![] });
     assert_eq!(switch.node().wake_at(3), None);
 }

@@ -19,7 +19,7 @@ pub struct Counters {
     pub sent_bytes: Bytes,
     /// Dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// The part of those that a marker dropped on the way out.
+    /// The part of those that had waited: a marker dropped them on the way out, or the link went down.
     pub dropped_at_dequeue: u64,
     /// Most bytes that ever waited.
     pub max_backlog: Bytes,

@@ -4,7 +4,7 @@ use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::counters::Books;
-use super::interface::{Arrival, Departure, EgressDrop};
+use super::interface::{Departure, EgressDrop};
 use super::waiting::Waiting;
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
@@ -24,10 +24,20 @@ pub(super) struct Edge {
     pub(super) egress_drop: EgressDrop,
     /// Whether nothing of what waits may be sent, until a queue is resumed.
     pub(super) halted: bool,
-    /// What the markers must hear of.
+    /// Whether its link is down: what arrives is dropped.
+    pub(super) is_down: bool,
+    /// What the markers must hear of; with [`Hears::ARRIVALS`] while the link is down, so that only those who hear of arrivals ask.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,
+}
+
+/// What becomes of an arriving packet. What is sent at once is the packet itself: nothing waits before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fate {
+    Sent { finish: Instant, queue: usize },
+    Queued,
+    Dropped,
 }
 
 /// Whether a packet joins a queue.
@@ -38,6 +48,21 @@ enum Admission {
     Drop(DropReason),
 }
 
+/// Picoseconds that a byte takes at this rate where that is whole; else zero.
+///
+/// # Panics
+///
+/// If the rate is zero.
+pub(super) fn ps_per_byte(rate: Rate) -> u64 {
+    assert!(rate.0 > 0, "a link needs a rate");
+    if 8_000_000_000_000 % rate.0 == 0 { rate.transmission_time(Bytes(1)).0 } else { 0 }
+}
+
+/// What these markers must hear of.
+pub(super) fn heard_by(markers: &[Installed]) -> Hears {
+    markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears()))
+}
+
 impl Edge {
     /// As [`Self::receive`], for ports of which a driver has few.
     #[inline(never)]
@@ -46,75 +71,81 @@ impl Edge {
         waiting: &mut W,
         now: Instant,
         ingress: Ingress,
-        packet: (Header, W::Payload),
+        packet: (&mut Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
-    ) -> Arrival<W::Payload> {
+    ) -> Fate {
         self.receive(waiting, now, ingress, packet, buffer, dropped)
     }
 
-    /// A packet arrives.
+    /// A packet arrives. Notes in its header what markers mark.
     #[inline(always)]
     pub(super) fn receive<W: Waiting>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         ingress: Ingress,
-        (mut header, payload): (Header, W::Payload),
+        (header, payload): (&mut Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
-    ) -> Arrival<W::Payload> {
+    ) -> Fate {
         // What has to go so that it finds room.
-        while let Some(Left { item, queue, .. }) = waiting.push_out(now, &header) {
+        while let Some(Left { item, queue, .. }) = waiting.push_out(now, header) {
             self.free(queue, item.header.size(), item.held.memory(), buffer);
             self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
             dropped.extend([item.payload]);
         }
-        let queue = match waiting.place(now, &header) {
+        let queue = match waiting.place(now, header) {
             Ok(queue) => queue,
             Err(reason) => {
                 self.books.received += 1;
                 self.books.rare().dropped[reason as usize] += 1;
                 dropped.extend([payload]);
-                return Arrival::Dropped;
+                return Fate::Dropped;
             }
         };
-        let memory = match self.admit(waiting, now, queue, &mut header, buffer) {
+        let memory = match self.admit(waiting, now, queue, header, buffer) {
             Admission::Join(memory) => memory,
             Admission::Drop(reason) => {
                 self.count(waiting, queue).rare().dropped[reason as usize] += 1;
                 dropped.extend([payload]);
-                return Arrival::Dropped;
+                return Fate::Dropped;
             }
         };
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
             // It joins its queue only in passing: what it would take it gives back at once.
-            let item = Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) };
+            let item =
+                Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
             if ends_turn {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
-            return match departs {
-                Some(departure) => Arrival::Sent(departure),
-                None => {
-                    dropped.extend([payload]);
-                    Arrival::Dropped
-                }
+            let Some(Departure { header: marked, finish, .. }) = departs else {
+                dropped.extend([payload]);
+                return Fate::Dropped;
             };
+            *header = marked;
+            return Fate::Sent { finish, queue };
         }
         self.hold(queue, header.size(), memory, buffer);
-        waiting.enqueue(queue, Item { header, payload, enqueued_at: now, held: Held::new(ingress, memory) });
+        waiting.enqueue(
+            queue,
+            Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) },
+        );
         if !idle {
             if self.halted && waiting.may_send(queue) {
                 self.go_on(now);
             }
-            return Arrival::Queued;
+            return Fate::Queued;
         }
         match self.transmit_out_of_line(waiting, now, buffer, dropped) {
-            Some(departure) => Arrival::Sent(departure),
-            None if self.total.backlog.0 > 0 => Arrival::Queued,
-            None => Arrival::Dropped,
+            Some(Departure { header: marked, finish, .. }) => {
+                *header = marked;
+                Fate::Sent { finish, queue }
+            }
+            None if self.total.backlog.0 > 0 => Fate::Queued,
+            None => Fate::Dropped,
         }
     }
 
@@ -191,6 +222,9 @@ impl Edge {
     ) -> Admission {
         self.count(waiting, queue).received += 1;
         if self.hears.includes(Hears::ARRIVALS) {
+            if self.is_down {
+                return Admission::Drop(DropReason::LinkDown);
+            }
             self.tell(waiting, queue, buffer, |marker, port| marker.on_arrival(now, header, port));
         }
         let memory = match buffer.room(self.account + queue, header.size()) {
@@ -207,6 +241,24 @@ impl Edge {
             None => Admission::Join(memory),
             Some(reason) => Admission::Drop(reason),
         }
+    }
+
+    /// Drop all that waits and give its memory back.
+    pub(super) fn flush<W: Waiting>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        buffer: &mut SharedBuffer,
+        dropped: &mut impl Extend<W::Payload>,
+    ) {
+        while let Some(Left { item, queue, .. }) = waiting.dequeue(now) {
+            self.free(queue, item.header.size(), item.held.memory(), buffer);
+            let rare = self.count(waiting, queue).rare();
+            rare.dropped[DropReason::LinkDown as usize] += 1;
+            rare.dropped_at_dequeue += 1;
+            dropped.extend([item.payload]);
+        }
+        debug_assert_eq!(self.total, QueueState::default(), "nothing of it is left");
     }
 
     /// Whether nothing waits and the link is free.
@@ -248,10 +300,10 @@ impl Edge {
         Item { mut header, payload, enqueued_at, held }: Item<W::Payload>,
         buffer: &SharedBuffer,
     ) -> Option<Departure<W::Payload>> {
-        let sojourn = now - enqueued_at;
         if self.hears.includes(Hears::DEQUEUES) {
-            let verdict = self
-                .ask(waiting, queue, sojourn, buffer, |marker, port| marker.on_dequeue(now, &header, port));
+            let verdict = self.ask(waiting, queue, now - enqueued_at, buffer, |marker, port| {
+                marker.on_dequeue(now, &header, port)
+            });
             if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut header) {
                 let rare = self.count(waiting, queue).rare();
                 rare.dropped[reason as usize] += 1;
@@ -266,7 +318,7 @@ impl Edge {
         let books = self.count(waiting, queue);
         books.sent += 1;
         books.sent_bytes += header.size();
-        Some(Departure { header, payload, finish: self.busy_until, queue, ingress: held.ingress(), sojourn })
+        Some(Departure { header, payload, held, finish: self.busy_until })
     }
 
     #[inline]

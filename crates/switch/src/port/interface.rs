@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use shallows_core::Instant;
 use shallows_core::packet::Header;
-use shallows_core::{Duration, Instant};
 
 use crate::aqm::Placed;
-use crate::queue::Ingress;
+use crate::queue::Held;
 use crate::{discipline, shaper};
 
 /// What a packet that a dequeue marker drops costs on the wire.
@@ -20,21 +20,17 @@ pub enum EgressDrop {
     Free,
 }
 
-/// A packet on its way from the port to the link. With what the port counts it has all that in-band telemetry writes down.
+/// A packet on its way from the port to the link. In-band telemetry reads the rest at the port: rate, bytes sent, backlog of the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<T> {
     /// Its header, marked if a marker said so.
     pub header: Header,
     /// What the driver gave with it.
     pub payload: T,
+    /// The link by which it came to the node, and the queue that it leaves.
+    pub held: Held,
     /// When its last bit is on the wire.
     pub finish: Instant,
-    /// The queue that it leaves.
-    pub queue: usize,
-    /// By which link it came to the node.
-    pub ingress: Ingress,
-    /// How long it waited.
-    pub sojourn: Duration,
 }
 
 /// What became of an arriving packet.

@@ -1,6 +1,6 @@
 //! What a port of several queues asks of its scheduler.
 
-use shallows_core::{Bytes, Instant};
+use shallows_core::{Bytes, Instant, Rate};
 
 use crate::queue::{QueueState, Reading};
 
@@ -94,6 +94,9 @@ pub trait Scheduler {
     /// A packet of `size` passes `queue` while all queues are empty: the state is as if it had joined and left at once. Says whether a
     /// turn ends with it; nothing if the packet must join and leave indeed.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
+
+    /// The link has another rate from now on.
+    fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
     /// Tell what traces should show.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}

@@ -130,6 +130,10 @@ macro_rules! schedulers {
                 match self { $(Self::$name(scheduler) => scheduler.pass(now, queue, size),)* }
             }
 
+            fn set_rate(&mut self, now: Instant, rate: Rate) {
+                match self { $(Self::$name(scheduler) => scheduler.set_rate(now, rate),)* }
+            }
+
             fn observe(&self, tell: &mut dyn FnMut(Reading)) {
                 match self { $(Self::$name(scheduler) => scheduler.observe(tell),)* }
             }

@@ -3,7 +3,7 @@
 //! MQ-ECN (NSDI '16) §3.4: operators reserve a few queues of strict higher priority for control messages; the others are
 //! scheduled by DWRR or WRR "in the lowest priority".
 
-use shallows_core::{Bytes, Instant};
+use shallows_core::{Bytes, Instant, Rate};
 
 use super::interface::{May, Scheduler};
 use super::strict_priority::StrictPriority;
@@ -50,6 +50,10 @@ impl<S: Scheduler> Scheduler for StrictAbove<S> {
     #[inline]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         queue.checked_sub(self.above).map_or(Some(false), |queue| self.below.pass(now, queue, size))
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.below.set_rate(now, rate);
     }
 
     fn observe(&self, tell: &mut dyn FnMut(Reading)) {

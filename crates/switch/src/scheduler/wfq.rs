@@ -120,6 +120,10 @@ impl Scheduler for Wfq {
         self.gps.departure(now, size);
         Some(false)
     }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.gps.set_rate(now, rate);
+    }
 }
 
 /// The virtual time of GPS. It advances with the work done, not with time, and so also holds for what strict priority or
@@ -164,6 +168,13 @@ impl Gps {
             self.next = self.next.min(tag);
         }
         tag
+    }
+
+    /// The packet on the wire is sent to its end at the rate at which it began. GPS counts its rest as sent now.
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.count(self.on_wire.work);
+        self.on_wire = Sending { since: now, ..Sending::default() };
+        self.rate = rate;
     }
 
     #[inline]

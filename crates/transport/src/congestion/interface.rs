@@ -1,7 +1,7 @@
-//! What a sender tells its congestion control.
+//! What a sender tells its congestion control, and what that answers.
 
 use shallows_core::packet::Flags;
-use shallows_core::{Bytes, Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::window::Window;
 
@@ -53,7 +53,16 @@ pub enum Congestion {
     RepeatedTimeout,
 }
 
-/// Turns signals of congestion into a window.
+/// How much a connection may send, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The most bytes that may be outstanding: cwnd.
+    pub window: Bytes,
+    /// The rate at which data leaves. None leaves it to the host, which may pace by window and round-trip time.
+    pub rate: Option<Rate>,
+}
+
+/// Turns signals of congestion into a window, and into a rate where [`Config::sets_rate`](super::Config::sets_rate) says so.
 pub trait CongestionControl {
     /// An acceptable acknowledgement arrived. Called once for each, before [`Self::on_congestion`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
@@ -68,6 +77,22 @@ pub trait CongestionControl {
 
     /// Nothing was sent for `idle`, and now data is about to be.
     fn on_idle(&mut self, _idle: Duration) {}
+
+    /// How much may be sent, and how fast. Called for each segment.
+    #[inline]
+    fn pace(&self, window: &Window) -> Pace {
+        Pace { window: window.cwnd(), rate: None }
+    }
+
+    /// When [`Self::on_timer`] is to be called, if at all. A control with nothing outstanding that sets a deadline keeps the
+    /// run going.
+    #[inline]
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The deadline has come. The control moves it, or has none afterwards.
+    fn on_timer(&mut self, _window: &mut Window, _now: Instant) {}
 
     /// DCTCP's estimate of the fraction of marked bytes, where there is one.
     fn alpha(&self) -> Option<f64> {

@@ -10,20 +10,25 @@ pub mod hystart;
 mod interface;
 pub mod pulser;
 pub mod reno;
+#[cfg(test)]
+mod testing;
 mod window;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
-pub use interface::{Ack, Congestion, CongestionControl, EcnMode};
+pub use interface::{Ack, Congestion, CongestionControl, EcnMode, Pace};
 pub use pulser::Pulser;
 pub use reno::Reno;
 use shallows_core::packet::Flags;
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Instant};
+#[cfg(test)]
+use testing::Timed;
 pub(crate) use window::Start;
 pub use window::{Avoidance, LossBase, Window};
 
 /// An algorithm and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Config {
     /// Additive increase, halving (RFC 5681).
     Reno(reno::Config),
@@ -33,6 +38,9 @@ pub enum Config {
     Cubic(cubic::Config),
     /// DCTCP with a brake for incast (Pulser, ANCS '19).
     Pulser(pulser::Config),
+    /// A rate and a deadline, for tests.
+    #[cfg(test)]
+    Timed(testing::Config),
 }
 
 impl Config {
@@ -45,6 +53,28 @@ impl Config {
             }
             Self::Reno(_) | Self::Cubic(_) => EcnMode::Off,
             Self::Dctcp(_) | Self::Pulser(_) => EcnMode::Accurate,
+            #[cfg(test)]
+            Self::Timed(_) => EcnMode::Off,
+        }
+    }
+
+    /// The same without ECN. What lives on marks is Reno then, as in Linux (`dctcp_init`).
+    #[must_use]
+    pub fn without_ecn(self) -> Self {
+        match self {
+            Self::Cubic(cubic) => Self::Cubic(cubic::Config { ecn: false, ..cubic }),
+            Self::Reno(_) | Self::Dctcp(_) | Self::Pulser(_) => Self::Reno(reno::Config { ecn: false }),
+            #[cfg(test)]
+            Self::Timed(_) => self,
+        }
+    }
+
+    /// Whether the algorithm answers a rate: its connections are paced, whatever else their hosts do.
+    pub fn sets_rate(&self) -> bool {
+        match self {
+            Self::Reno(_) | Self::Dctcp(_) | Self::Cubic(_) | Self::Pulser(_) => false,
+            #[cfg(test)]
+            Self::Timed(_) => true,
         }
     }
 
@@ -71,15 +101,6 @@ impl Config {
         matches!(self, Self::Cubic(_))
     }
 
-    /// The same without ECN. An algorithm that lives on marks is Reno then, as in Linux (`dctcp_init`).
-    #[must_use]
-    pub fn without_ecn(self) -> Self {
-        match self {
-            Self::Cubic(cubic) => Self::Cubic(cubic::Config { ecn: false, ..cubic }),
-            Self::Reno(_) | Self::Dctcp(_) | Self::Pulser(_) => Self::Reno(reno::Config { ecn: false }),
-        }
-    }
-
     /// What a receiver echoes of what switches wrote on packets.
     pub(crate) fn echoes(&self) -> Flags {
         match self {
@@ -96,17 +117,20 @@ impl Config {
             Self::Dctcp(config) => Algorithm::Dctcp(Dctcp::new(config)),
             Self::Cubic(config) => Algorithm::Cubic(Box::new(Cubic::new(config))),
             Self::Pulser(config) => Algorithm::Pulser(Box::new(Pulser::new(config))),
+            #[cfg(test)]
+            Self::Timed(config) => Algorithm::Timed(Box::new(Timed::new(config))),
         }
     }
 }
 
 /// Defines [`Algorithm`] and hands each call to the variant it holds.
 macro_rules! algorithms {
-    ($($name:ident($state:ty)),*) => {
+    ($($(#[$attribute:meta])* $name:ident($state:ty)),*) => {
         /// Any algorithm; those with much state keep it elsewhere.
         #[derive(Clone, Debug)]
         pub enum Algorithm {
             $(
+                $(#[$attribute])*
                 #[doc = concat!("See [`", stringify!($name), "`].")]
                 $name($state),
             )*
@@ -115,35 +139,59 @@ macro_rules! algorithms {
         impl CongestionControl for Algorithm {
             #[inline]
             fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-                match self { $(Self::$name(algorithm) => algorithm.on_ack(window, ack),)* }
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.on_ack(window, ack),)* }
             }
 
             fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
                 match self {
-                    $(Self::$name(algorithm) => algorithm.on_congestion(window, congestion, flight_size),)*
+                    $(
+                        $(#[$attribute])*
+                        Self::$name(algorithm) => algorithm.on_congestion(window, congestion, flight_size),
+                    )*
                 }
             }
 
             fn on_restart(&mut self, window: &mut Window, restart_window: Bytes) {
-                match self { $(Self::$name(algorithm) => algorithm.on_restart(window, restart_window),)* }
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.on_restart(window, restart_window),)* }
             }
 
             fn on_idle(&mut self, idle: Duration) {
-                match self { $(Self::$name(algorithm) => algorithm.on_idle(idle),)* }
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.on_idle(idle),)* }
+            }
+
+            #[inline]
+            fn pace(&self, window: &Window) -> Pace {
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.pace(window),)* }
+            }
+
+            #[inline]
+            fn deadline(&self) -> Option<Instant> {
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.deadline(),)* }
+            }
+
+            fn on_timer(&mut self, window: &mut Window, now: Instant) {
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.on_timer(window, now),)* }
             }
 
             fn alpha(&self) -> Option<f64> {
-                match self { $(Self::$name(algorithm) => algorithm.alpha(),)* }
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.alpha(),)* }
             }
 
             fn is_braking(&self) -> bool {
-                match self { $(Self::$name(algorithm) => algorithm.is_braking(),)* }
+                match self { $($(#[$attribute])* Self::$name(algorithm) => algorithm.is_braking(),)* }
             }
         }
     };
 }
 
-algorithms!(Reno(Reno), Dctcp(Dctcp), Cubic(Box<Cubic>), Pulser(Box<Pulser>));
+algorithms!(
+    Reno(Reno),
+    Dctcp(Dctcp),
+    Cubic(Box<Cubic>),
+    Pulser(Box<Pulser>),
+    #[cfg(test)]
+    Timed(Box<Timed>)
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The course of a recovery, however losses are found: when it begins and ends, its first retransmission, and how much may go
 //! meanwhile.
 
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 
 use super::interface::{Outstanding, Phase};
 use super::prr::{Bound, Delivery, Prr};
@@ -50,7 +50,7 @@ impl Course {
     }
 
     /// What an acknowledgement reports to have come again (RFC 2883), and whether everything is reported now that was sent again.
-    pub(super) fn hear(&mut self, config: &Config, next: u64, segment: &Segment) -> (Option<Range>, bool) {
+    pub(super) fn hear(&mut self, config: &Config, next: u64, segment: &AckSegment) -> (Option<Range>, bool) {
         if !config.dsack {
             return (None, false);
         }

@@ -1,6 +1,6 @@
 //! What a sender tells the repair of losses, and what follows from it.
 
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::prr::Bound;
@@ -33,24 +33,6 @@ impl Method {
     /// Whether it knows when each segment was sent, and so has its state from the start.
     pub(crate) fn keeps_times(self) -> bool {
         matches!(self, Self::Rack(_))
-    }
-
-    /// Whether it is one of ns-2's agents with selective acknowledgements. Their timer starts anew with a fast retransmit, and
-    /// any acknowledgement of new data ends its back-off; holes that are filled leave the timed segment as it is; a timeout
-    /// leaves ssthresh after a cut for ECN, and never for being repeated; the first ECE after a timeout cuts. A lost SYN costs
-    /// the wait alone.
-    pub(crate) fn is_ns2(self) -> bool {
-        matches!(self, Self::FullTcp | Self::Sack1)
-    }
-
-    /// Whether an ECE cuts cwnd, which is `beyond` the window that was last cut, or not.
-    #[inline]
-    pub(crate) fn heeds_ece(self, beyond: bool, new_data: bool, last_cut: Option<Congestion>) -> bool {
-        if !self.is_ns2() {
-            return beyond;
-        }
-        // `TcpAgent::ecn`, which FullTcp calls for new data only.
-        (new_data || self == Self::Sack1) && (beyond || last_cut == Some(Congestion::Timeout))
     }
 }
 
@@ -85,7 +67,7 @@ pub(super) enum Phase {
 /// An acknowledgement, as recovery sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
-    pub(crate) segment: &'a Segment,
+    pub(crate) segment: &'a AckSegment,
     /// Bytes that it newly acknowledges.
     pub(crate) acked: u64,
     /// Whether it is a duplicate by RFC 5681 §2.

@@ -4,6 +4,7 @@
 //! call HighData, recover or RecoveryPoint is one less.
 
 mod course;
+pub(crate) mod dialect;
 mod frto;
 mod fulltcp;
 pub(crate) mod interface;

@@ -1,6 +1,6 @@
 //! Loss detection and recovery with selective acknowledgements (RFC 6675).
 
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 
 use super::course::Course;
 use super::frto::{Evidence, Frto};
@@ -61,7 +61,7 @@ impl Sack {
         &mut self,
         config: &Config,
         data: Outstanding,
-        segment: &Segment,
+        segment: &AckSegment,
         acked: u64,
     ) -> Outcome {
         let sacked = self.scoreboard.total();

@@ -1,12 +1,12 @@
 //! What a sender is asked for and says of itself.
 
-use shallows_core::packet::{Ecn, Segment};
+use shallows_core::packet::{DataSegment, Ecn};
 
 /// A segment to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// The segment.
-    pub segment: Segment,
+    pub segment: DataSegment,
     /// Whether its data was sent before.
     pub retransmission: bool,
     /// Its ECN codepoint.

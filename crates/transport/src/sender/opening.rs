@@ -1,7 +1,7 @@
 //! How a connection opens: the SYN, and what its answer says.
 
 use shallows_core::Instant;
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Flags};
 
 use super::Sender;
 use super::interface::{State, Transmit};
@@ -26,7 +26,7 @@ impl Sender {
         // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver knows ECN; §6.1.1.1 lets a SYN that is sent again ask again.
         let asks = config.congestion.ecn_mode() != EcnMode::Off;
         let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
-        let segment = Segment { timestamp: now, flags, ..Segment::default() };
+        let segment = DataSegment { tsval: now, flags, ..DataSegment::default() };
         // RFC 3168 §6.1.1: no ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP: ECT.
         let retransmission = self.stats.timeouts > 0;
         Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
@@ -42,7 +42,7 @@ impl Sender {
     }
 
     /// Its answer came: data may go.
-    pub(super) fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    pub(super) fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
             return;
         }
@@ -54,14 +54,14 @@ impl Sender {
         self.deadline = Instant::MAX;
         self.limit = self.limit.max(u64::from(segment.window));
         self.advertised = segment.window;
-        self.recent = segment.value();
+        self.recent = segment.tsval;
         if self.stats.timeouts == 0 {
             self.rtt.on_sample(&config.rto, now.saturating_since(self.timed_at));
-        } else if config.recovery.is_ns2() {
+        } else if config.recovery.dialect().lost_syn_costs_wait_alone {
             self.rtt.end_back_off(&config.rto);
         } else if config.lost_syn == LostSyn::Linux {
             if config.timestamps {
-                self.rtt.on_sample(&config.rto, now.saturating_since(segment.timestamp));
+                self.rtt.on_sample(&config.rto, now.saturating_since(segment.tsecr));
             }
             if self.stats.timeouts > 1 {
                 self.congestion.on_restart(&mut self.window, config.mss);

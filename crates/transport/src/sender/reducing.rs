@@ -1,7 +1,7 @@
 //! A sender whose window comes down over a round trip: what it sends and what it hears meanwhile.
 
 use shallows_core::Instant;
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 
 use super::Sender;
 use super::interface::{Growth, Phase, State, Transmit};
@@ -35,7 +35,7 @@ impl Sender {
         Some(transmit)
     }
 
-    pub(super) fn on_ack_reducing(&mut self, config: &Config, now: Instant, segment: &Segment) {
+    pub(super) fn on_ack_reducing(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         // Linux, `tcp_fastretrans_alert`: CWR ends with an acknowledgement of what was sent since it began. That one may grow
         // cwnd, or begin the next.
         if (self.reduce_from..=self.next).contains(&segment.ack) {

@@ -1,20 +1,20 @@
 //! Data that goes both ways on a connection: what one direction carries of the other (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
 
 use crate::script::{Listening, MSS, RTT, Scripted, dctcp, every, reno, reno_with_ecn};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, DelayedAck};
 
 const TIMEOUT: Duration = Duration::from_millis(40);
 
 /// Data of the other direction, as its sender hands it over.
-fn other() -> Segment {
+fn other() -> DataSegment {
     let sent_at = Instant::ZERO + Duration::from_micros(7);
-    Segment { seq: 5 * MSS, len: 300, timestamp: sent_at, flags: Flags::ACK, ..Segment::default() }
+    DataSegment { seq: 5 * MSS, len: 300, tsval: sent_at, flags: Flags::ACK, ..DataSegment::default() }
 }
 
 /// What `listening` lets it carry.
-fn carried(listening: &mut Listening) -> Segment {
+fn carried(listening: &mut Listening) -> DataSegment {
     listening.receiver.carry(&listening.config, listening.now, other())
 }
 
@@ -24,9 +24,9 @@ fn data_carries_the_acknowledgement_that_would_have_waited() {
     assert_eq!(listening.data(0), []);
     assert!(listening.receiver.deadline().is_some(), "it waits");
     let data = carried(&mut listening);
-    assert_eq!((data.seq, data.len, data.timestamp), (other().seq, other().len, other().timestamp));
+    assert_eq!((data.seq, data.len, data.tsval), (other().seq, other().len, other().tsval));
     let ack = data.carried(0, 77).expect("one that is new");
-    assert_eq!((ack.ack, ack.window, ack.value()), (MSS, 77, other().timestamp));
+    assert_eq!((ack.ack, ack.window, ack.tsval), (MSS, 77, other().tsval));
     // Nothing waits any more, and the next segment is the first of two again.
     assert_eq!(listening.receiver.deadline(), None);
     assert_eq!(listening.data(1), []);
@@ -39,7 +39,7 @@ fn what_is_known_is_carried_and_no_news() {
     assert_eq!(carried(&mut listening), other(), "nothing has come");
     assert_eq!(listening.data(0).len(), 1);
     let data = carried(&mut listening);
-    assert!(data.carries());
+    assert!(data.carried_ack.is_some());
     assert_eq!(data.carried(MSS, 77), None);
     assert_eq!(data.carried(2 * MSS, 77), None, "it is older than what is known");
 }
@@ -48,7 +48,7 @@ fn what_is_known_is_carried_and_no_news() {
 fn numbers_go_on_where_a_header_begins_anew() {
     // Of 32 bits, as in a header.
     let far = (1 << 32) - MSS;
-    let ack = Segment { ack: far + 3 * MSS, flags: Flags::ACK, ..Segment::default() };
+    let ack = AckSegment { ack: far + 3 * MSS, flags: Flags::ACK, ..AckSegment::default() };
     let data = other().carrying(&ack);
     assert_eq!(data.carried(far, 1).map(|ack| ack.ack), Some(far + 3 * MSS));
     assert_eq!(data.carried(far + 3 * MSS, 1), None);
@@ -68,7 +68,7 @@ fn while_something_is_missing_data_carries_nothing() {
 #[test]
 fn an_acknowledgement_on_data_counts_as_any_other() {
     let mut script = Scripted::started(reno(), 20 * MSS);
-    let ack = Segment { ack: 2 * MSS, timestamp: script.now, flags: Flags::ACK, ..Segment::default() };
+    let ack = AckSegment { ack: 2 * MSS, tsecr: script.now, flags: Flags::ACK, ..AckSegment::default() };
     script.now = script.now + RTT;
     let data = other().carrying(&ack);
     script.sender.on_carried(&script.config, script.now, &data);
@@ -83,7 +83,7 @@ fn data_that_acknowledges_nothing_new_is_no_duplicate() {
     // RFC 5681 §2: a duplicate carries no data.
     let mut script = Scripted::started(reno(), 20 * MSS);
     script.ack(MSS, &[]);
-    let ack = Segment { ack: MSS, flags: Flags::ACK, ..Segment::default() };
+    let ack = AckSegment { ack: MSS, flags: Flags::ACK, ..AckSegment::default() };
     for _ in 0..5 {
         script.sender.on_carried(&script.config, script.now, &other().carrying(&ack));
     }
@@ -95,7 +95,7 @@ fn the_window_stays_what_it_was_last_told_and_moves_along() {
     let config = Config { receive_window: Bytes(4 * MSS), ..reno() };
     let mut script = Scripted::started(config, 20 * MSS);
     assert_eq!(script.sender.sent(), 4 * MSS);
-    let ack = Segment { ack: 2 * MSS, flags: Flags::ACK, ..Segment::default() };
+    let ack = AckSegment { ack: 2 * MSS, flags: Flags::ACK, ..AckSegment::default() };
     script.sender.on_carried(&script.config, script.now, &other().carrying(&ack));
     script.transmits();
     assert_eq!(script.sender.sent(), 6 * MSS);

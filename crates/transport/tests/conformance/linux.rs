@@ -2,7 +2,7 @@
 
 use crate::script::{Listening, MSS, Scripted, dctcp, every, reno};
 use shallows_core::Duration;
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{DataSegment, Flags};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::{AppLimited, Config, DelayedAck};
 
@@ -21,7 +21,7 @@ fn a_segment_that_tells_of_a_smaller_window_may_be_acknowledged_at_once() {
         let delayed_ack = DelayedAck { cwr_at_once, ..every(2, Duration::from_millis(40)) };
         let mut listening = Listening::new(Config { delayed_ack, ..dctcp(dctcp::Config::default()) });
         let mut segment = |index: u64, flags: Flags| {
-            let segment = Segment { seq: index * MSS, len: MSS as u16, flags, ..Segment::default() };
+            let segment = DataSegment { seq: index * MSS, len: MSS as u16, flags, ..DataSegment::default() };
             listening.receive(segment, false).len()
         };
         let cwr = Flags::ACK.with(Flags::CWR);

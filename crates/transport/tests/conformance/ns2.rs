@@ -1,7 +1,7 @@
 //! What ns-2's hosts do otherwise than the RFCs, where a scenario can ask for it: tcp.cc and tcp-full.cc of ns-2.35.
 
 use crate::script::{Listening, MSS, RTT, Scripted, dctcp, every, reno};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{DataSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::dctcp::{Config as Dctcp, EceGrowth};
 use shallows_transport::congestion::{Avoidance, LossBase};
@@ -106,8 +106,8 @@ fn by_bytes(segments: u32, config: Config) -> Listening {
     Listening::new(Config { delayed_ack, ..config })
 }
 
-fn short(seq: u64, len: u16) -> Segment {
-    Segment { seq, len, ..Segment::default() }
+fn short(seq: u64, len: u16) -> DataSegment {
+    DataSegment { seq, len, ..DataSegment::default() }
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_short_segment_that_ends_the_connection_is_acknowledged_at_once() {
     // RFC 9293 §3.10.7.4, with and without a change of marks.
     for ce in [false, true] {
         let mut receiving = by_bytes(1, Config { fin: true, ..dctcp(Dctcp::default()) });
-        let last = Segment { flags: Flags::ACK.with(Flags::FIN), ..short(0, 10) };
+        let last = DataSegment { flags: Flags::ACK.with(Flags::FIN), ..short(0, 10) };
         assert_eq!(receiving.receive(last, ce)[0].ack, 11);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::script::{MSS, Scripted, ack, dctcp, reno, reno_with_ecn};
 use shallows_core::Duration;
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, Flags};
 use shallows_transport::congestion::dctcp::Config as Dctcp;
 use shallows_transport::congestion::{Avoidance, LossBase};
 use shallows_transport::{Config, Method, Phase};
@@ -216,7 +216,7 @@ fn a_lost_syn_costs_the_wait_alone() {
     script.transmits();
     assert_eq!(script.sender.stats().segments_sent, 1, "the SYN");
     script.time_out();
-    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
+    let answer = AckSegment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);
     assert_eq!((script.cwnd(), script.sender.rto()), (window, rto));
 }
@@ -252,8 +252,10 @@ fn fulltcp_takes_a_mark_on_a_duplicate_for_none() {
     let mut script = Scripted::started(config, 100 * MSS);
     script.ack(MSS, &[]);
     let cwnd = script.cwnd();
-    let marked =
-        |number, sacked: &[(u64, u64)]| Segment { flags: Flags::ACK.with(Flags::ECE), ..ack(number, sacked) };
+    let marked = |number, sacked: &[(u64, u64)]| AckSegment {
+        flags: Flags::ACK.with(Flags::ECE),
+        ..ack(number, sacked)
+    };
     script.receive(marked(MSS, &[(2 * MSS, 3 * MSS)]));
     assert_eq!(script.cwnd(), cwnd);
     script.receive(marked(3 * MSS, &[]));

@@ -1,7 +1,7 @@
 //! Pulser's brake (Pulser, ANCS '19 §III-B), and what follows where the paper is silent (docs/models.md).
 
 use crate::script::{Listening, MSS, NOTHING, Scripted, every, pulser};
-use shallows_core::packet::{Ecn, Flags, Header, HostId, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags, Header, HostId};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::congestion::pulser::{Config, Restore, Signal};
@@ -103,7 +103,8 @@ fn a_loss_halves_the_saved_window_and_keeps_the_brake() {
     let mut script = started(config());
     script.ack_with(MSS, INCAST);
     // Ten segments less one are in flight; half of them would be more than the safe window.
-    let lost = Segment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(MSS, &[(2 * MSS, 6 * MSS)]) };
+    let lost =
+        AckSegment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(MSS, &[(2 * MSS, 6 * MSS)]) };
     script.receive(lost);
     assert!(script.sender.in_fast_recovery());
     assert_eq!((script.cwnd(), script.ssthresh()), (4 * MSS, 4_500));
@@ -121,7 +122,7 @@ fn a_loss_leaves_two_segments_of_the_saved_window() {
     };
     let mut script = Scripted::started(config, 100 * MSS);
     let slivers = [(MSS, MSS + 1), (MSS + 500, MSS + 501), (2 * MSS, 2 * MSS + 1)];
-    script.receive(Segment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(0, &slivers) });
+    script.receive(AckSegment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(0, &slivers) });
     assert!(script.sender.in_fast_recovery());
     assert_eq!(script.cwnd(), MSS);
     let sent = script.sender.sent();
@@ -179,7 +180,7 @@ fn the_receiver_echoes_the_signal_per_packet() {
     let delayed_ack = every(2, Duration::from_millis(1));
     let mut receiving = Listening::new(Transport { delayed_ack, ..pulser(config()) });
     let mut arrive = |index: u64, ce: bool, incast: bool| {
-        let segment = Segment { seq: index * MSS, len: MSS as u16, ..Segment::default() };
+        let segment = DataSegment { seq: index * MSS, len: MSS as u16, ..DataSegment::default() };
         let acks = receiving.receive_with(segment, Marks { ce, incast });
         acks.iter().map(|ack| (ack.ack / MSS, ack.flags.0 & !Flags::ACK.0)).collect::<Vec<_>>()
     };
@@ -199,7 +200,7 @@ fn others_do_not_echo_the_signal() {
         [crate::script::dctcp(dctcp::Config::default()), pulser(Config { signal: Signal::Ece, ..config() })]
     {
         let mut receiving = Listening::new(config);
-        let segment = Segment { seq: 0, len: MSS as u16, ..Segment::default() };
+        let segment = DataSegment { seq: 0, len: MSS as u16, ..DataSegment::default() };
         let acks = receiving.receive_with(segment, Marks { ce: true, incast: true });
         assert_eq!(acks[0].flags, Flags::ACK.with(Flags::ECE));
     }

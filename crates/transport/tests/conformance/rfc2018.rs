@@ -2,7 +2,7 @@
 
 use crate::script::{Listening, MSS, reno, sacked, without_sack};
 use shallows_core::Bytes;
-use shallows_core::packet::Segment;
+use shallows_core::packet::DataSegment;
 use shallows_transport::{Config, Method};
 
 /// The SACK blocks, in segments, of the acknowledgement of segment `index`.
@@ -43,7 +43,7 @@ fn a_long_segment_may_fill_several_gaps_at_once() {
     for index in [1, 3, 5] {
         receiving.data(index);
     }
-    let acks = receiving.receive(Segment { seq: 0, len: 4_500, ..Segment::default() }, false);
+    let acks = receiving.receive(DataSegment { seq: 0, len: 4_500, ..DataSegment::default() }, false);
     assert_eq!(acks[0].ack, 4_500);
     assert_eq!(acks[0].sack_ranges().collect::<Vec<_>>(), [(5 * MSS, 6 * MSS)]);
 }

@@ -1,7 +1,7 @@
 //! What a receiver reports to have come again (RFC 2883 §4): the examples of the RFC, byte by byte.
 
 use crate::script::{Listening, MSS, reno, sacked, without_sack};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{DataSegment, Flags};
 use shallows_transport::{Config, Method, Receiver};
 
 /// A receiver that has everything below `next`.
@@ -13,7 +13,7 @@ fn having(next: u64) -> Listening {
 
 /// The bytes from `start` to `last` arrive: the number of the acknowledgement, and its SACK blocks.
 fn arrive(receiving: &mut Listening, start: u64, last: u64) -> (u64, Vec<(u64, u64)>) {
-    let segment = Segment { seq: start, len: (last - start + 1) as u16, ..Segment::default() };
+    let segment = DataSegment { seq: start, len: (last - start + 1) as u16, ..DataSegment::default() };
     let acks = receiving.receive(segment, false);
     assert_eq!(acks.len(), 1, "at once");
     (acks[0].ack, acks[0].sack_ranges().collect())
@@ -93,7 +93,7 @@ fn a_duplicate_is_reported_once_and_what_is_new_is_none() {
 #[test]
 fn a_lone_fin_that_comes_again_is_reported_as_the_byte_that_it_is() {
     let mut receiving = having(1_000);
-    let fin = Segment { seq: 1_000, flags: Flags::FIN, ..Segment::default() };
+    let fin = DataSegment { seq: 1_000, flags: Flags::FIN, ..DataSegment::default() };
     assert_eq!(receiving.receive(fin, false)[0].sack_count, 0);
     let again = receiving.receive(fin, false);
     assert_eq!(again[0].sack_ranges().collect::<Vec<_>>(), [(1_000, 1_001)]);

@@ -2,7 +2,7 @@
 
 use crate::script::{MSS, NOTHING, Scripted, ack, without_sack};
 use shallows_core::Bytes;
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 use shallows_transport::{Config, Method};
 
 fn config(recovery: Method) -> Config {
@@ -60,7 +60,7 @@ fn the_receivers_window_holds_for_it_too() {
     for (window, extra) in [(10 * MSS, vec![]), (11 * MSS, vec![10 * MSS])] {
         let config = Config { receive_window: Bytes(window), ..config(Method::NewReno) };
         let mut script = Scripted::started(config, 100 * MSS);
-        let duplicate = Segment { window: window as u32, ..ack(0, &[]) };
+        let duplicate = AckSegment { window: window as u32, ..ack(0, &[]) };
         assert_eq!(script.receive(duplicate), extra);
         assert_eq!(script.receive(duplicate), NOTHING);
         assert_eq!(script.receive(duplicate), [0]);

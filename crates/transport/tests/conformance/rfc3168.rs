@@ -2,13 +2,13 @@
 
 use crate::script::{Listening, MSS, NOTHING, RTT, Scripted, ack, dctcp, reno, reno_with_ecn};
 use shallows_core::Bytes;
-use shallows_core::packet::{Ecn, Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::{Config, EctPolicy, Method};
 
 /// Whether the acknowledgement of segment `index` echoes congestion.
 fn echo(receiving: &mut Listening, index: u64, ce: bool, flags: Flags) -> bool {
-    let segment = Segment { seq: index * MSS, len: MSS as u16, flags, ..Segment::default() };
+    let segment = DataSegment { seq: index * MSS, len: MSS as u16, flags, ..DataSegment::default() };
     receiving.receive(segment, ce)[0].flags.contains(Flags::ECE)
 }
 
@@ -47,7 +47,7 @@ fn the_first_new_data_after_a_reduction_says_so() {
     script.ack_with_ece(MSS);
     let mut cwr = Vec::new();
     for number in 2..=10 {
-        let segment = Segment { timestamp: script.now, ..ack(number * MSS, &[]) };
+        let segment = AckSegment { tsecr: script.now, ..ack(number * MSS, &[]) };
         script.sender.on_ack(&script.config, script.now, &segment);
         cwr.extend(script.transmits().iter().map(|transmit| transmit.segment.flags.contains(Flags::CWR)));
     }
@@ -173,7 +173,7 @@ fn without_agreement_dctcp_is_conventional_tcp() {
     let mut script = Scripted::new(config);
     script.sender.write(&script.config, script.now, 100 * MSS);
     script.transmits();
-    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
+    let answer = AckSegment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);
     assert_eq!(script.transmits()[0].ecn, Ecn::NotEct);
     script.ack_with_ece(MSS);
@@ -217,11 +217,11 @@ fn a_window_probe_carries_neither_ect_nor_cwr() {
         script.sender.write(&script.config, script.now, 100 * MSS);
         let first = script.transmits();
         assert!(first.len() == 10 && first.iter().all(|sent| sent.ecn == Ecn::Ect), "up to the window's end");
-        let closed = Segment { window: 0, flags: Flags::ACK.with(Flags::ECE), ..ack(10 * MSS, &[]) };
+        let closed = AckSegment { window: 0, flags: Flags::ACK.with(Flags::ECE), ..ack(10 * MSS, &[]) };
         script.sender.on_ack(&script.config, script.now, &closed);
         let probe = script.transmits()[0];
         assert_eq!((probe.ecn, probe.segment.flags), (Ecn::NotEct, Flags::ACK), "{recovery:?}");
-        let open = Segment { window: 100_000, ..ack(11 * MSS, &[]) };
+        let open = AckSegment { window: 100_000, ..ack(11 * MSS, &[]) };
         script.sender.on_ack(&script.config, script.now, &open);
         let next = script.transmits()[0];
         let first_that_may = (next.ecn, next.segment.flags.contains(Flags::CWR));
@@ -264,7 +264,7 @@ fn an_answer_that_only_reflects_the_flags_of_the_syn_is_no_agreement() {
     let mut script = Scripted::new(Config { handshake: true, ..reno_with_ecn() });
     script.sender.write(&script.config, script.now, MSS);
     let syn = script.transmits()[0].segment;
-    let answer = Segment { flags: syn.flags.with(Flags::ACK), ..ack(0, &[]) };
+    let answer = AckSegment { flags: syn.flags.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);
     assert_eq!(script.transmits()[0].ecn, Ecn::NotEct);
 }

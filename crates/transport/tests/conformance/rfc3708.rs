@@ -2,7 +2,7 @@
 //! segments of 1,000 bytes.
 
 use crate::script::{MSS, RTT, Scripted, reno, reno_with_ecn};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, Flags};
 use shallows_transport::{Config, Method, Phase};
 
 const METHODS: [Method; 2] = [Method::Sack(None), Method::Rack(None)];
@@ -20,7 +20,7 @@ fn ack(script: &mut Scripted, una: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
 
 fn ack_with(script: &mut Scripted, una: u64, blocks: &[(u64, u64)], flags: Flags) -> Vec<u64> {
     let blocks: Vec<_> = blocks.iter().map(|&(start, end)| (start * MSS, end * MSS)).collect();
-    let segment = Segment { flags: Flags::ACK.with(flags), ..crate::script::ack(una * MSS, &blocks) };
+    let segment = AckSegment { flags: Flags::ACK.with(flags), ..crate::script::ack(una * MSS, &blocks) };
     script.receive(segment).iter().map(|seq| seq / MSS).collect()
 }
 
@@ -186,7 +186,7 @@ fn the_receiver_is_told_of_no_reduction_that_was_undone() {
     for method in METHODS {
         let mut script = late(reno_with_ecn(), method);
         script.ack(4 * MSS, &[]);
-        let quiet = Segment { ..crate::script::ack(4 * MSS, &[(0, MSS)]) };
+        let quiet = AckSegment { ..crate::script::ack(4 * MSS, &[(0, MSS)]) };
         script.sender.on_ack(&script.config, script.now, &quiet);
         let sent = script.transmits();
         assert!(

@@ -1,7 +1,7 @@
 //! TCP congestion control (RFC 5681), rule by rule.
 
 use crate::script::{Listening, MSS, NOTHING, RTT, Scripted, ack, dctcp, every, reno, without_sack};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, Flags};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase, dctcp};
 use shallows_transport::{Config, Marks, Method, Phase, Receiver, RestartAfterIdle};
@@ -347,14 +347,14 @@ fn a_lost_syn_is_sent_again_and_leaves_one_segment_of_window() {
     let mut script = Scripted::new(Config { handshake: true, ..reno() });
     script.sender.write(&script.config, script.now, 3 * MSS);
     let syn = script.sender.poll_transmit(&script.config, script.now).unwrap();
-    assert_eq!((syn.retransmission, syn.segment.timestamp), (false, script.now));
+    assert_eq!((syn.retransmission, syn.segment.tsval), (false, script.now));
     script.now = script.sender.deadline().unwrap();
     script.sender.on_timer(&script.config, script.now);
     let again = script.sender.poll_transmit(&script.config, script.now).unwrap();
     assert_eq!((again.segment.flags, again.retransmission), (Flags::SYN, true));
-    assert_eq!(again.segment.timestamp, script.now, "RFC 7323 §3.2");
+    assert_eq!(again.segment.tsval, script.now, "RFC 7323 §3.2");
     assert_eq!(script.sender.deadline(), Some(script.now + Duration::from_secs(2)));
-    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
+    let answer = AckSegment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, &[]) };
     script.sender.on_ack(&script.config, script.now, &answer);
     assert_eq!((script.cwnd(), script.sender.rto()), (MSS, Duration::from_secs(3)));
 }
@@ -390,7 +390,7 @@ fn a_short_last_segment_goes_at_once() {
 fn the_receivers_window_holds_the_sender_back() {
     let mut script = Scripted::started(Config { receive_window: Bytes(3_500), ..reno() }, 100 * MSS);
     assert_eq!(script.sender.sent(), 3 * MSS);
-    let offer = |number, window| Segment { window, ..ack(number, &[]) };
+    let offer = |number, window| AckSegment { window, ..ack(number, &[]) };
     assert_eq!(script.receive(offer(MSS, 4_000)), [3 * MSS, 4 * MSS]);
     assert_eq!(script.receive(offer(2 * MSS, 4_999)), [5 * MSS]);
 }
@@ -400,14 +400,17 @@ fn a_window_that_was_offered_is_not_taken_back() {
     // RFC 9293 §3.8.6: the first acknowledgement offers up to segment 9, the next, a smaller window, up to 3.
     let config = Config { initial_window: Bytes(4 * MSS), receive_window: Bytes(9 * MSS), ..reno() };
     let mut script = Scripted::started(config, 100 * MSS);
-    assert_eq!(script.receive(Segment { window: 1_000, ..ack(2 * MSS, &[]) }), [4 * MSS, 5 * MSS, 6 * MSS]);
+    assert_eq!(
+        script.receive(AckSegment { window: 1_000, ..ack(2 * MSS, &[]) }),
+        [4 * MSS, 5 * MSS, 6 * MSS]
+    );
 }
 
 #[test]
 fn a_closed_window_is_probed_with_a_segment() {
     let mut script = Scripted::started(Config { receive_window: Bytes(2 * MSS), ..reno() }, 100 * MSS);
     // In place of RFC 9293 §3.8.6.1's persist timer.
-    let closed = Segment { window: 0, ..ack(2 * MSS, &[]) };
+    let closed = AckSegment { window: 0, ..ack(2 * MSS, &[]) };
     assert_eq!(script.receive(closed), [2 * MSS], "one, not cwnd");
 }
 
@@ -493,10 +496,10 @@ fn an_acknowledgement_that_changes_the_window_is_no_duplicate() {
     // §2 (e).
     let mut script = Scripted::started(without_sack(Method::NewReno), 100 * MSS);
     for window in [1 << 20, 1 << 21, 1 << 22, 1 << 23] {
-        assert_eq!(script.receive(Segment { window, ..ack(0, &[]) }), NOTHING);
+        assert_eq!(script.receive(AckSegment { window, ..ack(0, &[]) }), NOTHING);
     }
     assert!(!script.sender.in_fast_recovery());
-    let same = Segment { window: 1 << 23, ..ack(0, &[]) };
+    let same = AckSegment { window: 1 << 23, ..ack(0, &[]) };
     assert_eq!((0..3).flat_map(|_| script.receive(same)).collect::<Vec<_>>(), [0]);
 }
 

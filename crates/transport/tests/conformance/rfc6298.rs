@@ -1,7 +1,7 @@
 //! The retransmission timer (RFC 6298), rule by rule.
 
 use crate::script::{Listening, MSS, RTT, Scripted, ack, every, reno};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, LostSyn, RtoConfig};
 
@@ -20,8 +20,8 @@ fn started(rto: RtoConfig) -> Scripted {
 
 /// Acknowledge everything below `number` with an RTT sample of `rtt`.
 fn sample(script: &mut Scripted, number: u64, rtt: Duration) {
-    let timestamp = Instant(script.now.0 - rtt.0);
-    script.sender.on_ack(&script.config, script.now, &Segment { timestamp, ..ack(number, &[]) });
+    let tsecr = Instant(script.now.0 - rtt.0);
+    script.sender.on_ack(&script.config, script.now, &AckSegment { tsecr, ..ack(number, &[]) });
     script.transmits();
 }
 
@@ -167,8 +167,8 @@ fn a_receiver_echoes_the_timestamp_of_the_first_segment_it_had_not_acknowledged(
     let mut receiving = Listening::new(Config { delayed_ack: every(2, RTT), ..reno() });
     let mut arrive = |index: u64, at: u64| -> Option<Instant> {
         let segment =
-            Segment { seq: index * MSS, len: MSS as u16, timestamp: Instant(at), ..Segment::default() };
-        receiving.receive(segment, false).first().map(|ack| ack.timestamp)
+            DataSegment { seq: index * MSS, len: MSS as u16, tsval: Instant(at), ..DataSegment::default() };
+        receiving.receive(segment, false).first().map(|ack| ack.tsecr)
     };
     assert_eq!(arrive(0, 10), None);
     assert_eq!(arrive(1, 11), Some(Instant(10)));
@@ -192,11 +192,11 @@ fn both_directions_carry_timestamps() {
     let mut receiving = Listening::new(config.clone());
     receiving.now = Instant::ZERO + RTT;
     let answer = receiving.data(0)[0];
-    assert_eq!(answer.value(), Instant::ZERO + RTT);
+    assert_eq!(answer.tsval, Instant::ZERO + RTT);
     let mut script = Scripted::started(config, 100 * MSS);
     script.sender.on_ack(&script.config, script.now, &answer);
     let data = script.transmits()[0].segment;
-    assert_eq!((data.timestamp, data.echo()), (script.now, Instant::ZERO + RTT));
+    assert_eq!((data.tsval, data.tsecr), (script.now, Instant::ZERO + RTT));
 }
 
 /// A connection that opens as Linux' do, whose SYN is sent again so many times: how long each waited, in milliseconds. Then the
@@ -215,7 +215,7 @@ fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
         (script.now - sent).0 / 1_000_000_000
     });
     let waits = waits.collect();
-    let answer = Segment { flags: Flags::SYN.with(Flags::ACK), timestamp: script.now, ..ack(0, &[]) };
+    let answer = AckSegment { flags: Flags::SYN.with(Flags::ACK), tsecr: script.now, ..ack(0, &[]) };
     script.wait(Duration::from_millis(4));
     script.sender.on_ack(&script.config, script.now, &answer);
     (waits, script)

@@ -2,7 +2,7 @@
 
 use crate::script::{Listening, MSS, Scripted, dctcp, every, reno_with_ecn};
 use proptest::prelude::*;
-use shallows_core::packet::{Ecn, Flags, Segment};
+use shallows_core::packet::{AckSegment, Ecn, Flags};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Config as Transport;
 use shallows_transport::congestion::dctcp::{Arithmetic, Config, DuplicateAcks, EceGrowth, WindowEnd};
@@ -23,7 +23,7 @@ fn delaying() -> Listening {
 }
 
 /// What the acknowledgements say: everything below which segment, and whether ECE.
-fn echoes(acks: &[Segment]) -> Vec<(u64, bool)> {
+fn echoes(acks: &[AckSegment]) -> Vec<(u64, bool)> {
     acks.iter().map(|ack| (ack.ack / MSS, ack.flags.contains(Flags::ECE))).collect()
 }
 
@@ -73,7 +73,7 @@ proptest! {
         let delayed_ack = every(segments, Duration::from_millis(1));
         let mut receiving = Listening::new(Transport { delayed_ack, ..dctcp(Config::default()) });
         let (mut acked, mut echoed) = (0, 0);
-        let mut count = |acks: Vec<Segment>| for ack in acks {
+        let mut count = |acks: Vec<AckSegment>| for ack in acks {
             if ack.flags.contains(Flags::ECE) {
                 echoed += ack.ack - acked;
             }

@@ -131,7 +131,7 @@ fn new_data_is_the_better_probe_and_cwnd_does_not_hold_it_back() {
 #[test]
 fn a_probe_respects_the_receivers_window() {
     let mut script = sent(Config { receive_window: Bytes(10 * MSS), ..config() }, 1_000, 0);
-    script.receive(shallows_core::packet::Segment { window: 8_000, ..crate::script::ack(2 * MSS, &[]) });
+    script.receive(shallows_core::packet::AckSegment { window: 8_000, ..crate::script::ack(2 * MSS, &[]) });
     assert_eq!(script.sender.usable_window(), Bytes(8 * MSS));
     assert_eq!(expire(&mut script), [9]);
 }
@@ -258,12 +258,8 @@ fn the_timestamp_that_is_echoed_tells_an_original_from_what_was_sent_again() {
     // 120 µs are more than min_RTT, but what is echoed is older than the retransmission.
     script.wait(Duration::from_micros(120));
     let segment = crate::script::ack(8 * MSS, &[(9 * MSS, 10 * MSS)]);
-    let timestamp = Instant(script.now.0 - Duration::from_micros(130).0);
-    script.sender.on_ack(
-        &script.config,
-        script.now,
-        &shallows_core::packet::Segment { timestamp, ..segment },
-    );
+    let tsecr = Instant(script.now.0 - Duration::from_micros(130).0);
+    script.sender.on_ack(&script.config, script.now, &shallows_core::packet::AckSegment { tsecr, ..segment });
     assert!(script.transmits().is_empty());
     assert_eq!(script.sender.stats().fast_recoveries, 0);
 }

@@ -1,7 +1,7 @@
 //! What TCP itself prescribes (RFC 9293) as far as it is modelled: the end of a connection, and the receiver's window.
 
 use crate::script::{Listening, MSS, RTT, Scripted, every, reno};
-use shallows_core::packet::{Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, Marks};
 
@@ -11,7 +11,7 @@ fn with_fin() -> Config {
 
 /// Number, length and whether FIN of what is sent now.
 fn sent(script: &mut Scripted) -> Vec<(u64, u16, bool)> {
-    let describe = |segment: Segment| (segment.seq, segment.len, segment.flags.contains(Flags::FIN));
+    let describe = |segment: DataSegment| (segment.seq, segment.len, segment.flags.contains(Flags::FIN));
     script.transmits().iter().map(|transmit| describe(transmit.segment)).collect()
 }
 
@@ -85,8 +85,12 @@ fn a_fin_is_acknowledged_at_once_and_in_its_place() {
     // §3.10.7.4, and the odd last segment of RFC 8257 §3.2 does not wait for a delayed acknowledgement.
     let delayed_ack = every(2, RTT);
     let mut receiving = Listening::new(Config { delayed_ack, ..with_fin() });
-    let fin =
-        |index: u64, len: u16| Segment { seq: index * MSS, len, flags: Flags::FIN, ..Segment::default() };
+    let fin = |index: u64, len: u16| DataSegment {
+        seq: index * MSS,
+        len,
+        flags: Flags::FIN,
+        ..DataSegment::default()
+    };
     assert_eq!(receiving.receive(fin(1, 500), false)[0].ack, 0, "above a gap");
     let acks = receiving.data(0);
     assert_eq!(acks[0].ack, 1_501);
@@ -124,21 +128,21 @@ fn data_within_a_window_that_was_offered_is_kept_though_it_shrinks() {
 #[test]
 fn a_window_probe_goes_alone_until_the_window_opens() {
     let mut script = Scripted::started(Config { receive_window: Bytes(2 * MSS), ..reno() }, 100 * MSS);
-    let closed = Segment { window: 0, ..crate::script::ack(2 * MSS, &[]) };
+    let closed = AckSegment { window: 0, ..crate::script::ack(2 * MSS, &[]) };
     assert_eq!(script.receive(closed), [2 * MSS]);
     // §3.8.6.1: the timer sends it again, with back-off; nothing else goes.
     assert_eq!(script.time_out(), [2 * MSS]);
     let first = script.sender.rto();
     assert_eq!(script.time_out(), [2 * MSS]);
     assert_eq!(script.sender.rto(), first * 2);
-    let open = Segment { window: 3 * MSS as u32, ..crate::script::ack(3 * MSS, &[]) };
+    let open = AckSegment { window: 3 * MSS as u32, ..crate::script::ack(3 * MSS, &[]) };
     assert_eq!(script.receive(open), [3 * MSS, 4 * MSS], "slow start from one segment");
 }
 
 #[test]
 fn a_segment_without_data_or_flags_says_nothing() {
     let mut receiving = Listening::new(reno());
-    let empty = Segment { flags: Flags::ACK, ..Segment::default() };
+    let empty = DataSegment { flags: Flags::ACK, ..DataSegment::default() };
     assert_eq!(receiving.receive_with(empty, Marks::default()), []);
     receiving.now = receiving.now + Duration::from_secs(1);
     assert_eq!(receiving.receiver.deadline(), None);
@@ -148,10 +152,10 @@ fn a_segment_without_data_or_flags_says_nothing() {
 fn a_syn_is_answered_with_the_window_its_timestamp_and_what_has_arrived() {
     let config = Config { handshake: true, receive_window: Bytes(10 * MSS), ..reno() };
     let mut receiving = Listening::new(config);
-    let syn = Segment { flags: Flags::SYN, timestamp: Instant(7), ..Segment::default() };
+    let syn = DataSegment { flags: Flags::SYN, tsval: Instant(7), ..DataSegment::default() };
     // §3.5; RFC 7323 §3.2: TSecr of the SYN-ACK is what the SYN held.
     let answer = receiving.receive(syn, false)[0];
-    assert_eq!((answer.ack, answer.window, answer.timestamp), (0, 10_000, Instant(7)));
+    assert_eq!((answer.ack, answer.window, answer.tsecr), (0, 10_000, Instant(7)));
     // §3.10.7.4: a late copy of the SYN is answered with what is expected next.
     receiving.data(0);
     assert_eq!(receiving.receive(syn, false)[0].ack, MSS);
@@ -164,7 +168,7 @@ fn a_fin_for_which_the_window_has_no_room_waits() {
     script.sender.write(&script.config, script.now, 2 * MSS);
     script.sender.close(&script.config);
     assert_eq!(sent(&mut script), [(0, 1_000, false), (MSS, 1_000, false)]);
-    let open = Segment { window: 2 * MSS as u32, ..crate::script::ack(MSS, &[]) };
+    let open = AckSegment { window: 2 * MSS as u32, ..crate::script::ack(MSS, &[]) };
     script.sender.on_ack(&script.config, script.now, &open);
     assert_eq!(sent(&mut script), [(2 * MSS, 0, true)]);
     // One byte more, and it rides on the data.

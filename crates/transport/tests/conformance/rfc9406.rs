@@ -1,7 +1,7 @@
 //! HyStart++ (RFC 9406), and HyStart as Linux has it, in segments of 1,000 bytes.
 
 use crate::script::{MSS, Scripted, ack, cubic};
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::cubic::Config as Cubic;
 use shallows_transport::congestion::hystart::Config as HyStart;
@@ -26,8 +26,8 @@ fn round(script: &mut Scripted, rtt: Duration, gap: Duration) -> Vec<u64> {
     acks.map(|una| {
         let before = script.cwnd();
         script.wait(gap);
-        let timestamp = Instant(script.now.0 - rtt.0);
-        script.sender.on_ack(&script.config, script.now, &Segment { timestamp, ..ack(una * MSS, &[]) });
+        let tsecr = Instant(script.now.0 - rtt.0);
+        script.sender.on_ack(&script.config, script.now, &AckSegment { tsecr, ..ack(una * MSS, &[]) });
         script.transmits();
         script.cwnd() - before
     })

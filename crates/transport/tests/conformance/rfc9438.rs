@@ -1,7 +1,7 @@
 //! CUBIC (RFC 9438), rule by rule. Windows in comments are in segments of 1,000 bytes.
 
 use crate::script::{MSS, RTT, Scripted, ack, cubic};
-use shallows_core::packet::Segment;
+use shallows_core::packet::AckSegment;
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Config as Transport;
 use shallows_transport::congestion::cubic::{Clock, Config, Counting};
@@ -259,8 +259,8 @@ fn the_target_is_a_round_trip_ahead() {
     let config = Transport { initial_window: Bytes(100 * MSS), ..cubic(Config::default()) };
     let mut script = Scripted::started(config, 1_000_000 * MSS);
     let acknowledge = |script: &mut Scripted, number: u64, sacked: &[(u64, u64)]| {
-        let timestamp = shallows_core::Instant(script.now.0 - rtt.0);
-        let segment = Segment { timestamp, ..ack(number, sacked) };
+        let tsecr = shallows_core::Instant(script.now.0 - rtt.0);
+        let segment = AckSegment { tsecr, ..ack(number, sacked) };
         script.sender.on_ack(&script.config, script.now, &segment);
         script.transmits();
     };

@@ -1,6 +1,6 @@
 //! One side of a connection under a test's control: the test plays the network and the other side.
 
-use shallows_core::packet::{Flags, SackBlock, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Flags, SackBlock};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::{self, cubic, dctcp, pulser, reno};
 use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, Sender, Transmit};
@@ -64,8 +64,8 @@ fn with(congestion: congestion::Config) -> Config {
 }
 
 /// An acknowledgement of everything below `ack`, and of `sacked`.
-pub(crate) fn ack(ack: u64, sacked: &[(u64, u64)]) -> Segment {
-    let mut segment = Segment { ack, flags: Flags::ACK, window: 1 << 30, ..Segment::default() };
+pub(crate) fn ack(ack: u64, sacked: &[(u64, u64)]) -> AckSegment {
+    let mut segment = AckSegment { ack, flags: Flags::ACK, window: 1 << 30, ..AckSegment::default() };
     for (slot, &(start, end)) in segment.sack.iter_mut().zip(sacked) {
         let raw = SackBlock { start: start.wrapping_sub(ack) as u32, end: end.wrapping_sub(ack) as u32 };
         *slot = if end <= ack { SackBlock::new(ack, start, end).expect("it is near") } else { raw };
@@ -105,9 +105,9 @@ impl Scripted {
     }
 
     /// Hand over `segment`, and return the sequence numbers of what is sent.
-    pub(crate) fn receive(&mut self, segment: Segment) -> Vec<u64> {
-        let timestamp = Instant(self.now.0 - RTT.0);
-        self.sender.on_ack(&self.config, self.now, &Segment { timestamp, ..segment });
+    pub(crate) fn receive(&mut self, segment: AckSegment) -> Vec<u64> {
+        let tsecr = Instant(self.now.0 - RTT.0);
+        self.sender.on_ack(&self.config, self.now, &AckSegment { tsecr, ..segment });
         self.sent()
     }
 
@@ -123,7 +123,7 @@ impl Scripted {
 
     /// Hand over an acknowledgement with these flags.
     pub(crate) fn ack_with(&mut self, number: u64, flags: Flags) -> Vec<u64> {
-        self.receive(Segment { flags: Flags::ACK.with(flags), ..ack(number, &[]) })
+        self.receive(AckSegment { flags: Flags::ACK.with(flags), ..ack(number, &[]) })
     }
 
     /// Hand over an acknowledgement with ECE.
@@ -182,25 +182,25 @@ impl Listening {
     }
 
     /// Hand over segment number `index`, unmarked.
-    pub(crate) fn data(&mut self, index: u64) -> Vec<Segment> {
+    pub(crate) fn data(&mut self, index: u64) -> Vec<AckSegment> {
         self.marked_data(index, false)
     }
 
     /// Hand over segment number `index`, marked if `ce`.
-    pub(crate) fn marked_data(&mut self, index: u64, ce: bool) -> Vec<Segment> {
-        self.receive(Segment { seq: index * MSS, len: MSS as u16, ..Segment::default() }, ce)
+    pub(crate) fn marked_data(&mut self, index: u64, ce: bool) -> Vec<AckSegment> {
+        self.receive(DataSegment { seq: index * MSS, len: MSS as u16, ..DataSegment::default() }, ce)
     }
 
-    pub(crate) fn receive(&mut self, segment: Segment, ce: bool) -> Vec<Segment> {
+    pub(crate) fn receive(&mut self, segment: DataSegment, ce: bool) -> Vec<AckSegment> {
         self.receive_with(segment, Marks { ce, ..Marks::default() })
     }
 
-    pub(crate) fn receive_with(&mut self, segment: Segment, marks: Marks) -> Vec<Segment> {
+    pub(crate) fn receive_with(&mut self, segment: DataSegment, marks: Marks) -> Vec<AckSegment> {
         self.receiver.on_data(&self.config, self.now, &segment, marks).collect()
     }
 }
 
 /// The segments that the SACK blocks of `ack` cover, as pairs of first number and number after the last.
-pub(crate) fn sacked(ack: &Segment) -> Vec<(u64, u64)> {
+pub(crate) fn sacked(ack: &AckSegment) -> Vec<(u64, u64)> {
     ack.sack_ranges().map(|(start, end)| (start / MSS, end / MSS)).collect()
 }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use network::{Impairments, Pair};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
-use shallows_core::packet::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Flags, MAX_SACK_BLOCKS, SackBlock};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::congestion::{
     self, Avoidance, EcnMode, LossBase, cubic, dctcp, hystart, pulser, reno,
@@ -315,7 +315,7 @@ proptest! {
         for (segment, elapsed) in acks {
             while sender.poll_transmit(&config, now).is_some() {}
             // Relative to what was sent, so that most are acceptable.
-            let segment = Segment { ack: sender.acked() + segment.ack, ..segment };
+            let segment = AckSegment { ack: sender.acked() + segment.ack, ..segment };
             now = now + Duration::from_micros(elapsed);
             if sender.deadline().is_some_and(|deadline| deadline <= now) {
                 sender.on_timer(&config, now);
@@ -347,7 +347,7 @@ proptest! {
         let mut received = 0;
         for (index, (seq, len, flags, ce)) in segments.into_iter().enumerate() {
             let now = Instant::ZERO + Duration::from_micros(index as u64);
-            let segment = Segment { seq, len, flags: Flags(flags), ..Segment::default() };
+            let segment = DataSegment { seq, len, flags: Flags(flags), ..DataSegment::default() };
             for ack in receiver.on_data(&config, now, &segment, Marks { ce, incast: seq % 3 == 0 }) {
                 prop_assert!(received <= ack.ack && ack.ack <= receiver.received());
                 received = ack.ack;
@@ -373,7 +373,7 @@ prop_compose! {
         window in prop_oneof![Just(0), 0u32..5_000, Just(1 << 20)],
         flags: u8,
         elapsed in 0u64..500,
-    ) -> (Segment, u64) {
+    ) -> (AckSegment, u64) {
         let round = |bytes: u32| if aligned { bytes / 1_000 * 1_000 } else { bytes };
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
         for (slot, &(start, len)) in sack.iter_mut().zip(&blocks) {
@@ -383,6 +383,6 @@ prop_compose! {
             sack[0] = SackBlock { start: sack[0].end, end: sack[0].start };
         }
         let sack_count = blocks.len() as u8;
-        (Segment { ack, sack, sack_count, window, flags: Flags(flags), ..Segment::default() }, elapsed)
+        (AckSegment { ack, sack, sack_count, window, flags: Flags(flags), ..AckSegment::default() }, elapsed)
     }
 }

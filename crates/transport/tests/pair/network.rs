@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use shallows_core::packet::{Ecn, Flags, Segment};
+use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, Marks, Method, Receiver, Sender};
@@ -26,8 +26,8 @@ pub(crate) struct Impairments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packet {
-    Data { segment: Segment, marks: Marks },
-    Ack(Segment),
+    Data { segment: DataSegment, marks: Marks },
+    Ack(AckSegment),
 }
 
 /// A connection and the packets under way.

@@ -8,12 +8,13 @@ A reader's module has two functions:
 To add one, add its name to `FORMATS`, and its module to `reader`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
 
 from shallows.advisor.configuration import Switch
 from shallows.bounded import read_text
+from shallows.collector import paused
 from shallows.errors import ShallowsError, listed
 
 FORMATS = ("sonic", "nvue", "junos", "nxos", "eos", "avd", "tc")
@@ -28,14 +29,14 @@ MOST_FILES = 64
 REMEDY = "give a switch's configuration, or a folder of its files; docs/advisor.md lists the formats"
 
 
-class Reader(Protocol):
+@dataclass(frozen=True)
+class Reader:
     """What a reader's module offers."""
 
-    def recognises(self, text: str, name: str) -> bool:
-        """Whether a file is in this format."""
-
-    def read(self, text: str, name: str) -> Switch:
-        """The switch that it describes."""
+    recognises: Callable[[str, str], bool]
+    """Whether a file of this text and name is in this format."""
+    read: Callable[[str, str], Switch]
+    """The switch that a file of this text and name describes."""
 
 
 def reader(name: str) -> Reader:
@@ -43,7 +44,8 @@ def reader(name: str) -> Reader:
     from shallows.advisor.readers import avd, eos, junos, nvue, nxos, sonic, tc
 
     modules = {"sonic": sonic, "nvue": nvue, "junos": junos, "nxos": nxos, "eos": eos, "avd": avd, "tc": tc}
-    return cast(Reader, modules[name])
+    module = modules[name]
+    return Reader(module.recognises, paused()(module.read))
 
 
 def read(paths: str | Path | Sequence[str | Path]) -> Switch:
@@ -66,7 +68,7 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     if format_ == "sonic":
         from shallows.advisor.readers import sonic
 
-        return sonic.read_together(documents)
+        return paused()(sonic.read_together)(documents)
     raise ShallowsError(
         f"these are {len(documents)} configurations", "give one: in this format each file is a whole switch"
     )

@@ -94,7 +94,7 @@ fn counters_add_up_but_for_the_most_that_waited() {
         incast: 5 * scale,
         sent: 7 * scale,
         sent_bytes: Bytes(11 * scale),
-        dropped: [13, 17, 19, 23, 29, 31, 37].map(|count| count * scale),
+        dropped: [13, 17, 19, 23, 29, 31, 37, 47].map(|count| count * scale),
         dropped_at_dequeue: 41 * scale,
         max_backlog: Bytes(43),
     };

@@ -165,7 +165,7 @@ impl Rack {
         let Self { segments, latest, .. } = self;
         latest.measured = Duration::MAX;
         let mut original = false;
-        let echo = config.timestamps.then_some(arrival.segment.timestamp);
+        let echo = config.timestamps.then_some(arrival.segment.tsecr);
         let mut deliver = |delivered: Delivered| {
             original |= !delivered.retransmitted && delivered.end <= recover;
             latest.deliver(delivered, echo, now);

@@ -1,0 +1,62 @@
+//! Whose packets they are: two hosts, and the ports of a connection between them.
+
+use crate::packet::{Ecn, Header, HostId, PacketKind};
+
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub destination: HostId,
+    /// Port number of the sender.
+    pub source_port: u16,
+    /// Port number of the receiver.
+    pub destination_port: u16,
+    /// Class of service (DSCP).
+    pub class: u8,
+}
+
+impl Address {
+    /// That of the connection to which data with this header belongs.
+    #[inline]
+    pub fn of_data(header: &Header) -> Self {
+        let (source_port, destination_port) = header.ports();
+        let (source, destination) = (header.source, header.destination);
+        Self { source, destination, source_port, destination_port, class: header.class() }
+    }
+
+    /// That of the other direction of the same connection.
+    #[inline]
+    pub fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            class: self.class,
+        }
+    }
+
+    /// The header of a packet to the receiver.
+    #[inline]
+    pub fn forward(&self, wire_size: u16, ecn: Ecn, kind: PacketKind) -> Header {
+        Header::new(self.source, self.destination)
+            .with_ports(self.source_port, self.destination_port)
+            .with_size(wire_size)
+            .with_ecn(ecn)
+            .with_class(self.class)
+            .with_kind(kind)
+    }
+
+    /// The header of an acknowledgement to the sender.
+    #[inline]
+    pub fn backward(&self, wire_size: u16, ecn: Ecn) -> Header {
+        Header::new(self.destination, self.source)
+            .with_ports(self.destination_port, self.source_port)
+            .with_size(wire_size)
+            .with_ecn(ecn)
+            .with_class(self.class)
+            .with_kind(PacketKind::PureAck)
+    }
+}

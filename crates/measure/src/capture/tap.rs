@@ -1,0 +1,31 @@
+//! What was captured in one part of a network, until it is written.
+
+use shallows_core::Instant;
+use shallows_core::packet::{Body, Header};
+
+/// Packets of captured ports, in the order in which they left.
+#[derive(Debug, Default)]
+pub struct Tap(Vec<Caught>);
+
+/// A packet that started to leave the port of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caught {
+    pub(super) at: Instant,
+    pub(super) link: u32,
+    pub(super) header: Header,
+    /// None of a datagram.
+    pub(super) body: Option<Body>,
+}
+
+impl Tap {
+    /// A packet starts to leave the port of a link.
+    pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
+        self.0.push(Caught { at, link, header: *header, body: body.copied() });
+    }
+
+    /// Take out what left before this time.
+    pub(super) fn take_before(&mut self, until: Instant) -> impl Iterator<Item = Caught> + '_ {
+        let settled = self.0.partition_point(|caught| caught.at < until);
+        self.0.drain(..settled)
+    }
+}

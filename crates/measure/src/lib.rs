@@ -1,0 +1,27 @@
+//! What is measured: of ports by traces, samples and captures, of flows by records and traces, of a whole run by a report.
+//!
+//! It knows what it reads, which are ports, memories and numbers of senders, and no world that has them: a simulation measures with
+//! it, and so does a testbed of real hosts.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod echo;
+mod flow;
+mod flow_choice;
+mod flow_tracer;
+mod port_counts;
+mod port_tracer;
+mod report;
+mod sampler;
+mod tally;
+
+pub use capture::{Captures, Sink, Tap};
+pub use echo::Echo;
+pub use flow::{FlowRecord, Received, Sent};
+pub use flow_choice::FlowChoices;
+pub use flow_tracer::{FlowRow, FlowTracer, Readings};
+pub use port_counts::PortCounts;
+pub use port_tracer::{PortRow, PortTracer};
+pub use report::{FlowOutcome, Measured, Problem, QueryOutcome, Report};
+pub use sampler::{Entity, SampleRow, Sampler};
+pub use tally::{Lost, Tally};

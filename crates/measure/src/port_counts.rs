@@ -1,0 +1,28 @@
+//! What a port has counted by the end of a run.
+
+use shallows_switch::Port;
+use shallows_switch::aqm::MarkerCounts;
+use shallows_switch::port::Counters;
+
+/// Counts of the port of one link.
+#[derive(Clone, Debug)]
+pub struct PortCounts {
+    /// Number of the link.
+    pub link: u32,
+    /// Of the port as a whole.
+    pub port: Counters,
+    /// Of each of its queues.
+    pub queues: Vec<Counters>,
+    /// Of each of its markers: its name and what it has done.
+    pub markers: Vec<(&'static str, MarkerCounts)>,
+    /// Segments with data that it dropped.
+    pub data_dropped: u64,
+}
+
+impl PortCounts {
+    /// Read the port of this link, which has dropped so many segments with data.
+    pub fn of<T: Copy + Default>(link: u32, port: &Port<T>, data_dropped: u64) -> Self {
+        let markers = port.markers().iter().map(|marker| (marker.name(), marker.counts())).collect();
+        Self { link, port: port.counters(), queues: port.queue_counters(), markers, data_dropped }
+    }
+}

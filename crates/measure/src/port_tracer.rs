@@ -1,0 +1,90 @@
+//! Traces of chosen ports: everything that a port tells of itself, at intervals or whenever it changes.
+
+use shallows_core::{Instant, Numbered};
+use shallows_scenario::{Experiment, PortTrace};
+use shallows_switch::Port;
+use shallows_switch::buffer::SharedBuffer;
+
+/// The traces so far. A reading that has not changed leaves no row.
+#[derive(Debug, Default)]
+pub struct PortTracer {
+    traces: Vec<PortTrace>,
+    /// What was recorded.
+    pub rows: Vec<PortRow>,
+    /// Of links that are traced, by number: their last readings, in the order in which their ports tell them.
+    last: Numbered<Vec<f64>>,
+}
+
+/// One reading of one port.
+#[derive(Clone, Copy, Debug)]
+pub struct PortRow {
+    /// When.
+    pub at: Instant,
+    /// Of which port, by its link.
+    pub link: u32,
+    /// Of which of its queues, if of one.
+    pub queue: Option<u32>,
+    /// What was read.
+    pub quantity: &'static str,
+    /// Its value from now on.
+    pub value: f64,
+}
+
+impl PortTracer {
+    /// The traces that `experiment` asks for.
+    pub fn new(experiment: &Experiment) -> Self {
+        Self { traces: experiment.port_traces.clone(), ..Self::default() }
+    }
+
+    /// Links whose ports are to be read at every change.
+    pub fn at_every_change(&self) -> impl Iterator<Item = u32> + '_ {
+        let traces = self.traces.iter().filter(|trace| trace.every.is_none());
+        traces.flat_map(|trace| trace.links.iter().copied())
+    }
+
+    /// The traces that are taken at intervals, by number.
+    pub fn at_intervals(&self) -> impl Iterator<Item = u32> + '_ {
+        let traces = self.traces.iter().enumerate();
+        traces.filter(|(_, trace)| trace.every.is_some()).map(|(number, _)| number as u32)
+    }
+
+    /// The links of trace `number`, whose ports are to be read at `now`, and when to come again.
+    ///
+    /// # Panics
+    ///
+    /// If it is not taken at intervals.
+    pub fn due(&self, number: u32, now: Instant) -> (Vec<u32>, Instant) {
+        let trace = &self.traces[number as usize];
+        (trace.links.clone(), now + trace.every.expect("only traces with an interval are scheduled"))
+    }
+
+    /// Read the port of link `index`.
+    #[cold]
+    pub fn record<T: Copy + Default>(
+        &mut self,
+        at: Instant,
+        index: u32,
+        port: &mut Port<T>,
+        buffer: &SharedBuffer,
+    ) {
+        let (rows, last) = (&mut self.rows, self.last.entry(index.into()).or_default());
+        let mut place = 0;
+        port.observe(buffer, |reading| {
+            if place == last.len() {
+                last.push(f64::NAN);
+            }
+            if last[place] != reading.value {
+                last[place] = reading.value;
+                let queue = reading.queue.map(|queue| queue as u32);
+                rows.push(PortRow {
+                    at,
+                    link: index,
+                    queue,
+                    quantity: reading.quantity,
+                    value: reading.value,
+                });
+            }
+            place += 1;
+        });
+    }
+}

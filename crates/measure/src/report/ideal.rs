@@ -1,0 +1,108 @@
+//! The bound that slowdown divides by: the same bytes on the same path, alone and without slow start.
+
+use shallows_core::packet::{Ecn, PacketKind};
+use shallows_core::{Bytes, Duration};
+use shallows_scenario::{Experiment, Link};
+
+use crate::flow::End;
+use shallows_core::Address;
+
+/// Completion time of `size` bytes of the connection with this address, up to `end`.
+pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
+    let agreement = experiment.agreement(address.source, address.destination);
+    let (mss, overhead) = (agreement.sender.mss, agreement.header_bytes);
+    let network = &experiment.network;
+    let forward = network.path(&address.forward(0, Ecn::Ect, PacketKind::Data));
+    let received = store_and_forward(&forward, size, mss, overhead);
+    match end {
+        End::Received => received,
+        End::Acked => {
+            let back = network.path(&address.backward(0, Ecn::Ect));
+            received + back.iter().map(|link| link.delay + link.rate.transmission_time(overhead)).sum()
+        }
+    }
+}
+
+/// When the last of a train of full segments and one last segment has crossed a path of store-and-forward links.
+///
+/// The longest way through the grid of packets and links: full segments up to some link *j*, all of them through the
+/// slowest link so far, then the last segment from *j* on; the worst *j* decides.
+fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -> Duration {
+    let full = size.0.div_ceil(mss.0).max(1) - 1;
+    let last = size - mss * full + overhead;
+    let propagation: Duration = path.iter().map(|link| link.delay).sum();
+    let times = |size: Bytes| path.iter().map(move |link| link.rate.transmission_time(size));
+    if full == 0 {
+        return propagation + times(last).sum();
+    }
+    let (mut before, mut slowest, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    for (place, time) in times(mss + overhead).enumerate() {
+        before += time;
+        slowest = slowest.max(time);
+        let after: Duration = times(last).skip(place).sum();
+        longest = longest.max(before + slowest * (full - 1) + after);
+    }
+    propagation + longest
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use shallows_core::Rate;
+    use shallows_scenario::{NodeId, PortKind};
+
+    use super::*;
+
+    fn link(gbps: u64, delay: Duration) -> Link {
+        Link {
+            from: NodeId(0),
+            to: NodeId(0),
+            rate: Rate::from_gbps(gbps),
+            delay,
+            kind: PortKind::Up,
+            port: 0,
+            pool: 0,
+            private: Bytes(0),
+            reverse: 0,
+            name: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_short_last_segment_waits_for_the_full_one_before_it() {
+        // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second
+        // leaves the slower link after 2 · 1,333.3 ns and the faster after 1,200 more; the last had waited there, and
+        // takes 32.8 ns.
+        let links = [link(9, Duration::from_nanos(9)), link(10, Duration::from_nanos(10))];
+        let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), Bytes(1_460), Bytes(40));
+        let expected = 2_666_667 + 9_000 + 1_200_000 + 32_800 + 10_000;
+        assert!(found.0.abs_diff(expected) <= 3, "{found}, times are rounded to picoseconds");
+    }
+
+    proptest! {
+        /// Against the recursion of a tandem of queues: a packet leaves a link one transmission after it has arrived
+        /// there and its predecessor has left.
+        #[test]
+        fn the_bound_agrees_with_a_tandem_of_queues(
+            gbps in prop::collection::vec(1u64..100, 1..5),
+            size in 1u64..40_000,
+        ) {
+            let links: Vec<Link> = gbps.iter().map(|&gbps| link(gbps, Duration::from_nanos(gbps))).collect();
+            let path: Vec<&Link> = links.iter().collect();
+            let (mss, overhead) = (Bytes(1_460), Bytes(40));
+            let mut free = vec![0; links.len()];
+            let mut left = size;
+            let mut arrived = 0;
+            while left > 0 {
+                let payload = left.min(mss.0);
+                left -= payload;
+                arrived = 0;
+                for (link, free) in links.iter().zip(&mut free) {
+                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead).0;
+                    arrived = *free + link.delay.0;
+                }
+            }
+            prop_assert_eq!(store_and_forward(&path, Bytes(size), mss, overhead), Duration(arrived));
+        }
+    }
+}

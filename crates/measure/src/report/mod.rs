@@ -1,0 +1,16 @@
+//! What a run leaves behind: the summary and the tables of flows, counters and samples.
+
+mod ideal;
+mod numbering;
+mod parquet;
+mod places;
+mod problems;
+mod queries;
+mod record;
+mod statistics;
+mod summary;
+mod tables;
+
+pub use self::problems::Problem;
+pub use self::queries::QueryOutcome;
+pub use self::record::{FlowOutcome, Measured, Report};

@@ -1,0 +1,164 @@
+//! What became of queries: their table, and their part of the summary.
+
+use std::io::{self, Write};
+
+use crate::flow::Received;
+use serde_json::{Value, json};
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+
+use super::parquet::{self, Column};
+use super::record::Report;
+use super::statistics::{self, ratio};
+
+/// What became of one query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueryOutcome {
+    /// Number of the workload that asked it, in the scenario.
+    pub workload: u16,
+    /// Its number among the queries of that workload, in the order in which they were asked.
+    pub number: u32,
+    /// Who asked.
+    pub client: HostId,
+    /// When it was asked, before any jitter.
+    pub start: Instant,
+    /// From there to its last answer or its deadline, if it got there.
+    pub completion_time: Option<Duration>,
+    /// Answers of workers that would make the result whole.
+    pub responses: u32,
+    /// Those that are in it.
+    pub in_time: u32,
+    /// Bytes of answers that the client received in time.
+    pub bytes: Bytes,
+    /// Expiries of retransmission timers of its flows before they were received, requests and late answers among them.
+    pub timeouts: u32,
+    /// Segments of its flows that were sent again.
+    pub retransmits: u32,
+}
+
+impl QueryOutcome {
+    /// Share of the answers that are in the result.
+    pub fn quality(&self) -> f64 {
+        ratio(self.in_time.into(), self.responses.into())
+    }
+
+    /// Bytes in the result over the completion time, in Gbit/s: of a block, its size over the time of its slowest part.
+    pub fn goodput_gbps(&self) -> Option<f64> {
+        let seconds = self.completion_time?.as_secs_f64();
+        (seconds > 0.0).then(|| self.bytes.0 as f64 * 8e-9 / seconds)
+    }
+}
+
+impl Report {
+    /// What became of each query, by workload and in the order in which they were asked.
+    pub fn query_outcomes(&self) -> impl Iterator<Item = QueryOutcome> + '_ {
+        // Timeouts and retransmissions of the flows of each.
+        let mut losses: Vec<Vec<(u32, u32)>> =
+            self.queries.iter().map(|queries| vec![(0, 0); queries.len()]).collect();
+        for flow in &self.flows {
+            if let Some(leg) = flow.leg {
+                let (timeouts, retransmits) = &mut losses[usize::from(flow.workload)][leg.query as usize];
+                *timeouts += match flow.received {
+                    Some(Received { at: Some(_), timeouts_felt, .. }) => timeouts_felt,
+                    _ => flow.timeouts(),
+                };
+                *retransmits += flow.retransmits();
+            }
+        }
+        let asked = self.workload_places().into_iter().zip(&self.queries).zip(losses);
+        asked.flat_map(|((workload, queries), losses)| {
+            queries.iter().zip(losses).zip(0..).map(move |((query, losses), number)| QueryOutcome {
+                workload,
+                number,
+                client: query.client,
+                start: query.start,
+                completion_time: query.completed_at.map(|at| at - query.start),
+                responses: query.responses,
+                in_time: query.in_time,
+                bytes: query.bytes,
+                timeouts: losses.0,
+                retransmits: losses.1,
+            })
+        })
+    }
+
+    /// Whether any workload asks queries.
+    pub(super) fn asks(&self) -> bool {
+        self.experiment.asks().contains(&true)
+    }
+
+    /// Write `queries.parquet`: one row for each query, by workload and in the order in which they were asked.
+    pub(super) fn write_queries(&self, out: impl Write + Send) -> io::Result<()> {
+        let queries: Vec<QueryOutcome> = self.query_outcomes().collect();
+        let integers =
+            |field: fn(&QueryOutcome) -> i64| Column::Integers(queries.iter().map(field).collect());
+        let time = |query: &QueryOutcome| query.completion_time.map(|time| time.as_micros_f64());
+        let start = |query: &QueryOutcome| query.start.as_secs_f64() * 1e6;
+        let columns = [
+            ("workload", integers(|query| query.workload.into())),
+            ("query", integers(|query| query.number.into())),
+            ("client", integers(|query| query.client.0.into())),
+            ("start_us", Column::Floats(queries.iter().map(start).collect())),
+            ("completion_us", Column::OptionalFloats(queries.iter().map(time).collect())),
+            ("responses", integers(|query| query.responses.into())),
+            ("in_time", integers(|query| query.in_time.into())),
+            ("quality", Column::Floats(queries.iter().map(QueryOutcome::quality).collect())),
+            ("bytes", integers(|query| query.bytes.0 as i64)),
+            (
+                "goodput_gbps",
+                Column::OptionalFloats(queries.iter().map(QueryOutcome::goodput_gbps).collect()),
+            ),
+            ("timeouts", integers(|query| query.timeouts.into())),
+            ("retransmits", integers(|query| query.retransmits.into())),
+            (
+                "counted",
+                Column::Integers(
+                    queries.iter().map(|query| self.is_after_warm_up(query.start).into()).collect(),
+                ),
+            ),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Queries of all workloads, and of each where several ask. Null where none does.
+    pub(super) fn describe_queries(&self) -> Value {
+        let asks = self.experiment.asks();
+        let asking = self.workload_places().into_iter().zip(&asks).filter(|(_, asks)| **asks);
+        let asking: Vec<u16> = asking.map(|(workload, _)| workload).collect();
+        if asking.is_empty() {
+            return Value::Null;
+        }
+        let outcomes = self.query_outcomes().filter(|query| self.is_after_warm_up(query.start));
+        let outcomes: Vec<QueryOutcome> = outcomes.collect();
+        let mut table = json!({"all": describe(&outcomes)});
+        if asking.len() > 1 {
+            for workload in asking {
+                let own: Vec<QueryOutcome> =
+                    outcomes.iter().copied().filter(|query| query.workload == workload).collect();
+                table[format!("workload{workload}")] = describe(&own);
+            }
+        }
+        table
+    }
+}
+
+/// Counts, completion times and quality. Shares and means are over complete queries.
+fn describe(queries: &[QueryOutcome]) -> Value {
+    let complete: Vec<&QueryOutcome> =
+        queries.iter().filter(|query| query.completion_time.is_some()).collect();
+    let times = complete.iter().filter_map(|query| Some(query.completion_time?.as_micros_f64()));
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    let or_null = |value: f64| if complete.is_empty() { Value::Null } else { json!(value) };
+    let p999 = if times.is_empty() { 0.0 } else { statistics::nearest_rank(&times, 999) };
+    let hit = complete.iter().filter(|query| query.timeouts > 0).count() as u64;
+    let mean = |values: Vec<f64>| statistics::describe(values)["mean"].take();
+    let mut described = statistics::describe(times);
+    described["p999"] = or_null(p999);
+    described["started"] = json!(queries.len());
+    described["with_timeout"] = or_null(ratio(hit, complete.len() as u64));
+    described["timeouts"] = json!(queries.iter().map(|query| u64::from(query.timeouts)).sum::<u64>());
+    described["quality"] = mean(complete.iter().map(|query| query.quality()).collect());
+    described["goodput_gbps"] = mean(complete.iter().filter_map(|query| query.goodput_gbps()).collect());
+    described
+}

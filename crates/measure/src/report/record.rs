@@ -1,0 +1,312 @@
+//! Everything that a finished run knows, and what became of each flow.
+
+use std::collections::BTreeMap;
+
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_scenario::{Experiment, FctEnd, QueryRecord};
+use shallows_switch::aqm::MarkerCounts;
+use shallows_switch::port::Counters;
+
+use super::ideal;
+use super::numbering::number_queries;
+use crate::echo::Echo;
+use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
+use crate::port_counts::PortCounts;
+use crate::port_tracer::PortRow;
+use crate::sampler::{Entity, SampleRow};
+use crate::tally::{Lost, Tally};
+
+/// Everything that a finished run knows.
+#[derive(Debug)]
+pub struct Report {
+    pub(crate) experiment: Experiment,
+    pub(crate) flows: Vec<FlowRecord>,
+    /// By workload, in the order in which they were asked.
+    pub(crate) queries: Vec<Vec<QueryRecord>>,
+    /// By link.
+    pub(crate) ports: Vec<Counters>,
+    /// By link and queue.
+    pub(crate) queues: Vec<Vec<Counters>>,
+    /// By link and marker: its name and what it has done.
+    pub(crate) markers: Vec<Vec<(&'static str, MarkerCounts)>>,
+    pub(crate) echoes: Vec<Echo>,
+    pub(crate) port_traces: Vec<PortRow>,
+    /// By flow.
+    pub(crate) flow_traces: BTreeMap<u32, Traced>,
+    pub(crate) samples: Vec<SampleRow>,
+    /// Packets of each capture.
+    pub(crate) captured: Vec<u64>,
+    pub(crate) tally: Tally,
+    /// By link: segments with data that its port dropped.
+    pub(crate) data_dropped: Vec<u64>,
+    pub(crate) lost: BTreeMap<u32, Lost>,
+    pub(crate) datagram_bytes: Bytes,
+    pub(crate) end: Instant,
+}
+
+/// Measurements of an experiment.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// In order of arrival.
+    pub flows: Vec<FlowRecord>,
+    /// By workload.
+    pub queries: Vec<Vec<QueryRecord>>,
+    /// What ports have counted, in the order of their links.
+    pub ports: Vec<PortCounts>,
+    /// Samples of queues and pools.
+    pub samples: Vec<SampleRow>,
+    /// Readings of traced ports.
+    pub trace: Vec<PortRow>,
+    /// Packets of the whole network.
+    pub tally: Tally,
+    /// What was in flight on links that went down, by number of the link.
+    pub lost: BTreeMap<u32, Lost>,
+    /// Packets of each capture.
+    pub captured: Vec<u64>,
+    /// Wire bytes of datagrams that reached their hosts.
+    pub datagram_bytes: Bytes,
+    /// Echo requests, in the order in which they left.
+    pub echoes: Vec<Echo>,
+    /// Readings of traced flows.
+    pub flow_traces: FlowTracer,
+    /// When it ended.
+    pub end: Instant,
+}
+
+/// What became of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowOutcome {
+    /// Number of the workload that it belongs to, in the scenario.
+    pub workload: u16,
+    /// When it arrived.
+    pub arrival: Instant,
+    /// Who sent it.
+    pub source: HostId,
+    /// To whom.
+    pub destination: HostId,
+    /// Application bytes; `None` for a flow that lasts as long as the run.
+    pub size: Option<Bytes>,
+    /// Bytes that reached the receiver in order.
+    pub delivered: Bytes,
+    /// From its arrival to where the scenario says that a flow ends, if it got there.
+    pub completion_time: Option<Duration>,
+    /// Expiries of its retransmission timer.
+    pub timeouts: u32,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent, or that is not known.
+    pub longest_ack_gap: Option<Duration>,
+    /// Longest time without an arrival of data at its receiver.
+    pub longest_arrival_gap: Option<Duration>,
+    /// Class of service (DSCP).
+    pub class: u8,
+    /// Number of the query that it is a part of, among those of its workload.
+    pub query: Option<u32>,
+}
+
+impl Measured {
+    /// What parts of a network have measured together, each in the order of time: what happened at the same time is in the order of
+    /// ports and entities. Flows and echo requests have their order from who numbers them, captures are of the whole network.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut whole = Self::default();
+        for mut part in parts {
+            whole.flows.append(&mut part.flows);
+            whole.queries.resize(whole.queries.len().max(part.queries.len()), Vec::new());
+            for (all, queries) in whole.queries.iter_mut().zip(&mut part.queries) {
+                all.append(queries);
+            }
+            whole.ports.append(&mut part.ports);
+            whole.samples.append(&mut part.samples);
+            whole.trace.append(&mut part.trace);
+            whole.tally += part.tally;
+            for (link, lost) in part.lost {
+                *whole.lost.entry(link).or_default() += lost;
+            }
+            whole.datagram_bytes += part.datagram_bytes;
+            whole.echoes.append(&mut part.echoes);
+            whole.flow_traces.flows.append(&mut part.flow_traces.flows);
+            whole.end = whole.end.max(part.end);
+        }
+        whole.ports.sort_by_key(|port| port.link);
+        whole.samples.sort_by_key(|row| (row.at, row.entity));
+        whole.trace.sort_by_key(|row| (row.at, row.link));
+        whole
+    }
+}
+
+impl Report {
+    /// A run of `experiment`, by whatever has measured it.
+    pub fn new(experiment: Experiment, mut measured: Measured) -> Self {
+        number_queries(&mut measured.queries, &mut measured.flows);
+        let mut report = Self {
+            captured: measured.captured,
+            experiment,
+            flows: measured.flows,
+            queries: measured.queries,
+            ports: Vec::new(),
+            queues: Vec::new(),
+            markers: Vec::new(),
+            echoes: measured.echoes,
+            port_traces: measured.trace,
+            flow_traces: measured.flow_traces.flows,
+            samples: measured.samples,
+            tally: measured.tally,
+            data_dropped: Vec::new(),
+            lost: measured.lost,
+            datagram_bytes: measured.datagram_bytes,
+            end: measured.end,
+        };
+        for PortCounts { port, queues, markers, data_dropped, .. } in measured.ports {
+            report.ports.push(port);
+            report.queues.push(queues);
+            report.markers.push(markers);
+            report.data_dropped.push(data_dropped);
+        }
+        report
+    }
+
+    /// What became of each flow, in order of arrival.
+    pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
+        let places = self.workload_places();
+        self.flows.iter().map(move |flow| FlowOutcome {
+            workload: places[usize::from(flow.workload)],
+            arrival: flow.arrival,
+            source: flow.source,
+            destination: flow.destination,
+            size: flow.size,
+            delivered: flow.delivered(),
+            completion_time: flow.completion_time(self.end_of_flows()),
+            timeouts: flow.timeouts(),
+            retransmits: flow.retransmits(),
+            longest_ack_gap: flow.sent.and_then(|sent| sent.longest_gap),
+            longest_arrival_gap: flow.received.and_then(|received| received.longest_gap),
+            class: flow.class,
+            query: flow.leg.map(|leg| leg.query),
+        })
+    }
+
+    /// What passed the port that feeds the link of this `name`, such as `switch0->host1`, if there is one.
+    pub fn port(&self, name: &str) -> Option<&Counters> {
+        self.link(name).map(|link| &self.ports[link])
+    }
+
+    /// What was in flight on the link of this `name` when it went down.
+    pub fn lost_in_flight(&self, name: &str) -> Lost {
+        let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
+        link.copied().unwrap_or_default()
+    }
+
+    /// Samples of the bytes that waited at the port of this `name`; empty ones that follow an empty one are left out.
+    pub fn backlog(&self, name: &str) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
+        let port = self.link(name).map(|link| Entity::Port(link as u32));
+        let rows = self.samples.iter().filter(move |row| Some(row.entity) == port);
+        rows.map(|row| (row.at, Bytes(row.bytes)))
+    }
+
+    pub(super) fn link(&self, name: &str) -> Option<usize> {
+        self.experiment.network.links.iter().position(|link| link.name == name)
+    }
+
+    /// What the port of this `name` told of `quantity`, of a queue or of the port as a whole: times and values.
+    pub fn port_trace<'a>(
+        &'a self,
+        name: &str,
+        quantity: &'a str,
+        queue: Option<u32>,
+    ) -> impl Iterator<Item = (Instant, f64)> + 'a {
+        let link = self.link(name).map(|link| link as u32);
+        self.port_traces
+            .iter()
+            .filter(move |row| Some(row.link) == link && row.quantity == quantity && row.queue == queue)
+            .map(|row| (row.at, row.value))
+    }
+
+    /// What the sender of flow `number` told of `quantity`, such as `cwnd_bytes`: times and values. A value lasts until the
+    /// next one; nothing if the flow was not traced.
+    pub fn flow_trace(&self, number: u32, quantity: &str) -> impl Iterator<Item = (Instant, f64)> + '_ {
+        let place = QUANTITIES.iter().position(|&known| known == quantity);
+        let rows = self.flow_traces.get(&number).into_iter().flat_map(|traced| &traced.rows);
+        rows.filter(move |row| Some(row.quantity) == place).map(|row| (row.at, row.value))
+    }
+
+    /// What passed each queue of the port of this `name`.
+    pub fn queues(&self, name: &str) -> &[Counters] {
+        self.link(name).map_or(&[], |link| &self.queues[link])
+    }
+
+    /// Completion time of a complete flow's bytes on its path, alone and without slow start.
+    pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
+        let address = flow.sent.expect("a complete flow had a connection").address;
+        let size = flow.size.expect("a flow without end is never complete");
+        ideal::completion(&self.experiment, &address, size, self.end_of_flows())
+    }
+
+    pub(super) fn end_of_flows(&self) -> End {
+        match self.experiment.fct {
+            FctEnd::Receiver => End::Received,
+            FctEnd::Sender => End::Acked,
+        }
+    }
+
+    /// Whether a flow counts: it arrived after the warm-up.
+    pub(super) fn counts(&self, flow: &FlowRecord) -> bool {
+        self.is_after_warm_up(flow.arrival)
+    }
+
+    pub(super) fn is_after_warm_up(&self, at: Instant) -> bool {
+        at.0 >= self.experiment.warm_up.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a part with this port, in which so many packets were sent, and at which was looked at these times.
+    fn part(link: u32, sent: u64, looks: &[u64]) -> Measured {
+        let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
+        let reading =
+            |&at: &u64| PortRow { at: Instant(at), link, queue: None, quantity: "q", value: at as f64 };
+        Measured {
+            ports: vec![PortCounts {
+                link,
+                port: Counters::default(),
+                queues: Vec::new(),
+                markers: Vec::new(),
+                data_dropped: u64::from(link),
+            }],
+            samples: looks.iter().map(row).collect(),
+            trace: looks.iter().map(reading).collect(),
+            tally: Tally { packets_sent: sent, ..Tally::default() },
+            datagram_bytes: Bytes(10),
+            end: Instant(sent),
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn what_parts_have_measured_is_in_order_of_time_and_then_of_links_whatever_part_came_first() {
+        for parts in
+            [[part(4, 3, &[1, 5]), part(2, 2, &[1, 3, 5])], [part(2, 2, &[1, 3, 5]), part(4, 3, &[1, 5])]]
+        {
+            let whole = Measured::joined(parts);
+            assert_eq!(
+                whole.ports.iter().map(|port| (port.link, port.data_dropped)).collect::<Vec<_>>(),
+                [(2, 2), (4, 4)]
+            );
+            let rows: Vec<_> = whole.samples.iter().map(|row| (row.at.0, row.entity)).collect();
+            assert_eq!(
+                rows,
+                [(1, 2), (1, 4), (3, 2), (5, 2), (5, 4)].map(|(at, link)| (at, Entity::Port(link)))
+            );
+            let readings: Vec<_> = whole.trace.iter().map(|row| (row.at.0, row.link)).collect();
+            assert_eq!(readings, [(1, 2), (1, 4), (3, 2), (5, 2), (5, 4)]);
+            assert_eq!(
+                (whole.tally.packets_sent, whole.datagram_bytes, whole.end),
+                (5, Bytes(20), Instant(3))
+            );
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The summary of a run, and what its reader should know.
+
+use serde_json::{Value, json};
+use shallows_switch::port::{Counters, DropReason};
+
+use super::record::Report;
+use super::statistics::{self, ratio};
+use crate::echo::Echo;
+use crate::flow::FlowRecord;
+use crate::tally::Lost;
+
+impl Report {
+    /// The document `summary.json`, less what depends on the machine (wall clock, memory).
+    pub fn summary(&self) -> Value {
+        let edges: Vec<u64> = self.experiment.bins.iter().map(|edge| edge.0).collect();
+        let counted = || self.flows.iter().filter(|flow| self.counts(flow));
+        let fct = |flow: &FlowRecord| {
+            let time = flow.completion_time(self.end_of_flows())?;
+            Some((flow.size?.0, time.as_micros_f64()))
+        };
+        let slowdown =
+            |flow: &FlowRecord| fct(flow).map(|(size, us)| (size, us / self.ideal(flow).as_micros_f64()));
+        let delivered: u64 = self.flows.iter().map(|flow| flow.delivered().0).sum();
+        let seconds = self.end.as_secs_f64();
+        let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
+        let tally = &self.tally;
+        let (cards, switches) = self.cards_and_switches();
+        let mut lost = Lost::default();
+        self.lost.values().for_each(|&link| lost += link);
+        let data_dropped = cards.dropped_data + switches.dropped_data + lost.data;
+        let mut summary = json!({
+            "name": self.experiment.name,
+            "seed": self.experiment.seed,
+            "simulated_s": seconds,
+            "flows": {
+                "started": counted().count(),
+                "completed": counted().filter(|flow| fct(flow).is_some()).count(),
+                "endless": counted().filter(|flow| flow.size.is_none()).count(),
+            },
+            "fct_us": statistics::describe_by_bin(&counted().filter_map(fct).collect::<Vec<_>>(), &edges),
+            "slowdown": statistics::describe_by_bin(&counted().filter_map(slowdown).collect::<Vec<_>>(), &edges),
+            "goodput_gbps": if seconds > 0.0 { delivered as f64 * 8e-9 / seconds } else { 0.0 },
+            "datagram_gbps": if seconds > 0.0 { self.datagram_bytes.0 as f64 * 8e-9 / seconds } else { 0.0 },
+            "packets": {
+                "sent": tally.packets_sent,
+                "data": tally.data_sent,
+                "dropped": tally.packets_dropped,
+                "dropped_in_cards": cards.dropped,
+                "dropped_in_switches": switches.dropped,
+                "dropped_data": data_dropped,
+                "dropped_data_in_cards": cards.dropped_data,
+                "dropped_data_in_switches": switches.dropped_data,
+                "dropped_at_dequeue": sum(|port| port.dropped_at_dequeue),
+                "marked": sum(|port| port.marked),
+                "stale": tally.packets_stale,
+            },
+            "loss_rate": ratio(tally.packets_dropped, tally.packets_sent),
+            "loss_rate_in_cards": ratio(cards.dropped, tally.packets_sent),
+            "loss_rate_in_switches": ratio(switches.dropped, tally.packets_sent),
+            "loss_rate_data": ratio(data_dropped, tally.data_sent),
+            "loss_rate_mean_over_ports": self.mean_loss_over_ports(),
+            "queries": self.describe_queries(),
+            "ping_rtt_us": self.describe_echoes(),
+            "ports": self.describe_ports(),
+            "markers": self.describe_markers(),
+            "timeouts": self.flows.iter().map(|flow| u64::from(flow.timeouts())).sum::<u64>(),
+            "retransmits": self.flows.iter().map(|flow| u64::from(flow.retransmits())).sum::<u64>(),
+            "problems": self.describe_problems(),
+            "engine": {"packet_hops": tally.packet_hops},
+        });
+        if !self.experiment.network.epochs().is_empty() {
+            summary["packets"]["lost_in_flight"] = json!(lost.packets);
+            summary["packets"]["lost_data_in_flight"] = json!(lost.data);
+        }
+        summary
+    }
+
+    /// What is as it should be and yet worth knowing.
+    pub fn observations(&self) -> Vec<String> {
+        let lossless = self.tally.packets_dropped == 0;
+        let text = "no packet was dropped: buffer limits and loss recovery never came into play";
+        lossless.then(|| text.to_owned()).into_iter().collect()
+    }
+
+    /// What a reader of the numbers should know: features that never fired, and losses that mislead.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut fired = std::collections::BTreeMap::new();
+        for (name, counts) in self.markers.iter().flatten() {
+            *fired.entry(*name).or_insert(0) += counts.marked + counts.incast + counts.dropped;
+        }
+        for (name, _) in fired.iter().filter(|(_, count)| **count == 0) {
+            warnings.push(format!("no \"{name}\" marker chose any packet: they never fired"));
+        }
+        warnings.extend(self.losses_of_cards());
+        let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();
+        if lost_acks > 0 {
+            warnings.push(format!(
+                "{lost_acks} pure ACKs were dropped by markers because they are not ECN-capable; \
+                 tcp.ect = \"all\" sends them as ECT, as Linux does for DCTCP"
+            ));
+        }
+        let end = self.end_of_flows();
+        let is_open = |flow: &&FlowRecord| flow.size.is_some() && flow.completion_time(end).is_none();
+        let unfinished = self.flows.iter().filter(is_open).count();
+        if unfinished > 0 {
+            warnings.push(format!(
+                "{unfinished} flows were not complete when the run stopped; they are in no mean"
+            ));
+        }
+        let open = self.query_outcomes().filter(|query| query.completion_time.is_none()).count();
+        if open > 0 {
+            warnings
+                .push(format!("{open} queries were not complete when the run stopped; they are in no mean"));
+        }
+        warnings
+    }
+
+    /// Round-trip times of echoes: of all, and by class where there are several. Null without probes.
+    fn describe_echoes(&self) -> Value {
+        let probes = &self.experiment.probes;
+        if probes.is_empty() {
+            return Value::Null;
+        }
+        let describe = |class: Option<u8>| {
+            let asked =
+                self.echoes.iter().filter(|echo| class.is_none_or(|class| self.class_of(echo) == class));
+            let rtts: Vec<f64> = asked.clone().filter_map(|echo| Some(echo.rtt?.as_micros_f64())).collect();
+            let lost = asked.count() - rtts.len();
+            let mut described = statistics::describe(rtts);
+            described["lost"] = json!(lost);
+            described
+        };
+        let mut table = json!({"all": describe(None)});
+        let classes: std::collections::BTreeSet<u8> = probes.iter().map(|probe| probe.class).collect();
+        for class in classes {
+            table[format!("class{class}")] = describe(Some(class));
+        }
+        table
+    }
+
+    pub(super) fn class_of(&self, echo: &Echo) -> u8 {
+        self.experiment.probes[echo.probe as usize].class
+    }
+
+    /// By marker, as scenarios call it: the packets that it chose, at all ports together.
+    fn describe_markers(&self) -> Value {
+        let mut table = serde_json::Map::new();
+        for (name, counts) in self.markers.iter().flatten() {
+            let sum = table.entry(*name).or_insert_with(|| json!({"marked": 0, "incast": 0, "dropped": 0}));
+            for (what, count) in
+                [("marked", counts.marked), ("incast", counts.incast), ("dropped", counts.dropped)]
+            {
+                sum[what] = json!(sum[what].as_u64().unwrap_or(0) + count);
+            }
+        }
+        Value::Object(table)
+    }
+}

@@ -1,0 +1,276 @@
+//! The tables of a finished run, written as Parquet files.
+
+use std::io::{self, Write};
+
+use shallows_core::Duration;
+use shallows_core::packet::HostId;
+use shallows_scenario::Network;
+use shallows_switch::aqm::MarkerCounts;
+use shallows_switch::port::{Counters, DropReason};
+
+use super::parquet::{self, Column};
+use super::record::Report;
+use crate::echo::Echo;
+use crate::flow::{End, FlowRecord};
+use crate::flow_tracer::QUANTITIES;
+use crate::sampler::{Entity, SampleRow};
+use shallows_core::Address;
+
+impl Report {
+    /// Names of the tables that this run has.
+    pub fn tables(&self) -> Vec<&'static str> {
+        let experiment = &self.experiment;
+        let optional = [
+            ("markers", self.markers.iter().any(|markers| !markers.is_empty())),
+            ("queries", self.asks()),
+            ("queues", experiment.sample_queues.is_some()),
+            ("traces", !experiment.port_traces.is_empty()),
+            ("flow_traces", !experiment.flow_traces.is_empty()),
+            ("pings", !experiment.probes.is_empty()),
+        ];
+        let present = optional.into_iter().filter(|(_, present)| *present).map(|(name, _)| name);
+        ["flows", "counters"].into_iter().chain(present).collect()
+    }
+
+    /// Write the table of this name, one of [`Self::tables`], as a Parquet file.
+    ///
+    /// # Errors
+    ///
+    /// If `out` cannot be written, or there is no such table.
+    pub fn write_table(&self, name: &str, out: impl Write + Send) -> io::Result<()> {
+        match name {
+            "flows" => self.write_flows(out),
+            "counters" => self.write_counters(out),
+            "markers" => self.write_markers(out),
+            "queries" => self.write_queries(out),
+            "queues" => self.write_queues(out),
+            "traces" => self.write_traces(out),
+            "flow_traces" => self.write_flow_traces(out),
+            "pings" => self.write_pings(out),
+            _ => Err(io::Error::other(format!("a run has no table {name:?}"))),
+        }
+    }
+
+    /// By workload that sends flows: its number in the scenario, which results have.
+    pub(super) fn workload_places(&self) -> Vec<u16> {
+        let places = self.experiment.workload_places().into_iter();
+        places.map(|place| u16::try_from(place).expect("checked by the scenario")).collect()
+    }
+
+    /// Write `flows.parquet`: one row for each flow, in order of arrival.
+    fn write_flows(&self, out: impl Write + Send) -> io::Result<()> {
+        let flows = &self.flows;
+        let places = self.workload_places();
+        let integers = |field: fn(&FlowRecord) -> i64| Column::Integers(flows.iter().map(field).collect());
+        let times = |end| {
+            let time = |flow: &FlowRecord| flow.completion_time(end).map(|time| time.as_micros_f64());
+            Column::OptionalFloats(flows.iter().map(time).collect())
+        };
+        let fct =
+            |flow: &FlowRecord| flow.completion_time(self.end_of_flows()).map(|time| time.as_micros_f64());
+        let gaps = |gap: fn(&FlowRecord) -> Option<Duration>| {
+            Column::OptionalFloats(flows.iter().map(|flow| gap(flow).map(Duration::as_micros_f64)).collect())
+        };
+        let ideal = |flow: &FlowRecord| fct(flow).map(|_| self.ideal(flow).as_micros_f64());
+        let slowdown = |flow: &FlowRecord| fct(flow).map(|us| us / self.ideal(flow).as_micros_f64());
+        let port = |port: fn(&Address) -> u16| {
+            let port = |flow: &FlowRecord| flow.sent.map(|sent| i64::from(port(&sent.address)));
+            Column::OptionalIntegers(flows.iter().map(port).collect())
+        };
+        let groups = &self.experiment.network.groups;
+        let group = |host: fn(&FlowRecord) -> HostId| {
+            Column::Text(flows.iter().map(|flow| groups.names()[groups.of(host(flow))].clone()).collect())
+        };
+        let mut columns = vec![
+            ("flow", Column::Integers((0..flows.len() as i64).collect())),
+            (
+                "workload",
+                Column::Integers(
+                    flows.iter().map(|flow| places[usize::from(flow.workload)].into()).collect(),
+                ),
+            ),
+            ("class", integers(|flow| i64::from(flow.class))),
+            (
+                "query",
+                Column::OptionalIntegers(
+                    flows.iter().map(|flow| flow.leg.map(|leg| i64::from(leg.query))).collect(),
+                ),
+            ),
+            ("source", integers(|flow| i64::from(flow.source.0))),
+            ("destination", integers(|flow| i64::from(flow.destination.0))),
+            ("source_port", port(|address| address.source_port)),
+            ("destination_port", port(|address| address.destination_port)),
+            (
+                "size_bytes",
+                Column::OptionalIntegers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)).collect()),
+            ),
+            ("delivered_bytes", integers(|flow| flow.delivered().0 as i64)),
+            (
+                "arrival_us",
+                Column::Floats(flows.iter().map(|flow| flow.arrival.as_secs_f64() * 1e6).collect()),
+            ),
+            ("fct_us", Column::OptionalFloats(flows.iter().map(fct).collect())),
+            ("fct_receiver_us", times(End::Received)),
+            ("fct_sender_us", times(End::Acked)),
+            ("ideal_us", Column::OptionalFloats(flows.iter().map(ideal).collect())),
+            ("slowdown", Column::OptionalFloats(flows.iter().map(slowdown).collect())),
+            ("timeouts", integers(|flow| i64::from(flow.timeouts()))),
+            ("retransmits", integers(|flow| i64::from(flow.retransmits()))),
+            ("longest_ack_gap_us", gaps(|flow| flow.sent.and_then(|sent| sent.longest_gap))),
+            ("longest_arrival_gap_us", gaps(|flow| flow.received.and_then(|received| received.longest_gap))),
+            ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
+        ];
+        if groups.any() {
+            columns.push(("group", group(|flow| flow.source)));
+            columns.push(("to_group", group(|flow| flow.destination)));
+        }
+        parquet::write(&columns, out)
+    }
+
+    /// Write `counters.parquet`: one row for each port and queue, in order of links; one without a queue for what a port
+    /// refused before it had one.
+    fn write_counters(&self, out: impl Write + Send) -> io::Result<()> {
+        let links = &self.experiment.network.links;
+        let mut rows = Vec::new();
+        for ((link, port), queues) in links.iter().zip(&self.ports).zip(&self.queues) {
+            rows.extend(
+                queues.iter().enumerate().map(|(queue, counters)| (link, Some(queue as i64), *counters)),
+            );
+            let homeless = port.received - queues.iter().map(|queue| queue.received).sum::<u64>();
+            if homeless > 0 {
+                // Refused before they had a queue, all of them.
+                let mut refused = Counters { received: homeless, ..Counters::default() };
+                for (reason, count) in refused.dropped.iter_mut().enumerate() {
+                    *count =
+                        port.dropped[reason] - queues.iter().map(|queue| queue.dropped[reason]).sum::<u64>();
+                }
+                rows.push((link, None, refused));
+            }
+        }
+        let counts = |field: fn(&Counters) -> u64| {
+            Column::Integers(rows.iter().map(|(.., counters)| field(counters) as i64).collect())
+        };
+        let mut columns = vec![
+            ("port", Column::Text(rows.iter().map(|(link, ..)| link.name.clone()).collect())),
+            ("kind", Column::Text(rows.iter().map(|(link, ..)| link.kind.name().to_owned()).collect())),
+            ("rate_bps", Column::Integers(rows.iter().map(|(link, ..)| link.rate.0 as i64).collect())),
+            ("queue", Column::OptionalIntegers(rows.iter().map(|(_, queue, _)| *queue).collect())),
+            ("received", counts(|port| port.received)),
+            ("enqueued", counts(Counters::enqueued)),
+            ("dequeued", counts(Counters::dequeued)),
+            ("sent", counts(|port| port.sent)),
+            ("sent_bytes", counts(|port| port.sent_bytes.0)),
+            ("marked", counts(|port| port.marked)),
+            ("incast", counts(|port| port.incast)),
+            ("max_backlog_bytes", counts(|port| port.max_backlog.0)),
+            ("dropped", counts(Counters::dropped_total)),
+            ("dropped_at_dequeue", counts(|port| port.dropped_at_dequeue)),
+        ];
+        let names = DropReason::ALL.map(|reason| format!("dropped_{}", reason.name()));
+        // Links go down only in a network that changes.
+        let changes = !self.experiment.network.epochs().is_empty();
+        let reasons = DropReason::ALL.into_iter().filter(|&reason| changes || reason != DropReason::LinkDown);
+        for (name, reason) in names.iter().zip(reasons) {
+            let dropped = rows.iter().map(|(.., port)| port.dropped[reason as usize] as i64).collect();
+            columns.push((name, Column::Integers(dropped)));
+        }
+        parquet::write(&columns, out)
+    }
+
+    /// Write `markers.parquet`: one row for each marker of each port, with the packets that it chose.
+    fn write_markers(&self, out: impl Write + Send) -> io::Result<()> {
+        let links = &self.experiment.network.links;
+        let rows: Vec<_> = links
+            .iter()
+            .zip(&self.markers)
+            .flat_map(|(link, markers)| {
+                markers.iter().enumerate().map(move |(place, marker)| (link, place, marker))
+            })
+            .collect();
+        let counts = |field: fn(&MarkerCounts) -> u64| {
+            Column::Integers(rows.iter().map(|(_, _, (_, counts))| field(counts) as i64).collect())
+        };
+        let columns = [
+            ("port", Column::Text(rows.iter().map(|(link, ..)| link.name.clone()).collect())),
+            ("marker", Column::Integers(rows.iter().map(|(_, place, _)| *place as i64).collect())),
+            ("kind", Column::Text(rows.iter().map(|(_, _, (name, _))| (*name).to_owned()).collect())),
+            ("marked", counts(|counts| counts.marked)),
+            ("incast", counts(|counts| counts.incast)),
+            ("dropped", counts(|counts| counts.dropped)),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Write `queues.parquet`: samples of ports and pools. What stays empty has no row.
+    fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
+        let network = &self.experiment.network;
+        let name = |row: &SampleRow| match row.entity {
+            Entity::Port(link) => network.links[link as usize].name.clone(),
+            Entity::Pool(node, pool) => format!("{}.pool{pool}", node_name(network, node)),
+        };
+        let kind = |row: &SampleRow| if matches!(row.entity, Entity::Port(_)) { "port" } else { "pool" };
+        let columns = [
+            ("time_us", Column::Floats(self.samples.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
+            ("kind", Column::Text(self.samples.iter().map(|row| kind(row).to_owned()).collect())),
+            ("name", Column::Text(self.samples.iter().map(name).collect())),
+            ("bytes", Column::Integers(self.samples.iter().map(|row| row.bytes as i64).collect())),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Write `traces.parquet`: each change of each quantity that a traced port tells. A quantity keeps its value until its
+    /// next row.
+    fn write_traces(&self, out: impl Write + Send) -> io::Result<()> {
+        let links = &self.experiment.network.links;
+        let rows = &self.port_traces;
+        let columns = [
+            ("time_us", Column::Floats(rows.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
+            ("port", Column::Text(rows.iter().map(|row| links[row.link as usize].name.clone()).collect())),
+            ("queue", Column::OptionalIntegers(rows.iter().map(|row| row.queue.map(i64::from)).collect())),
+            ("quantity", Column::Text(rows.iter().map(|row| row.quantity.to_owned()).collect())),
+            ("value", Column::Floats(rows.iter().map(|row| row.value).collect())),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Write `flow_traces.parquet`: each change of each quantity of a traced sender, by flow and time. A quantity keeps its
+    /// value until its next row.
+    fn write_flow_traces(&self, out: impl Write + Send) -> io::Result<()> {
+        let rows = || {
+            self.flow_traces.iter().flat_map(|(flow, traced)| traced.rows.iter().map(move |row| (*flow, row)))
+        };
+        let columns = [
+            ("time_us", Column::Floats(rows().map(|(_, row)| row.at.as_secs_f64() * 1e6).collect())),
+            ("flow", Column::Integers(rows().map(|(flow, _)| i64::from(flow)).collect())),
+            ("quantity", Column::Text(rows().map(|(_, row)| QUANTITIES[row.quantity].to_owned()).collect())),
+            ("value", Column::Floats(rows().map(|(_, row)| row.value).collect())),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Write `pings.parquet`: one row for each echo request, in order of time; no round-trip time if it was lost.
+    fn write_pings(&self, out: impl Write + Send) -> io::Result<()> {
+        let echoes = &self.echoes;
+        let probe = |echo: &Echo| &self.experiment.probes[echo.probe as usize];
+        let integers = |field: &dyn Fn(&Echo) -> i64| Column::Integers(echoes.iter().map(field).collect());
+        let columns = [
+            ("source", integers(&|echo| i64::from(probe(echo).source.0))),
+            ("destination", integers(&|echo| i64::from(probe(echo).destination.0))),
+            ("class", integers(&|echo| i64::from(self.class_of(echo)))),
+            ("sent_us", Column::Floats(echoes.iter().map(|echo| echo.sent_at.as_secs_f64() * 1e6).collect())),
+            (
+                "rtt_us",
+                Column::OptionalFloats(
+                    echoes.iter().map(|echo| echo.rtt.map(|rtt| rtt.as_micros_f64())).collect(),
+                ),
+            ),
+        ];
+        parquet::write(&columns, out)
+    }
+}
+
+/// The name of a node, which is the first half of the name of any link that leaves it.
+fn node_name(network: &Network, node: u32) -> &str {
+    let link = network.links.iter().find(|link| link.from.0 == node).expect("every node has a link");
+    link.name.split("->").next().unwrap_or(&link.name)
+}

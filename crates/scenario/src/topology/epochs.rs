@@ -1,0 +1,74 @@
+//! The epochs of a network: what may change, and the routes that are left.
+
+use std::sync::Arc;
+
+use shallows_core::{Duration, Instant};
+
+use super::epoch::{Epoch, LinkState};
+use super::network::Network;
+use super::routes::Routing;
+
+impl Network {
+    /// How the network changes, in order of time.
+    pub fn epochs(&self) -> &Arc<[Epoch]> {
+        &self.epochs
+    }
+
+    /// A change of links at which switches keep their routes.
+    pub fn links_change(&self, at: Instant, links: Vec<(u32, LinkState)>) -> Epoch {
+        Epoch { at, routing: Arc::clone(&self.routing), links }
+    }
+
+    /// Let the network change.
+    ///
+    /// # Errors
+    ///
+    /// If times do not ascend, or a link does not exist or becomes what a link cannot be.
+    pub fn set_epochs(&mut self, epochs: Vec<Epoch>) -> Result<(), String> {
+        if let Some(late) = epochs.windows(2).find(|pair| pair[0].at >= pair[1].at) {
+            return Err(format!("epochs must ascend in time, got {} before {}", late[0].at, late[1].at));
+        }
+        let mut delays: Vec<Option<Duration>> = self.links.iter().map(|link| Some(link.delay)).collect();
+        for epoch in &epochs {
+            for &(number, state) in &epoch.links {
+                let Some(link) = self.links.get(number as usize) else {
+                    return Err(format!(
+                        "link {number} does not exist; the last is {}",
+                        self.links.len() - 1
+                    ));
+                };
+                let delay = &mut delays[number as usize];
+                let LinkState::Up { rate, delay: new } = state else {
+                    *delay = None;
+                    continue;
+                };
+                let (name, at) = (&link.name, epoch.at);
+                if rate.0 == 0 {
+                    return Err(format!(
+                        "link {name} at {at}: its rate must be above zero; a dead link is down"
+                    ));
+                }
+                if new < link.delay {
+                    return Err(format!(
+                        "link {name} at {at}: its delay must be at least {}, got {new}",
+                        link.delay
+                    ));
+                }
+                if delay.is_some_and(|old| old != new) {
+                    return Err(format!(
+                        "link {name} at {at}: its delay can change only while it is down, got {new}"
+                    ));
+                }
+                *delay = Some(new);
+            }
+        }
+        self.epochs = epochs.into();
+        Ok(())
+    }
+
+    /// The routes over the shortest paths that are left without some links, whose cables carry nothing either way. A switch that then
+    /// reaches some hosts no more keeps its routes to them.
+    pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
+        Arc::new(self.shortest_without(down))
+    }
+}

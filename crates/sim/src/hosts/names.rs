@@ -1,0 +1,28 @@
+//! By what packets name connections and flows.
+
+use std::num::NonZeroU32;
+
+/// What packets call their connection, in both directions, beside the host of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    /// Of the sender, at its host.
+    pub(crate) slot: u32,
+    /// Tells a closed connection from its successor in the same slot.
+    pub(crate) generation: u32,
+}
+
+/// The number of a flow, from 0 to 2³² - 2, so that what may have none takes no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowNumber(NonZeroU32);
+
+impl FlowNumber {
+    #[inline]
+    pub(crate) fn new(number: u32) -> Self {
+        Self(NonZeroU32::new(!number).expect("there are fewer than 2^32 - 1 flows"))
+    }
+
+    #[inline]
+    pub(crate) fn get(self) -> u32 {
+        !self.0.get()
+    }
+}

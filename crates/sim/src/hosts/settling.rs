@@ -1,0 +1,36 @@
+//! What flows have done, as their records keep it when they or the run end.
+
+use shallows_core::{Bytes, Instant};
+use shallows_measure::Received;
+
+use super::Hosts;
+use crate::hosts::flow::Flows;
+
+impl Hosts {
+    /// Book what the flows that are still open have done so far.
+    pub(crate) fn settle(&mut self, flows: &mut Flows, end: Instant) {
+        for host in &self.hosts {
+            for side in &host.senders {
+                let Some(flow) = side.flow else { continue };
+                flows.book(flow, side, side.gap.until(end), None);
+                let record = flows.at_mut(flow);
+                record.received.get_or_insert(Received {
+                    at: None,
+                    delivered: Bytes(0),
+                    timeouts_felt: 0,
+                    longest_gap: Some(end - side.started),
+                });
+            }
+            for side in &host.receivers {
+                let Some(flow) = side.flow else { continue };
+                flows.at_mut(flow).received = Some(Received {
+                    at: None,
+                    // Bytes that were written before the flow may still be on their way.
+                    delivered: Bytes(side.receiver.received()).saturating_sub(Bytes(side.flow_start)),
+                    timeouts_felt: side.timeouts,
+                    longest_gap: Some(side.gap.until(end)),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! How connections behave: one transport for all sides that behave alike.
+
+use shallows_core::packet::HostId;
+use shallows_scenario::{Agreement, Experiment, Groups};
+use shallows_transport::Config;
+
+use crate::hosts::nic::handover::Handover;
+
+/// How one side of a connection behaves, shared by all that behave alike.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Transport {
+    pub(crate) config: Config,
+    /// The class of service of acknowledgements, if it is not that of their data.
+    pub(crate) ack_class: Option<u8>,
+    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
+    pub(crate) header_bytes: u16,
+    /// How its NIC pulls what it may send.
+    pub(crate) handover: Handover,
+}
+
+/// What sides of connections name by number, and which of them is for whom.
+#[derive(Debug)]
+pub(crate) struct Transports {
+    groups: Groups,
+    all: Vec<Transport>,
+    /// Of which kind the connections of each workload are.
+    kinds: Vec<u16>,
+    /// By kind, and by groups of the sender and the receiver: that of each.
+    of_sides: Vec<[u16; 2]>,
+    /// Likewise of the direction that did not open the connection, where there are such.
+    of_answers: Vec<[u16; 2]>,
+}
+
+impl Transports {
+    /// Those of connections between the hosts of `experiment`.
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        let mut all: Vec<Transport> = Vec::new();
+        let mut number = |config: &Config, agreement: &Agreement| {
+            let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
+            let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
+            let handover = Handover::new(offloads, backpressure, config.congestion.sets_rate());
+            let transport = Transport { config: config.clone(), ack_class, header_bytes, handover };
+            let known = all.iter().position(|known| *known == transport);
+            known.unwrap_or_else(|| {
+                all.push(transport);
+                all.len() - 1
+            }) as u16
+        };
+        let mut sides = |agreement: &Agreement| {
+            [number(&agreement.sender, agreement), number(&agreement.receiver, agreement)]
+        };
+        let agreements = experiment.hosts.agreements().iter();
+        let of_sides = agreements.clone().map(&mut sides).collect();
+        let answers = agreements.filter(|_| experiment.shares().contains(&true));
+        let of_answers = answers.map(|agreement| sides(&agreement.answering())).collect();
+        let kinds = experiment.hosts.kinds().to_vec();
+        Self { groups: experiment.network.groups.clone(), all, kinds, of_sides, of_answers }
+    }
+
+    /// The numbers of those of the sender and of the receiver, for a connection of this workload.
+    pub(super) fn between(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
+        self.of_sides[self.place(workload, source, destination)]
+    }
+
+    /// Likewise of an answer that goes on the connection of its request.
+    pub(super) fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
+        self.of_answers[self.place(workload, source, destination)]
+    }
+
+    fn place(&self, workload: u16, source: HostId, destination: HostId) -> usize {
+        let (kind, groups) = (usize::from(self.kinds[usize::from(workload)]), self.groups.names().len());
+        (kind * groups + self.groups.of(source)) * groups + self.groups.of(destination)
+    }
+
+    #[inline]
+    pub(super) fn at(&self, number: u16) -> &Transport {
+        &self.all[usize::from(number)]
+    }
+}

@@ -1,0 +1,118 @@
+//! A network changes: links go down, return, or get another rate, and routes follow. Nothing of this is on the path of a packet.
+//!
+//! Each part changes what it has at the same time. A link that leaves it for another part loses there what that part has been
+//! given, and here the rest ([`Driver::lose`]): the two are all that is in flight, whatever the parts are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shallows_core::{Duration, Instant, Rate};
+use shallows_scenario::{Epoch, LinkState};
+
+use crate::network::link::NONE;
+use crate::network::{Driver, LinkAt, Network};
+use shallows_measure::Lost;
+
+impl<T: Copy + Default> Network<T> {
+    /// Have the driver call when the network changes, before anything happens. What changes at time zero has changed after this.
+    pub fn start(&mut self, driver: &mut impl Driver<T>) {
+        for number in 0..self.epochs.len() {
+            match self.epochs[number].at {
+                Instant::ZERO => self.change(number as u32, driver),
+                at => driver.change_at(at, number as u32),
+            }
+        }
+    }
+
+    /// The network changes as the epoch with this number says.
+    #[inline(never)]
+    pub fn change(&mut self, epoch: u32, driver: &mut impl Driver<T>) {
+        let epochs = Arc::clone(&self.epochs);
+        let Epoch { routing, links, .. } = &epochs[epoch as usize];
+        self.routing = Arc::clone(routing);
+        for &(number, state) in links {
+            match state {
+                LinkState::Down => self.link_down(number, driver),
+                LinkState::Up { rate, delay } => self.link_up(number, rate, delay, driver),
+            }
+        }
+    }
+
+    /// What has been lost in flight here, by number of the link.
+    pub fn lost(&self) -> &BTreeMap<u32, Lost> {
+        &self.lost
+    }
+
+    fn link_down(&mut self, number: u32, driver: &mut impl Driver<T>) {
+        let mut lost = Lost::default();
+        if self.places.has(number) {
+            lost += self.near_end_down(self.places.at(number) as u32, driver);
+        }
+        if let Some(place) = self.far_end(number) {
+            lost += self.far_end_down(place, driver);
+        }
+        self.tally.packets_dropped += lost.packets;
+        if lost.packets > 0 {
+            *self.lost.entry(number).or_default() += lost;
+        }
+    }
+
+    /// Drop what waits at the port, which has nothing to send then; and lose what the other part has not been given.
+    fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
+        let link = &mut self.links[place as usize];
+        if std::mem::take(&mut link.waking) {
+            driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
+        }
+        let memory = &mut self.nodes[link.node as usize].memory;
+        link.port.link_down(driver.now(), memory, &mut self.dropped);
+        let exit = link.exit;
+        self.reclaim(place, driver);
+        self.observe_change(place, driver);
+        if exit == NONE { Lost::default() } else { driver.lose(exit) }
+    }
+
+    /// Lose what is in flight.
+    fn far_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
+        let wire = &mut self.wires[place as usize];
+        if let Some(first) = wire.first(&self.in_flight) {
+            driver.cancel_deliver(first.arrival, LinkAt { place, rank: wire.rank });
+        }
+        let mut lost = Lost::default();
+        while wire.first(&self.in_flight).is_some() {
+            let payload = wire.land(&mut self.in_flight).0.payload;
+            lost += Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+        }
+        lost
+    }
+
+    fn link_up(&mut self, number: u32, rate: Rate, delay: Duration, driver: &mut impl Driver<T>) {
+        if !self.places.has(number) {
+            return;
+        }
+        let place = self.places.at(number);
+        let link = &mut self.links[place];
+        if link.port.is_down() {
+            link.port.link_up(driver.now(), rate);
+        } else {
+            link.port.set_rate(driver.now(), rate);
+        }
+        link.set_delay(delay);
+        self.observe_change(place as u32, driver);
+    }
+
+    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
+        if self.links[place as usize].watch.is_on() {
+            self.observe(place, None, driver);
+        }
+    }
+
+    /// Where the far end of the link with this number is kept, if it is here.
+    fn far_end(&self, number: u32) -> Option<u32> {
+        if self.places.has(number) {
+            let place = self.places.at(number);
+            return (self.links[place].exit == NONE).then_some(place as u32);
+        }
+        let entrance = self.entrances.binary_search(&number).ok()?;
+        Some((self.links.len() + entrance) as u32)
+    }
+}

@@ -1,0 +1,109 @@
+//! Who watches a run: nothing that they do changes it.
+
+use std::collections::BTreeMap;
+
+use shallows_core::Instant;
+use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
+use shallows_scenario::Experiment;
+use shallows_transport::{Phase, Sender};
+
+use crate::hosts::Hosts;
+use crate::hosts::connection::Place;
+use crate::hosts::packet::{PacketRef, Packets};
+use crate::network::Change;
+
+/// Traces, samples and what is captured.
+#[derive(Debug)]
+pub(crate) struct Observers {
+    pub(crate) ports: PortTracer,
+    pub(crate) flows: FlowTracer,
+    /// Of flows that are traced and have begun: where their senders are.
+    begun: BTreeMap<u32, Begun>,
+    pub(crate) queues: Sampler,
+    pub(crate) tap: Tap,
+}
+
+/// Where the sender of a flow is, and what its connection had written before.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    place: Place,
+    before: u64,
+}
+
+impl Observers {
+    /// Those that `experiment` asks for.
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        Self {
+            ports: PortTracer::new(experiment),
+            flows: FlowTracer::new(experiment),
+            begun: BTreeMap::new(),
+            queues: Sampler::new(experiment.sample_queues),
+            tap: Tap::default(),
+        }
+    }
+
+    /// The port of a link has changed.
+    pub(crate) fn port_changed(
+        &mut self,
+        now: Instant,
+        mut change: Change<'_, PacketRef>,
+        packets: &Packets,
+    ) {
+        change.trace(now, &mut self.ports);
+        if let Some((link, header, packet)) = change.captured() {
+            self.tap.record(now, link, &header, packets.body(packet).as_ref());
+        }
+    }
+
+    /// A flow begins to be sent at this place, after `before` bytes of its connection. Says whether every change of its sender is to
+    /// be recorded.
+    pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, before: u64) -> bool {
+        if !self.flows.follows(flow) {
+            return false;
+        }
+        self.begun.insert(flow, Begun { place, before });
+        self.flows.begin(flow)
+    }
+
+    /// A sender whose changes are recorded may have changed.
+    #[cold]
+    pub(crate) fn sender_changed(&mut self, now: Instant, hosts: &Hosts, place: Place) {
+        if let Some(flow) = hosts.sender(place).flow {
+            self.read(now, flow, hosts);
+        }
+    }
+
+    /// Read the senders of a trace that is taken at intervals; returns when to come again.
+    pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
+        let (flows, next) = self.flows.due(number, now);
+        flows.into_iter().for_each(|flow| self.read(now, flow, hosts));
+        next
+    }
+
+    /// Read the sender of a flow.
+    fn read(&mut self, now: Instant, flow: u32, hosts: &Hosts) {
+        if let Some(&Begun { place, before }) = self.begun.get(&flow) {
+            self.flows.note(now, flow, readings(&hosts.sender(place).sender, before));
+        }
+    }
+}
+
+/// In the order of `QUANTITIES`; none for what there is not, or not yet.
+fn readings(sender: &Sender, before: u64) -> Readings {
+    let ssthresh = sender.ssthresh().0;
+    [
+        Some(sender.cwnd().0 as f64),
+        // RFC 5681 §3.1: arbitrarily high at first.
+        (ssthresh != u64::MAX).then_some(ssthresh as f64),
+        sender.alpha(),
+        sender.srtt().map(|srtt| srtt.as_micros_f64()),
+        Some(sender.pipe().0 as f64),
+        Some(match sender.phase() {
+            Phase::Open => 0.0,
+            Phase::Recovery => 1.0,
+            Phase::Timeout => 2.0,
+            Phase::Braking => 3.0,
+        }),
+        Some(sender.acked().saturating_sub(before) as f64),
+    ]
+}

@@ -1,0 +1,94 @@
+//! An agent of a NIC that sends by itself, as one that grants credits does. It exists for tests, which need no other line for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use shallows_core::event::{EventQueue, run};
+use shallows_core::packet::{AckSegment, Header, HostId, PacketKind};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::Captures;
+
+use super::World;
+use crate::hosts::names::Name;
+use crate::hosts::nic::Nic;
+use crate::hosts::nic::agent::HostAgent;
+use crate::hosts::nic::inbox::Inboxes;
+use crate::hosts::packet::{AckPacket, Packet};
+use crate::network::site::Site;
+
+/// From the first data on it sends host 1 one packet every [`INTERVAL`], so many in all.
+#[derive(Debug)]
+struct Credits {
+    left: u32,
+    next: Option<Instant>,
+    seen: Arc<AtomicU64>,
+}
+
+const INTERVAL: Duration = Duration::from_micros(10);
+
+impl HostAgent for Credits {
+    fn on_packet(&mut self, _: Instant, _: Bytes) {
+        self.seen.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn on_data(&mut self, now: Instant, _: u32, _: Bytes, _: Instant) -> Option<Bytes> {
+        self.next.get_or_insert(now);
+        None
+    }
+
+    fn on_close(&mut self, _: u32) {}
+
+    fn deadline(&self) -> Option<Instant> {
+        self.next.filter(|_| self.left > 0)
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<(Header, Packet)> {
+        self.deadline().filter(|&next| next <= now)?;
+        (self.left, self.next) = (self.left - 1, Some(now + INTERVAL));
+        let header = Header::new(HostId(0), HostId(1)).with_size(84).with_kind(PacketKind::PureAck);
+        // Of no connection that there is: its receiver counts it as stale.
+        let name = Name { slot: 0, generation: u32::MAX };
+        Some((header, Packet::Ack(AckPacket { segment: AckSegment::default(), name })))
+    }
+}
+
+const STAR: &str = r#"
+    [topology]
+    kind = "star"
+    hosts = 3
+    rate = "10Gbps"
+
+    [switch]
+    buffer = { kind = "complete-sharing", pool = "1MB" }
+
+    [tcp]
+
+    [[workload]]
+    kind = "incast"
+    senders = "1"
+    receivers = 0
+    size = "100KB"
+"#;
+
+#[test]
+fn an_agent_sees_every_packet_of_its_host_and_sends_at_its_own_times() {
+    let no_files = |_: &str| unreachable!("it names no file");
+    let experiment = shallows_scenario::parse(STAR, "test.toml", &no_files, &[], None)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let site = Site::all(&experiment, None).remove(0);
+    let captures =
+        Captures::simulated(&experiment, crate::run::simulation::nowhere).expect("nowhere takes everything");
+    let mut world = World::new(&experiment, None, site, &captures);
+    let seen = Arc::new(AtomicU64::new(0));
+    let agent = Credits { left: 5, next: None, seen: Arc::clone(&seen) };
+    world.ends.hosts.install(HostId(0), Nic::new(false, Inboxes::new(None, 0), Some(Box::new(agent))));
+    let mut queue = EventQueue::new(Duration::from_micros(10));
+    world.start(&experiment, &mut queue);
+    run(&mut world, &mut queue, Instant(u64::MAX - 1), u64::MAX);
+    assert!(world.finished);
+    let tally = &world.network.tally;
+    assert_eq!(tally.packets_stale, 5);
+    // Everything that was sent arrived, at one of both: what host 1 got are acknowledgements and the five.
+    assert_eq!(tally.packets_sent, tally.packets_arrived);
+    assert_eq!(seen.load(Ordering::Relaxed), tally.data_sent);
+}

@@ -1,0 +1,113 @@
+//! Builds the world of an experiment, or of a part of its network.
+
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+use shallows_measure::Captures;
+use shallows_scenario::{Experiment, LocalHosts};
+use shallows_transport::receive_window::{Control, ictcp::Ictcp};
+
+use crate::hosts::flow::Flows;
+use crate::hosts::host::Host;
+use crate::hosts::nic::Nic;
+use crate::hosts::nic::agent::HostAgent;
+use crate::hosts::nic::inbox::Inboxes;
+use crate::hosts::packet::{PacketRef, Packets};
+use crate::hosts::{Hosts, Transports};
+use crate::network::Network;
+use crate::network::division::Division;
+use crate::network::event::Ranks;
+use crate::network::places::Places;
+use crate::network::site::Site;
+use crate::run::crossing::Exits;
+use crate::run::observers::Observers;
+use crate::run::world::{Ends, World};
+use crate::traffic::announced::Announced;
+use crate::traffic::datagram::Datagrams;
+use crate::traffic::generators::{Arrivals, Generators, Leaving};
+use crate::traffic::probe::Probes;
+use crate::traffic::warm_up::WarmUps;
+use crate::traffic::{Here, Names, Traffic};
+
+impl World {
+    /// The world of one site, which catches what the captures want.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        division: Option<&Division>,
+        site: Site,
+        captures: &Captures,
+    ) -> Self {
+        let seed = experiment.seed;
+        let ranks = Ranks::new(seed);
+        let mut network = Network::of(experiment, &site, ranks);
+        let mut exits = Exits::default();
+        for &(number, part, wire) in &site.exits {
+            network.at(number).exit = exits.add(part, wire);
+        }
+        for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
+            let group = experiment.group(HostId(host));
+            // The link that leaves a host has its number.
+            network.at(host).set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
+        }
+        let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
+        let observers = Observers::new(experiment);
+        network.watch(&observers.ports, Some(captures));
+        let is_whole = division.is_none_or(|division| division.parts() == 1);
+        let arrivals = arrivals(experiment, division, &site, ranks);
+        Self {
+            ends: Ends {
+                packets: Packets::default(),
+                hosts: hosts(experiment, &site.nodes, &network),
+                observers,
+                exits,
+            },
+            network,
+            flows: Flows::new(experiment, !is_whole),
+            generators: Generators {
+                arrivals,
+                warm_ups: WarmUps::new(ranks),
+                datagrams: Datagrams::new(&experiment.datagram_sources, udp_overhead, seed),
+                probes: Probes::new(&experiment.probes, udp_overhead),
+            },
+            ranks,
+            finished: false,
+            ends_on_completion: experiment.stop.on_completion,
+            is_whole,
+        }
+    }
+}
+
+/// Where the flows of a site come from.
+fn arrivals(experiment: &Experiment, division: Option<&Division>, site: &Site, ranks: Ranks) -> Arrivals {
+    let (here, names, part_of) = match division.filter(|division| division.parts() > 1) {
+        None => (Here::All, Names::IN_ORDER, Vec::new()),
+        Some(division) => {
+            let hosts = 0..experiment.network.hosts;
+            let local = LocalHosts::of(hosts.clone().map(|host| site.nodes.has(host)).collect());
+            let part = site.nodes.numbers().next().map_or(0, |node| division.part_of(node));
+            let names = Names { first: part + 1, step: division.parts() + 1 };
+            (Here::Applications(local), names, hosts.map(|host| division.part_of(host)).collect())
+        }
+    };
+    Arrivals {
+        traffic: Traffic::new(experiment, &here, names, ranks),
+        announced: Announced::new(experiment.connections.len(), ranks),
+        leaving: Leaving::new(part_of),
+    }
+}
+
+/// The hosts among the `nodes`.
+fn hosts(experiment: &Experiment, nodes: &Places, network: &Network<PacketRef>) -> Hosts {
+    let host = |number: u32| {
+        let config = &experiment.agreement(HostId(number), HostId(number)).receiver;
+        let agent: Option<Box<dyn HostAgent>> = match &config.receive_control {
+            Control::Fixed => None,
+            Control::Ictcp(ictcp) => Some(Box::new(Ictcp::new(ictcp, config.mss, network.rate(number)))),
+        };
+        let group = experiment.group(HostId(number));
+        let inboxes = Inboxes::new(group.offloads.coalescing, experiment.seed);
+        Host::new(Nic::new(group.backpressure.is_some(), inboxes, agent))
+    };
+    // Hosts are the first nodes, here as in the whole network.
+    let hosts = nodes.numbers().take_while(|&node| node < experiment.network.hosts).map(host).collect();
+    Hosts::new(hosts, nodes.clone(), Transports::new(experiment))
+}

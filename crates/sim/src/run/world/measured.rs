@@ -1,0 +1,79 @@
+//! What a world has measured, and how much of that there is while it lives.
+
+use shallows_core::Instant;
+use shallows_measure::{Measured, Tally, Tap};
+
+use crate::hosts::flow::Flows;
+use crate::run::world::World;
+use crate::traffic::Traffic;
+
+/// How many records a world holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) flows: usize,
+    pub(crate) queries: usize,
+    pub(crate) echoes: usize,
+    pub(crate) samples: usize,
+    /// Changes of traced ports, and of traced flows.
+    pub(crate) port_changes: usize,
+    pub(crate) flow_changes: usize,
+}
+
+impl World {
+    /// Counts so far.
+    #[inline]
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.network.tally
+    }
+
+    /// How many links leave its nodes.
+    #[inline]
+    pub(crate) fn links(&self) -> usize {
+        self.network.links().len()
+    }
+
+    /// What it has caught of packets that are captured.
+    pub(crate) fn tap(&mut self) -> &mut Tap {
+        &mut self.ends.observers.tap
+    }
+
+    /// Its workloads: all of a network that is one part, or those that react at its hosts.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.generators.arrivals.traffic
+    }
+
+    /// What it has measured by the `end` of the run, beside its flows, and these.
+    pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
+        let Self { network, mut ends, mut flows, generators, .. } = self;
+        ends.hosts.settle(&mut flows, end);
+        let queries = generators.arrivals.traffic.queries().map(<[_]>::to_vec).collect();
+        let observers = ends.observers;
+        let measured = Measured {
+            queries,
+            ports: network.port_counts().collect(),
+            samples: observers.queues.rows,
+            trace: observers.ports.rows,
+            lost: network.lost().clone(),
+            tally: network.tally,
+            datagram_bytes: generators.datagrams.received_bytes,
+            echoes: generators.probes.echoes,
+            flow_traces: observers.flows,
+            end,
+            ..Measured::default()
+        };
+        (measured, flows)
+    }
+
+    /// How many records it holds.
+    pub(crate) fn held(&self) -> Held {
+        let observers = &self.ends.observers;
+        Held {
+            flows: self.flows.len(),
+            queries: self.traffic().queries().map(<[_]>::len).sum(),
+            echoes: self.generators.probes.echoes.len(),
+            samples: observers.queues.rows.len(),
+            port_changes: observers.ports.rows.len(),
+            flow_changes: observers.flows.flows.values().map(|flow| flow.rows.len()).sum(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! All that a run leaves, to compare it with what another one leaves.
+
+use shallows_scenario::Experiment;
+use shallows_sim::Simulation;
+
+use crate::kept::Files;
+
+/// All that a run leaves, by name: its captures, its tables and its summary.
+pub(crate) type Left = Vec<(String, Vec<u8>)>;
+
+pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left {
+    let mut files = Files::default();
+    let simulation = Simulation::capturing(experiment, threads, |name| files.open(name));
+    left(simulation.expect("memory takes it"), step, &files)
+}
+
+pub(crate) fn left(mut simulation: Simulation, step: u64, files: &Files) -> Left {
+    while !simulation.advance(step).done {}
+    simulation.flush_captures().expect("memory takes it");
+    let report = simulation.finish();
+    let table = |name: &str| {
+        let mut table = Vec::new();
+        report.write_table(name, &mut table).expect("memory can be written to");
+        (name.to_owned(), table)
+    };
+    let summary = ("summary".to_owned(), report.summary().to_string().into_bytes());
+    let tables = report.tables().into_iter().map(table).chain([summary]);
+    files.contents().into_iter().chain(tables).collect()
+}
+
+pub(crate) fn assert_alike(name: &str, alone: &Left, many: &Left) {
+    assert_eq!(alone.len(), many.len());
+    for (one, many) in alone.iter().zip(many) {
+        assert_eq!(one.0, many.0);
+        if one.0 == "summary" {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            assert_eq!(text(&one.1), text(&many.1), "{name}");
+        }
+        assert!(one.1 == many.1, "{name}: {} differs", one.0);
+    }
+}

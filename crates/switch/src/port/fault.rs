@@ -1,0 +1,63 @@
+//! A port whose link goes down, returns or changes its rate: nothing of this is on the path of a packet.
+
+use shallows_core::{Instant, Rate};
+
+use super::{Port, Queues, edge};
+use crate::aqm::Hears;
+use crate::buffer::SharedBuffer;
+use crate::discipline::{AnyDiscipline, Discipline};
+
+impl<T: Copy + Default> Port<T> {
+    /// The link goes down. What waits goes to `dropped` and gives its memory back, and what arrives is dropped too, until
+    /// [`Self::link_up`]; the reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
+    ///
+    /// Nothing waits for the link to return: Linux resets the queueing discipline of a device without carrier and drops what is sent
+    /// to it (`dev_deactivate` in net/sched/sch_generic.c), and switches drain the queues of a port that is down, whose memory others
+    /// need. A queue that was paused no longer is: who paused it cannot be heard.
+    pub fn link_down(&mut self, now: Instant, buffer: &mut SharedBuffer, dropped: &mut impl Extend<T>) {
+        let Self { edge, queues } = self;
+        edge.halted = false;
+        edge.is_down = true;
+        edge.hears = edge.hears.and(Hears::ARRIVALS);
+        match queues {
+            Queues::One(queue) => edge.flush(queue, now, buffer, dropped),
+            Queues::Elaborate(queues) => {
+                if let AnyDiscipline::Composed(composed) = &mut queues.discipline {
+                    (0..composed.queues().len().min(64)).for_each(|queue| composed.pause(queue, false));
+                }
+                edge.flush(&mut **queues, now, buffer, dropped);
+            }
+        }
+    }
+
+    /// The link works: the port sends at this rate. A packet that was cut off no longer keeps it busy, so the driver must not call
+    /// [`Self::transmit_next`] at a time that it was told before.
+    ///
+    /// # Panics
+    ///
+    /// If the rate is zero.
+    pub fn link_up(&mut self, now: Instant, rate: Rate) {
+        self.edge.is_down = false;
+        self.edge.hears = edge::heard_by(&self.edge.markers);
+        self.edge.busy_until = now;
+        self.set_rate(now, rate);
+    }
+
+    /// The rate of the link changes. The packet on the wire is sent to its end at the old one.
+    ///
+    /// # Panics
+    ///
+    /// If the rate is zero.
+    pub fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.edge.rate = rate;
+        self.edge.ps_per_byte = edge::ps_per_byte(rate);
+        if let Queues::Elaborate(queues) = &mut self.queues {
+            queues.discipline.set_rate(now, rate);
+        }
+    }
+
+    /// Whether its link is down.
+    pub fn is_down(&self) -> bool {
+        self.edge.is_down
+    }
+}

@@ -1,0 +1,122 @@
+//! Rules of a sender in which ns-2 differs from the RFCs, whatever it does about what is lost.
+
+use super::interface::Method;
+
+/// One sender's rules. Each field is a rule; [`RFC`] has what the RFCs say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// Whether a fast retransmit starts the retransmission timer anew, and ends the timing of a segment.
+    pub(crate) fast_retransmit_restarts_timer: bool,
+    /// Whether a segment goes on being timed when another is sent again. RFC 6298 §3 (Karn) times nothing that may have been
+    /// sent twice.
+    pub(crate) repairs_leave_timing: bool,
+    /// What ends the back-off of the timer while something is missing.
+    pub(crate) back_off_ends: BackOffEnds,
+    /// Which ECE cuts the window.
+    pub(crate) ece: Ece,
+    /// Whether a loss within a window that was cut for ECN counts as what the window was last cut for. It is not cut again.
+    pub(crate) loss_replaces_cut_for_ecn: bool,
+    /// Whether a lost SYN costs its wait alone: no smaller window and no longer timer (RFC 5681 §3.1, RFC 6298 §5.7).
+    pub(crate) lost_syn_costs_wait_alone: bool,
+}
+
+/// What ends the back-off of the retransmission timer while something is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BackOffEnds {
+    /// A round-trip time that is measured (RFC 6298 §5).
+    WithSample,
+    /// Any acknowledgement of new data.
+    WithNewData,
+    /// Likewise, once the timer has been started anew, still backed off.
+    AfterTimer,
+}
+
+/// Which ECE cuts the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ece {
+    /// Of data beyond the last cut (RFC 3168 §6.1.2).
+    OncePerWindow,
+    /// And the first after a timeout; on an acknowledgement of new data or a duplicate (`TcpAgent::ecn`).
+    AfterTimeout,
+    /// Likewise, but only on an acknowledgement of new data (`FullTcpAgent::recv`).
+    AfterTimeoutOnNewData,
+}
+
+/// RFC 5681, RFC 6298 and RFC 3168.
+const RFC: Dialect = Dialect {
+    fast_retransmit_restarts_timer: false,
+    repairs_leave_timing: false,
+    back_off_ends: BackOffEnds::WithSample,
+    ece: Ece::OncePerWindow,
+    loss_replaces_cut_for_ecn: false,
+    lost_syn_costs_wait_alone: false,
+};
+
+/// ns-2.35, `Agent/TCP/Sack1` (`tcp.cc`, `tcp-sack1.cc`).
+const NS2_SACK1: Dialect = Dialect {
+    fast_retransmit_restarts_timer: true,
+    repairs_leave_timing: true,
+    back_off_ends: BackOffEnds::WithNewData,
+    ece: Ece::AfterTimeout,
+    loss_replaces_cut_for_ecn: true,
+    lost_syn_costs_wait_alone: true,
+};
+
+/// ns-2.35, `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
+const NS2_FULL_TCP: Dialect =
+    Dialect { back_off_ends: BackOffEnds::AfterTimer, ece: Ece::AfterTimeoutOnNewData, ..NS2_SACK1 };
+
+impl Method {
+    /// The rules of the sender that repairs losses this way.
+    #[inline]
+    pub(crate) fn dialect(self) -> &'static Dialect {
+        match self {
+            Self::FullTcp => &NS2_FULL_TCP,
+            Self::Sack1 => &NS2_SACK1,
+            Self::Sack(_) | Self::Rack(_) | Self::NewReno | Self::Reno => &RFC,
+        }
+    }
+}
+
+impl Ece {
+    /// Whether an ECE cuts cwnd that comes `beyond` the window that was last cut, or not; on `new_data`, or on a duplicate; and
+    /// `after_timeout`, if that was the last cut.
+    #[inline]
+    pub(crate) fn cuts(self, beyond: bool, new_data: bool, after_timeout: bool) -> bool {
+        match self {
+            Self::OncePerWindow => beyond,
+            Self::AfterTimeout => beyond || after_timeout,
+            Self::AfterTimeoutOnNewData => new_data && (beyond || after_timeout),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_agents_of_ns_2_differ_from_the_rfcs() {
+        for method in [Method::Sack(None), Method::Rack(None), Method::NewReno, Method::Reno] {
+            assert_eq!(*method.dialect(), RFC, "{method:?}");
+        }
+        let (full, sack1) = (*Method::FullTcp.dialect(), *Method::Sack1.dialect());
+        // `tcp-full.cc` calls `ecn` for acknowledgements of new data only, and sets the timer before it ends the back-off.
+        let (back_off_ends, ece) = (BackOffEnds::AfterTimer, Ece::AfterTimeoutOnNewData);
+        assert_eq!(full, Dialect { back_off_ends, ece, ..sack1 });
+    }
+
+    #[test]
+    fn an_ece_cuts_once_per_window_and_with_ns_2_once_more_after_a_timeout() {
+        // Beyond the window, on new data, after a timeout.
+        let all = [false, true]
+            .map(|beyond| [false, true].map(|data| [false, true].map(|late| (beyond, data, late))));
+        let all: Vec<_> = all.into_iter().flatten().flatten().collect();
+        let cuts = |ece: Ece| {
+            all.iter().map(|&(beyond, data, late)| ece.cuts(beyond, data, late)).collect::<Vec<_>>()
+        };
+        assert_eq!(cuts(Ece::OncePerWindow), [false, false, false, false, true, true, true, true]);
+        assert_eq!(cuts(Ece::AfterTimeout), [false, true, false, true, true, true, true, true]);
+        assert_eq!(cuts(Ece::AfterTimeoutOnNewData), [false, false, false, true, false, false, true, true]);
+    }
+}

@@ -1,0 +1,76 @@
+"""The triggers of htsim's connection matrices, in little memory: half a million must not be objects."""
+
+from array import array
+from bisect import bisect_left
+from typing import NamedTuple
+
+from shallows.foreign.columns import Columns
+
+KINDS = ("oneshot", "multishot", "barrier")
+
+
+class Trigger(NamedTuple):
+    """A line of a trigger."""
+
+    line: int
+    number: int
+    kind: int
+    """Its place in `KINDS`."""
+    times: int = 0
+    """How many times a barrier is fired before it starts its flows; 0 of other kinds."""
+
+
+class Triggers:
+    """Triggers, by their numbers, and how many flows wait for each and fire it.
+
+    Attributes
+    ----------
+    waiting, fired
+        Flows that wait for each trigger, and flows that fire it.
+    last
+        The place of the last flow that waits for it.
+
+    Examples
+    --------
+    >>> triggers = Triggers()
+    >>> triggers.add(Trigger(line=7, number=40, kind=0))
+    >>> triggers.add(Trigger(line=8, number=9, kind=2, times=3))
+    >>> triggers.close()
+    >>> triggers.place(9), triggers[0].times, triggers.place(10)
+    (0, 3, None)
+    """
+
+    def __init__(self) -> None:
+        self._rows = Columns(Trigger, "IIbI")
+        self._numbers = array("I")
+        self.waiting = self.last = self.fired = self._numbers
+
+    def add(self, trigger: Trigger) -> None:
+        """Add a trigger as it stands in the file."""
+        self._rows.append(trigger)
+
+    def close(self) -> tuple[Trigger, Trigger] | None:
+        """Put all triggers in the order of their numbers; returns the first two that have the same number."""
+        numbers = self._rows.column("number")
+        order = array("I", sorted(range(len(numbers)), key=numbers.__getitem__))
+        self._rows = self._rows.reordered(order)
+        self._numbers = self._rows.column("number")
+        self.waiting, self.last, self.fired = (array("I", bytes(4 * len(order))) for _ in range(3))
+        same = (place for place in range(1, len(order)) if self._numbers[place - 1] == self._numbers[place])
+        pairs = ((self._rows[place - 1], self._rows[place]) for place in same)
+        return min(pairs, key=lambda pair: pair[1].line, default=None)
+
+    def place(self, number: int) -> int | None:
+        """Where the trigger of a number stands; nothing if there is none."""
+        place = bisect_left(self._numbers, number)
+        return place if place < len(self._numbers) and self._numbers[place] == number else None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: int) -> Trigger:
+        return self._rows[place]
+
+    def column(self, name: str) -> "array[int]":
+        """A field of all triggers, in the order of their numbers."""
+        return self._rows.column(name)
