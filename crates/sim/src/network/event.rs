@@ -91,12 +91,22 @@ impl Event {
         Self((class as u64) << INDEX_BITS | u64::from(rank.0) << LINK_BITS | u64::from(place))
     }
 
+    /// The network changes at the epoch with this number. Epochs have times of their own and no rank.
+    pub(crate) fn of_epoch(number: u32) -> Self {
+        Self((Class::Epoch as u64) << INDEX_BITS | u64::from(number))
+    }
+
+    /// The number of its epoch.
+    pub(crate) fn epoch(self) -> u32 {
+        self.0 as u32
+    }
+
     #[inline]
     pub(crate) fn class(self) -> Class {
         CLASSES[(self.0 >> INDEX_BITS) as usize & 15]
     }
 
-    /// The index of its entity, unless that is a link.
+    /// The index of its entity, unless that is a link or an epoch.
     #[inline]
     pub(crate) fn index(self, ranks: Ranks) -> u64 {
         (self.0 & INDEX_MASK) ^ ranks.0

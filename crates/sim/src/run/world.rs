@@ -59,7 +59,6 @@ struct Ends {
 struct Around<'a> {
     ends: &'a mut Ends,
     queue: &'a mut EventQueue<Event>,
-    ranks: Ranks,
 }
 
 impl Driver<PacketRef> for Around<'_> {
@@ -79,7 +78,7 @@ impl Driver<PacketRef> for Around<'_> {
     }
 
     fn change_at(&mut self, at: Instant, epoch: u32) {
-        self.queue.schedule(at, Event::new(Class::Epoch, epoch.into(), self.ranks));
+        self.queue.schedule(at, Event::of_epoch(epoch));
     }
 
     fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
@@ -147,7 +146,7 @@ impl shallows_core::event::World for World {
             Class::PortTrace => self.trace_ports(index() as u32, queue),
             Class::FlowTrace => self.trace_flows(index() as u32, queue),
             Class::Agent => self.agent_timer(HostId(index() as u32), queue),
-            Class::Epoch => self.change(index() as u32, queue),
+            Class::Epoch => self.change(event.epoch(), queue),
         }
     }
 
@@ -169,8 +168,8 @@ impl World {
         &'a mut self,
         queue: &'a mut EventQueue<Event>,
     ) -> (&'a mut Network<PacketRef>, Around<'a>) {
-        let Self { network, ends, ranks, .. } = self;
-        (network, Around { ends, queue, ranks: *ranks })
+        let Self { network, ends, .. } = self;
+        (network, Around { ends, queue })
     }
 
     /// Schedule the first of everything that happens here by itself.
