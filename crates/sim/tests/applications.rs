@@ -1,7 +1,6 @@
 //! Workloads that react (queries, blocks, lists that wait) run beside their hosts: in parts, on any number of threads, with the
 //! same bytes.
 
-mod common;
 #[path = "common/kept.rs"]
 mod kept;
 #[path = "common/left.rs"]
@@ -65,13 +64,15 @@ const LIST: &str = "start_ns,source,destination,bytes,on_received,on_acked,after
 ";
 
 /// The first host learns at once what the second has received.
-const CROSSING: &str = "start_ns,source,destination,bytes,on_received,after\n0,0,4,3000,got,\n0,0,8,3000,,got\n";
+const CROSSING: &str =
+    "start_ns,source,destination,bytes,on_received,after\n0,0,4,3000,got,\n0,0,8,3000,,got\n";
 
 const WAITING: &str = "[[workload]]\nkind = 'trace'\npath = 'list.csv'\n";
 
 fn listed(text: &str, list: &str) -> Experiment {
     let read = |_: &str| Ok(list.to_owned());
-    shallows_scenario::parse(text, "test.toml", &read, &[], None).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    shallows_scenario::parse(text, "test.toml", &read, &[], None)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// What is left by a run of five parts on some threads.
@@ -103,7 +104,10 @@ fn each_kind_of_application_gives_the_same_bytes_on_any_number_of_threads() {
         ("queries of two levels", format!("{QUERIES}{two_levels}{random}")),
         ("queries that are answered unasked", format!("{QUERIES}request = '0B'\njitter = '2us'\n")),
         ("queries of drawn clients", format!("{QUERIES}asking = 'drawn'\n")),
-        ("queries on shared connections", format!("{QUERIES}answers = 'same-connection'\nconnections = 'persistent'\n")),
+        (
+            "queries on shared connections",
+            format!("{QUERIES}answers = 'same-connection'\nconnections = 'persistent'\n"),
+        ),
         ("blocks", format!("{BLOCKS}{random}")),
         ("a mixture", format!("{BLOCKS}{poisson}{QUERIES}{WAITING}")),
         ("a list", WAITING.to_owned()),
@@ -160,13 +164,18 @@ fn one_of(texts: &[&str]) -> impl Strategy<Value = String> + use<> {
 
 /// Workloads that react, of which many flows start at the same times.
 fn workloads() -> impl Strategy<Value = String> {
-    let arrivals = one_of(&["{ kind = 'poisson', mean = '40us' }", "{ kind = 'periodic', period = '20us' }", "'closed-loop'"]);
+    let arrivals = one_of(&[
+        "{ kind = 'poisson', mean = '40us' }",
+        "{ kind = 'periodic', period = '20us' }",
+        "'closed-loop'",
+    ]);
     let clients = one_of(&["0", "'all'", "'0..8 step 4'"]);
     let times = one_of(&["", "deadline = '60us'", "jitter = '5us'", "deadline = '60us'\njitter = '5us'"]);
     let level = one_of(&["", "aggregators = { count = 2, size = '3KB', deadline = '40us' }"]);
     let way = one_of(&["", "answers = 'same-connection'"]);
     let connections = one_of(&["'new'", "'persistent'"]);
-    let blocks = one_of(&["", &format!("{BLOCKS}connections = {{ kind = 'persistent', when_busy = 'queue' }}\n")]);
+    let blocks =
+        one_of(&["", &format!("{BLOCKS}connections = {{ kind = 'persistent', when_busy = 'queue' }}\n")]);
     (arrivals, clients, times, level, 1u32..3, (way, connections, blocks)).prop_map(
         |(arrivals, clients, times, level, iterations, (way, connections, blocks))| {
             format!(
