@@ -1,7 +1,6 @@
 //! Workloads that react (queries, blocks, lists that wait) run beside their hosts: in parts, on any number of threads, with the
 //! same bytes.
 
-mod common;
 #[path = "common/kept.rs"]
 mod kept;
 #[path = "common/left.rs"]

@@ -39,7 +39,7 @@ pub(crate) enum Here {
     Applications(LocalHosts),
 }
 
-/// Names of flows: every so manieth number, so that those who give them need not agree.
+/// Names of flows: every `step`-th number from `first` on, so that parts name their flows without asking each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) first: u32,
