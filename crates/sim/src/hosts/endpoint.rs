@@ -5,7 +5,8 @@ use shallows_core::{Bytes, Instant};
 use shallows_transport::{SmallQueue, Tso};
 
 use crate::hosts::connection::{Name, SenderSide};
-use crate::hosts::nic::handover::{Account, Endpoint};
+use crate::hosts::nic::account::Account;
+use crate::hosts::nic::handover::Endpoint;
 use crate::hosts::packet::{Framing, NO_FLOW, Packet};
 use crate::hosts::transports::Transport;
 

@@ -11,7 +11,7 @@ use crate::hosts::connection::{Address, NO_TWIN, Name, ReceiverSide, SenderSide}
 use crate::hosts::duplex::Duplex;
 use crate::hosts::gap::Gap;
 use crate::hosts::nic::Nic;
-use crate::hosts::nic::handover::Account;
+use crate::hosts::nic::account::Account;
 use crate::hosts::pool::Pool;
 use crate::network::numbered::Numbered;
 

@@ -6,7 +6,8 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_scenario::Offloads;
 use shallows_transport::{SmallQueue, Tso};
 
-use super::handover::{Account, Endpoint, Handover};
+use super::account::Account;
+use super::handover::{Endpoint, Handover};
 use crate::hosts::connection::Name;
 use crate::hosts::packet::Packet;
 use crate::hosts::timer::arm;
