@@ -11,7 +11,7 @@ use shallows_transport::{Receiver, Sender};
 
 use crate::hosts::gap::Gap;
 use crate::hosts::names::{FlowNumber, Name};
-use crate::hosts::nic::handover::Account;
+use crate::hosts::nic::account::Account;
 
 /// Where one side of a connection is: a host, and a slot among its senders, or among its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,8 @@ use shallows_transport::{Backlog, SmallQueue, Tso};
 
 use crate::hosts::connection::SenderSide;
 use crate::hosts::names::{FlowNumber, Name};
-use crate::hosts::nic::handover::{Account, Endpoint};
+use crate::hosts::nic::account::Account;
+use crate::hosts::nic::handover::Endpoint;
 use crate::hosts::packet::{DataPacket, FlowFraming, Framing};
 use crate::hosts::transports::Transport;
 

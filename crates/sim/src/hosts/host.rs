@@ -12,7 +12,7 @@ use crate::hosts::duplex::Duplex;
 use crate::hosts::gap::Gap;
 use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
-use crate::hosts::nic::handover::Account;
+use crate::hosts::nic::account::Account;
 use crate::hosts::pool::Pool;
 
 /// What one host knows. Its sides of connections have slots that are used again, warm ones first.

@@ -7,7 +7,8 @@ use shallows_measure::Lost;
 use shallows_scenario::Offloads;
 use shallows_transport::{SmallQueue, Tso};
 
-use super::handover::{Account, Endpoint, Handover};
+use super::account::Account;
+use super::handover::{Endpoint, Handover};
 use crate::hosts::names::Name;
 use crate::hosts::packet::{DataPacket, Framing};
 use crate::hosts::timer::arm;

@@ -3,8 +3,9 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 use shallows_scenario::Offloads;
-use shallows_transport::{Pacer, SmallQueue, Tso};
+use shallows_transport::{SmallQueue, Tso};
 
+use crate::hosts::nic::account::Account;
 use crate::hosts::packet::DataPacket;
 
 /// Something that sends by a NIC. It knows its window, its rate and its data; the [`Handover`] decides about bursts and backpressure.
@@ -41,18 +42,6 @@ pub(crate) struct Handover {
     offloads: Offloads,
     /// Limits what waits of each endpoint in the NIC's queue. `None` pushes everything into the queue.
     backpressure: Option<SmallQueue>,
-}
-
-/// What a NIC counts of one endpoint.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Account {
-    /// Bytes of its data packets in the NIC's queue; counted with backpressure only.
-    queued: Bytes,
-    /// Packets that are left of the burst that has begun.
-    left: u32,
-    /// Its next burst waits for its time.
-    waits: bool,
-    pub(crate) pacer: Pacer,
 }
 
 impl Handover {
@@ -163,20 +152,5 @@ fn on_pull_of_burst(endpoint: &mut impl Endpoint, data: Bytes) {
     account.left = account.left.saturating_sub(1);
     if data > Bytes(0) {
         endpoint.pace(data);
-    }
-}
-
-impl Account {
-    /// A data packet of so many bytes on the wire has left the NIC's queue, or was dropped there.
-    #[inline]
-    pub(crate) fn on_departure(&mut self, size: Bytes) {
-        self.queued -= size;
-    }
-
-    /// Nothing more goes now. Returns when the next burst may, if it waits for its time.
-    #[inline]
-    fn rest(&mut self) -> Option<Instant> {
-        self.left = 0;
-        std::mem::take(&mut self.waits).then(|| self.pacer.next())
     }
 }

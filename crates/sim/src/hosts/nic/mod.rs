@@ -8,6 +8,7 @@
 //! **Receiving.** Packets wait in receive queues until the NIC interrupts its host ([`inbox`], [`moderation`]); the host then merges
 //! them. A [`HostAgent`] sees every packet that the host takes up.
 
+pub(crate) mod account;
 pub(crate) mod agent;
 #[cfg(test)]
 mod constant_rate;

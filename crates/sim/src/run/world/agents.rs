@@ -15,6 +15,7 @@ use crate::hosts::nic::agent::HostAgent;
 use crate::hosts::nic::inbox::Inboxes;
 use crate::hosts::packet::{AckPacket, Packet};
 use crate::network::site::Site;
+use crate::run::simulation::nowhere;
 
 /// From the first data on it sends host 1 one packet every [`INTERVAL`], so many in all.
 #[derive(Debug)]
@@ -76,8 +77,7 @@ fn an_agent_sees_every_packet_of_its_host_and_sends_at_its_own_times() {
     let experiment = shallows_scenario::parse(STAR, "test.toml", &no_files, &[], None)
         .unwrap_or_else(|error| panic!("{error}"));
     let site = Site::all(&experiment, None).remove(0);
-    let captures =
-        Captures::simulated(&experiment, crate::run::simulation::nowhere).expect("nowhere takes everything");
+    let captures = Captures::simulated(&experiment, nowhere).expect("nowhere takes everything");
     let mut world = World::new(&experiment, None, site, &captures);
     let seen = Arc::new(AtomicU64::new(0));
     let agent = Credits { left: 5, next: None, seen: Arc::clone(&seen) };

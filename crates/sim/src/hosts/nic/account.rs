@@ -1,0 +1,31 @@
+//! What a NIC counts of one endpoint: its bytes in the queue, and how far its burst is.
+
+use shallows_core::{Bytes, Instant};
+use shallows_transport::Pacer;
+
+/// What a NIC counts of one endpoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Account {
+    /// Bytes of its data packets in the NIC's queue; counted with backpressure only.
+    pub(super) queued: Bytes,
+    /// Packets that are left of the burst that has begun.
+    pub(super) left: u32,
+    /// Its next burst waits for its time.
+    pub(super) waits: bool,
+    pub(crate) pacer: Pacer,
+}
+
+impl Account {
+    /// A data packet of so many bytes on the wire has left the NIC's queue, or was dropped there.
+    #[inline]
+    pub(crate) fn on_departure(&mut self, size: Bytes) {
+        self.queued -= size;
+    }
+
+    /// Nothing more goes now. Returns when the next burst may, if it waits for its time.
+    #[inline]
+    pub(super) fn rest(&mut self) -> Option<Instant> {
+        self.left = 0;
+        std::mem::take(&mut self.waits).then(|| self.pacer.next())
+    }
+}
