@@ -11,8 +11,9 @@ use crate::agreement::Agreement;
 use crate::check::InputFile;
 use crate::groups::Group;
 use crate::resolved::Resolved;
-use crate::spec::{FctEnd, WhenBusy};
-use crate::topology::Network;
+use crate::spec::FctEnd;
+use crate::spec::workload::WhenBusy;
+use crate::topology::{Epoch, Network};
 use crate::workload::{Arrivals, Classed, Classes, Generator, LocalHosts, Workload};
 
 /// A checked scenario under one seed.
@@ -129,6 +130,16 @@ impl Experiment {
             self.setup.captures.clear();
         }
         self
+    }
+
+    /// The same, on a network that changes at these times.
+    ///
+    /// # Errors
+    ///
+    /// If times do not ascend, or a link does not exist or becomes what a link cannot be.
+    pub fn with_epochs(mut self, epochs: Vec<Epoch>) -> Result<Self, String> {
+        self.setup.network.set_epochs(epochs)?;
+        Ok(self)
     }
 
     /// What a host is.

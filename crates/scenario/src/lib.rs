@@ -48,7 +48,8 @@ pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
 pub use parse::{parse, schema};
 pub use spec::preset::linux_delayed_ack;
-pub use spec::{FctEnd, MAX_SEED, WhenBusy};
+pub use spec::workload::WhenBusy;
+pub use spec::{FctEnd, MAX_SEED};
 pub use topology::describe::describe;
 pub use topology::{Epoch, FIRST_PORT, Link, LinkState, Network, NodeId, PortKind, Routing, SERVICE_PORT};
 pub use workload::{

@@ -53,13 +53,11 @@ fn bottleneck(experiment: &Experiment) -> u32 {
 }
 
 fn change(experiment: &mut Experiment, changes: &[(Instant, u32, LinkState)]) {
-    let network = &mut experiment.network;
-    let epoch = |&(at, link, state): &(Instant, u32, LinkState)| Epoch {
-        at,
-        routing: Arc::clone(&network.routing),
-        links: vec![(link, state)],
+    let epoch = |&(at, link, state): &(Instant, u32, LinkState)| {
+        experiment.network.links_change(at, vec![(link, state)])
     };
-    network.set_epochs(changes.iter().map(epoch).collect()).expect("it is as a link can be");
+    let epochs = changes.iter().map(epoch).collect();
+    *experiment = experiment.clone().with_epochs(epochs).expect("it is as a link can be");
 }
 
 /// In so many parts, if in several, on so many threads.
@@ -150,17 +148,17 @@ fn it_is_the_same_for_parts_whenever_a_link_goes_down_and_whatever_waits_at_its_
 
 #[test]
 fn a_change_that_no_link_can_make_is_refused() {
-    let mut experiment = parse(&[DUMBBELL, &burst("0us", "20us")].concat(), &[]);
+    let experiment = parse(&[DUMBBELL, &burst("0us", "20us")].concat(), &[]);
     let link = bottleneck(&experiment);
-    let network = &mut experiment.network;
     let up = |gbps, us| LinkState::Up { rate: Rate::from_gbps(gbps), delay: Duration::from_micros(us) };
-    let routing = Arc::clone(&network.routing);
+    let routing = Arc::clone(&experiment.network.routing);
     let epoch = |us: u64, link, state| Epoch {
         at: ns(us * 1_000),
         routing: Arc::clone(&routing),
         links: vec![(link, state)],
     };
-    let mut refused = |epochs: &[Epoch]| network.set_epochs(epochs.to_vec()).expect_err("it cannot be");
+    let refused =
+        |epochs: &[Epoch]| experiment.clone().with_epochs(epochs.to_vec()).expect_err("it cannot be");
     let down = |us| epoch(us, link, LinkState::Down);
     assert_eq!(refused(&[down(2), down(2)]), "epochs must ascend in time, got 2us before 2us");
     assert_eq!(refused(&[epoch(2, 99, LinkState::Down)]), "link 99 does not exist; the last is 5");
@@ -176,5 +174,5 @@ fn a_change_that_no_link_can_make_is_refused() {
         refused(&[epoch(3, link, up(5, 11))]),
         "link left->right at 3us: its delay can change only while it is down, got 11us"
     );
-    assert!(network.set_epochs(vec![down(2), epoch(3, link, up(5, 11))]).is_ok());
+    assert!(experiment.clone().with_epochs(vec![down(2), epoch(3, link, up(5, 11))]).is_ok());
 }

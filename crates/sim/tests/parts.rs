@@ -145,8 +145,8 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
 
 /// The cable between two switches dies, and routes avoid it only later; another becomes slow; then the first returns, longer, and a host
 /// is cut off for a while.
-fn changing(mut experiment: Experiment) -> Experiment {
-    let network = &mut experiment.network;
+fn changing(experiment: Experiment) -> Experiment {
+    let network = &experiment.network;
     let cable = |name: &str| {
         let link = network.links.iter().position(|link| link.name == name);
         let link = link.expect("it has a name") as u32;
@@ -171,8 +171,7 @@ fn changing(mut experiment: Experiment) -> Experiment {
         epoch(1_300_123, &whole, &host, LinkState::Down),
         epoch(1_600_000, &whole, &host, up(25, host_delay)),
     ];
-    network.set_epochs(epochs).expect("links can be so");
-    experiment
+    experiment.with_epochs(epochs).expect("links can be so")
 }
 
 #[test]

@@ -77,7 +77,7 @@ mod tests {
     use shallows_core::packet::Flags;
 
     use super::*;
-    use crate::driven::{Driven, MSS};
+    use crate::testing::{Driven, MSS};
 
     const AUTOSIZED: Tso = Tso { largest: Bytes(65_536), autosized: true };
     const FULL: Tso = Tso { autosized: false, ..AUTOSIZED };

@@ -10,8 +10,6 @@
 mod bursts;
 mod config;
 pub mod congestion;
-#[cfg(test)]
-mod driven;
 mod pacer;
 mod pacing_rate;
 mod reassembly;
@@ -22,6 +20,8 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod small_queue;
+#[cfg(test)]
+mod testing;
 
 pub use bursts::{Backlog, Tso};
 pub use config::{

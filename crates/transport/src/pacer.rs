@@ -58,7 +58,7 @@ mod tests {
     use shallows_core::packet::Flags;
 
     use super::*;
-    use crate::driven::{Driven, MSS};
+    use crate::testing::{Driven, MSS};
 
     /// A burst of so many segments that begins now.
     fn burst(pacer: &mut Pacer, driven: &Driven, now: Instant, segments: u64) {

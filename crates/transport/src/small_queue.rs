@@ -50,7 +50,7 @@ mod tests {
     use shallows_core::packet::Flags;
 
     use super::*;
-    use crate::driven::{Driven, MSS};
+    use crate::testing::{Driven, MSS};
 
     const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500), beside: 0 };
 

@@ -17,7 +17,7 @@ mod recovery;
 mod switch;
 mod tcp;
 mod topology;
-mod workload;
+pub(crate) mod workload;
 
 use std::fmt;
 
@@ -41,7 +41,6 @@ pub(crate) use recovery::*;
 pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
 pub(crate) use tcp::*;
 pub(crate) use topology::{Common, FatTree, Graph, LinkOverride, Topology};
-pub use workload::WhenBusy;
 pub(crate) use workload::*;
 
 /// One experiment: a network, how its hosts and switches behave, and the traffic it carries.

@@ -172,6 +172,10 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         self.paused.set(queue, paused);
     }
 
+    fn resume_all(&mut self) {
+        self.paused = Paused::default();
+    }
+
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.scheduler.set_rate(now, rate);
     }

@@ -39,6 +39,9 @@ pub trait Discipline<T> {
         unreachable!("it has no queues that can be paused")
     }
 
+    /// Let every queue send again.
+    fn resume_all(&mut self) {}
+
     /// Whether `queue`, one of several, may send while others may not.
     fn may_send(&self, _queue: usize) -> bool {
         false

@@ -162,6 +162,10 @@ macro_rules! disciplines {
                 match self { $(Self::$name(discipline) => discipline.pause(queue, paused),)* }
             }
 
+            fn resume_all(&mut self) {
+                match self { $(Self::$name(discipline) => discipline.resume_all(),)* }
+            }
+
             fn set_rate(&mut self, now: Instant, rate: Rate) {
                 match self { $(Self::$name(discipline) => discipline.set_rate(now, rate),)* }
             }

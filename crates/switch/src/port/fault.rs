@@ -5,7 +5,7 @@ use shallows_core::{Instant, Rate};
 use super::{Port, Queues, edge};
 use crate::aqm::Hears;
 use crate::buffer::SharedBuffer;
-use crate::discipline::{AnyDiscipline, Discipline};
+use crate::discipline::Discipline;
 
 impl<T: Copy + Default> Port<T> {
     /// The link goes down. What waits goes to `dropped` and gives its memory back, and what arrives is dropped too, until
@@ -22,9 +22,7 @@ impl<T: Copy + Default> Port<T> {
         match queues {
             Queues::One(queue) => edge.flush(queue, now, buffer, dropped),
             Queues::Elaborate(queues) => {
-                if let AnyDiscipline::Composed(composed) = &mut queues.discipline {
-                    (0..composed.queues().len().min(64)).for_each(|queue| composed.pause(queue, false));
-                }
+                queues.discipline.resume_all();
                 edge.flush(&mut **queues, now, buffer, dropped);
             }
         }

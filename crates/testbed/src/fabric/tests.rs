@@ -102,15 +102,15 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
 
 #[test]
 fn a_link_that_goes_down_loses_the_frames_on_it_and_at_its_port() {
-    let mut experiment = experiment();
-    let network = &mut experiment.network;
+    let experiment = experiment();
+    let network = &experiment.network;
     // A frame takes 120 us to leave each port and 50 us on each link: the first is on the second link from 180 to 350 us, and the
     // next two wait at its port. That link is down when the fourth comes there, and has returned when the fifth does.
     let link = network.links.iter().position(|link| link.name == "switch0->host2").expect("it leads there");
     let (rate, delay) = (network.links[link].rate, network.links[link].delay);
     let epoch = |at, state| network.links_change(at, vec![(link as u32, state)]);
     let epochs = vec![epoch(us(290), LinkState::Down), epoch(us(1_000), LinkState::Up { rate, delay })];
-    network.set_epochs(epochs).expect("it is a link");
+    let experiment = experiment.with_epochs(epochs).expect("it is a link");
     let mut fabric = Fabric::new(&experiment);
     for (at, from) in [(10, 0), (10, 1), (120, 0), (500, 0), (900, 0)] {
         fabric.enter(us(at), &segment(from, 2));

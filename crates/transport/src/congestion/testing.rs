@@ -61,7 +61,7 @@ mod tests {
     use shallows_core::packet::Flags;
 
     use super::*;
-    use crate::driven::{Driven, MSS, RTT};
+    use crate::testing::{Driven, MSS, RTT};
     use crate::{Pacer, Tso, congestion};
 
     const EVERY: Duration = Duration::from_micros(30);
