@@ -49,7 +49,8 @@ pub struct Header {
     pub destination: HostId,
     /// The sender's port number in the high half, the receiver's in the low.
     ports: u32,
-    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1).
+    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1). The last bit is free, for trimmed packets. A TTL has room
+    /// above the 24 bits of each host's number; none is needed while all switches change their routes at once.
     tags: u32,
 }
 
