@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use shallows_core::{Bytes, Duration};
-use shallows_transport::congestion::{self, cubic, dctcp};
+use shallows_transport::congestion::{Avoidance, cubic, dctcp};
 use shallows_transport::receive_window::{Control, ictcp};
 use shallows_transport::{
     Bound, Config, DelayedAck, EceReaction, EctPolicy, FullAck, LostSyn, Method, RtoConfig, SackAfterTimeout,
@@ -182,7 +182,7 @@ fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
     }
 }
 
-/// Refuse parameters of the congestion control that its [`congestion::Config`] demands not to be.
+/// Refuse parameters of the congestion control that its `Config` demands not to be.
 fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     match &tcp.congestion {
         Congestion::Reno(_) | Congestion::EcnStar(_) => {}
@@ -276,7 +276,9 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
                 .to_owned()
         });
     }
-    let early = config.congestion.needs_rtt_of_each_ack();
+    // As the scenario says it: what both ends agree on may have no ECN.
+    let congestion = tcp.congestion.config(config.mss);
+    let early = congestion.needs_rtt_of_each_ack();
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
         "it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or tcp.recovery = \"rack\""
             .to_owned()
@@ -307,7 +309,7 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
         "only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"".to_owned()
     });
-    let answers = config.congestion.answers_ece();
+    let answers = congestion.answers_ece();
     checker.require(answers || tcp.ece_reaction == EceReaction::AtOnce, "tcp.ece_reaction", || {
         "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
             .to_owned()
@@ -315,8 +317,8 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     checker.require(tcp.handshake || tcp.lost_syn == LostSyn::Careful, "tcp.lost_syn", || {
         "without a handshake no SYN is lost: leave it out, or set tcp.handshake = true".to_owned()
     });
-    let own = config.congestion.has_own_avoidance();
-    checker.require(!own || tcp.avoidance == congestion::Avoidance::ByteCounting, "tcp.avoidance", || {
+    let own = congestion.has_own_avoidance();
+    checker.require(!own || tcp.avoidance == Avoidance::ByteCounting, "tcp.avoidance", || {
         "cubic has a congestion avoidance of its own: leave it out".to_owned()
     });
 }

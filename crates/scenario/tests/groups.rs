@@ -366,3 +366,22 @@ fn a_group_with_a_preset_inherits_nothing_beside_it() {
     let error = refusal("[[host.group]]\nname = 'linux'\nmembers = 1\ntcp = { preset = 'linux-5' }\n");
     assert!(error.contains("linux-5") && error.contains("linux-6"), "{error}");
 }
+
+#[test]
+fn a_reaction_to_ece_is_kept_by_a_group_that_meets_one_without_ecn() {
+    // linux-6 sets ece_reaction = "prr". Between the groups there is no ECN, which is no mistake of either.
+    let groups = r#"
+[[host.group]]
+name = "linux"
+members = "0..6"
+tcp = { preset = "linux-6", congestion = "dctcp" }
+
+[[host.group]]
+name = "plain"
+members = "6..12"
+tcp = { congestion = { kind = "reno", ecn = false } }
+"#;
+    let found = experiment(groups);
+    assert_eq!(agreement(&found, 0, 1).sender.congestion.ecn_mode(), EcnMode::Accurate);
+    assert_eq!(agreement(&found, 7, 0).sender.congestion.ecn_mode(), EcnMode::Off);
+}
