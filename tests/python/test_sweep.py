@@ -52,11 +52,36 @@ def test_one_and_two_workers_give_the_same_bytes(shell: Shell, sweep: Path, tmp_
     assert results(tmp_path / "with1") == results(tmp_path / "with2")
 
 
-def test_runs_that_are_no_points_are_told_of(shell: Shell, sweep: Path) -> None:
+def test_runs_that_are_no_points_are_told_of(shell: Shell, sweep: Path, tmp_path: Path) -> None:
     said = "8 other runs are in runs/small: of other settings, or of another build of the engine; they stay"
     assert said not in shell("sweep", sweep, "--jobs", "2").stdout
-    done = shell("sweep", sweep, "--set", "tcp.initial_window=4", "--shard", "1/8")
-    assert said in done.stdout, done.stdout
+    # Another build of the engine has other hashes, and so other folders, for the same settings.
+    folder = tmp_path / "runs" / "small"
+    index = (folder / "sweep.json").read_text()
+    for run in [path for path in folder.iterdir() if path.is_dir()]:
+        other = run.name[:-3] + "x" + run.name[-3:]
+        index = index.replace(run.name, other)
+        run.rename(folder / other)
+    (folder / "sweep.json").write_text(index)
+    done = shell("sweep", sweep, "--shard", "1/8")
+    assert said in done.stdout, (done.stdout, done.stderr)
+
+
+def test_the_default_folder_of_another_sweep_is_refused_and_stays_as_it_was(
+    shell: Shell, sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shell("sweep", sweep, "--shard", "1/8").returncode == 0
+    index = tmp_path / "runs" / "small" / "sweep.json"
+    before = index.read_bytes()
+    for command in (["sweep", sweep], ["merge", sweep, "elsewhere"]):
+        done = shell(*command, "--set", "tcp.initial_window=4")
+        assert done.returncode == 1
+        assert 'runs/small holds another sweep, "small" of 8 points' in done.stderr
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ShallowsError, match="runs/small holds another sweep") as refused:
+        run_sweep(sweep, overrides={"tcp.initial_window": 4})
+    assert "out= in Python" in (refused.value.remedy or "")
+    assert index.read_bytes() == before
 
 
 def test_json_lists_every_point_with_its_results(shell: Shell, sweep: Path, tmp_path: Path) -> None:

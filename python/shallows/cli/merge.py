@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     """`shallows merge`."""
     parent, points = plan(read_source(options), Path(options.out) if options.out else None)
     folders = [Path(folder) for folder in options.folders]
-    enter(parent, points, replaces=options.out is None)
+    enter(parent, points)
     missing, problems = gather(points, folders, parent, verify=options.verify)
     screen = console()
     if done := finished_runs(points):

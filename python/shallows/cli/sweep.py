@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     screen = console(stderr=options.json)
     if options.engine == "local":
         estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
-    outcomes = run_sweep(parent, points, engine, screen, mine, replaces=options.out is None)
+    outcomes = run_sweep(parent, points, engine, screen, mine, replaces=False)
     if options.json:
         print(json.dumps({"points": [_describe(outcome) for outcome in outcomes]}, ensure_ascii=False))
     # Also what other shards have finished: the last of them writes the page of the whole sweep.

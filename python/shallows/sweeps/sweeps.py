@@ -217,6 +217,5 @@ def sweep(
     )
     if engine == "local":
         refuse_what_cannot_fit(points, from_finished(points), jobs)
-    # The folder that a scenario has by its name is that of all its sweeps.
-    enter(parent, points, replaces=out is None)
+    enter(parent, points)
     return Sweep(parent, run_points(points, chosen, lambda *_: None))
