@@ -56,7 +56,7 @@ def test_the_hot_paths_stay_within_their_instructions(tmp_path: Path) -> None:
     command = [sys.executable, "benches/micro.py", "--count", "5000", "--ports", "--json", str(out)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     counts = json.loads(out.read_text())
-    # docs/performance.md has 180, 239, 337 and 349, and explains what has changed.
+    # Counted on 2026-11-26: 136, 243, 348 and 343. The limits leave room for another compiler.
     limits = {"event-queue": 230, "port": 245, "ecn-port": 355, "sender": 410}
     over = {name: counts[name] for name, limit in limits.items() if counts[name] > limit}
     assert not over
