@@ -6,8 +6,7 @@ mod kept;
 #[path = "common/left.rs"]
 mod left;
 
-use kept::Files;
-use left::{assert_alike, left};
+use left::{Left, assert_alike};
 use proptest::prelude::*;
 use shallows_core::Duration;
 use shallows_scenario::Experiment;
@@ -76,19 +75,17 @@ fn listed(text: &str, list: &str) -> Experiment {
 }
 
 /// What is left by a run of five parts on some threads.
-fn in_parts(experiment: &Experiment, threads: u32) -> left::Left {
+fn in_five_parts(experiment: &Experiment, threads: u32) -> Left {
     let division = Division::in_pieces(experiment, threads, 0).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(division.parts(), 5);
-    let mut files = Files::default();
-    let simulation = Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
-    left(simulation.expect("memory takes it"), 10_000, &files)
+    left::in_parts(experiment, division, 10_000)
 }
 
 fn assert_divisible(name: &str, experiment: &Experiment, threads: &[u32]) {
     assert_eq!(cell(experiment), Ok(Duration::from_micros(3)), "{name}");
     let whole = left::finished(experiment.clone(), 1, u64::MAX);
     for &threads in threads {
-        assert_alike(&format!("{name} on {threads} threads"), &whole, &in_parts(experiment, threads));
+        assert_alike(&format!("{name} on {threads} threads"), &whole, &in_five_parts(experiment, threads));
     }
 }
 

@@ -10,8 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use kept::Files;
-use left::{assert_alike, finished, left};
+use left::{assert_alike, finished, in_parts};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
 use shallows_sim::{Division, Simulation, Undivided, cell, nowhere};
@@ -94,9 +93,7 @@ fn any_number_of_parts_on_any_number_of_threads_gives_the_same_bytes() {
             for &threads in threads {
                 let division = Division::in_pieces(&experiment, threads, links).unwrap();
                 assert_eq!((division.parts(), division.threads()), (parts, threads.min(parts)));
-                let mut files = Files::default();
-                let simulation = Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
-                let many = left(simulation.expect("memory takes it"), 50_000, &files);
+                let many = in_parts(&experiment, division, 50_000);
                 assert_alike(&format!("{parts} parts on {threads}"), &alone, &many);
             }
         }
@@ -155,8 +152,8 @@ fn changing(experiment: Experiment) -> Experiment {
     let (dies, slow, host) = (cable("leaf0->spine0"), cable("leaf1->spine1"), cable("leaf2->host11"));
     let (whole, around) = (Arc::clone(&network.routing), network.routing_without(&dies[..1]));
     let up = |gbps, delay| LinkState::Up { rate: Rate::from_gbps(gbps), delay };
-    let epoch = |us, routing: &Arc<Routing>, links: &[u32], state| Epoch {
-        at: Instant::ZERO + Duration::from_nanos(us),
+    let epoch = |ns, routing: &Arc<Routing>, links: &[u32], state| Epoch {
+        at: Instant::ZERO + Duration::from_nanos(ns),
         routing: Arc::clone(routing),
         links: links.iter().map(|&link| (link, state)).collect(),
     };
@@ -198,9 +195,7 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
     let alone = finished(endless.clone(), 1, u64::MAX);
     for threads in [1, 3] {
         let division = Division::in_pieces(&endless, threads, 0).unwrap();
-        let mut files = Files::default();
-        let simulation = Simulation::of_parts(endless.clone(), division, |name| files.open(name));
-        let many = left(simulation.expect("memory takes it"), 50_000, &files);
+        let many = in_parts(&endless, division, 50_000);
         assert_alike(&format!("a part for each switch, {threads} threads"), &alone, &many);
     }
 }

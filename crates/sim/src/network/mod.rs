@@ -12,6 +12,8 @@ pub(crate) mod places;
 pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -61,6 +61,7 @@ pub(crate) fn step_end(now: Instant, step: Duration) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::testing::parse;
 
     #[test]
     fn a_step_ends_a_picosecond_before_the_next_begins() {
@@ -78,9 +79,7 @@ mod tests {
                 "topology = {topology}\n[switch]\nbuffer = {{ kind = 'static-partition', per_port = '100KB' }}\n\
                  [tcp]\n[[workload]]\nkind = 'long-lived'\nsenders = 0\nreceivers = 2\n[stop]\nat = '1ms'\n"
             );
-            let no_files = |_: &str| unreachable!("it names no file");
-            let experiment = shallows_scenario::parse(&text, "test.toml", &no_files, &[], None);
-            end_step(&experiment.unwrap_or_else(|error| panic!("{error}")))
+            end_step(&parse(&text, &[]))
         };
         let dumbbell = |host: &str, bottleneck: &str| {
             step(&format!(

@@ -367,6 +367,7 @@ fn horizon(experiment: &Experiment) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::testing::parse;
 
     const FABRIC: &str = r#"
         [topology]
@@ -390,13 +391,10 @@ mod tests {
 
     #[test]
     fn parts_in_which_little_happens_are_put_together_and_only_time_tells() {
-        let no_files = |_: &str| unreachable!("it names no file");
         // A packet of 1,500 bytes takes 1.2 us at each of four links, and its acknowledgement has three events or four as well: at 80 %
         // load of six hosts there are a thousand in a window of 50 us, in four parts.
         for (load, parts) in [("0.01", 1), ("0.8", 4)] {
-            let sets = [("workload.0.load".to_owned(), load.to_owned())];
-            let experiment = shallows_scenario::parse(FABRIC, "test.toml", &no_files, &sets, None)
-                .unwrap_or_else(|error| panic!("{error}"));
+            let experiment = parse(FABRIC, &[("workload.0.load", load)]);
             let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
             let mut simulation =
                 Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");

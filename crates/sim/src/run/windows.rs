@@ -355,6 +355,7 @@ mod tests {
     use super::*;
     use crate::network::event::Class;
     use crate::network::site::Site;
+    use crate::network::testing::parse;
     use crate::run::world;
 
     #[test]
@@ -398,14 +399,7 @@ mod tests {
 
     #[test]
     fn a_part_that_panics_ends_the_others_and_is_heard() {
-        let experiment = shallows_scenario::parse(
-            TWO_SWITCHES,
-            "test.toml",
-            &|_| unreachable!("it names no file"),
-            &[],
-            None,
-        )
-        .unwrap_or_else(|error| panic!("{error}"));
+        let experiment = parse(TWO_SWITCHES, &[]);
         for broken in [0, 1] {
             let division = Division::new(&experiment, 2).expect("it has two switches");
             let horizon = Duration::from_micros(10);

@@ -1,7 +1,7 @@
 //! All that a run leaves, to compare it with what another one leaves.
 
 use shallows_scenario::Experiment;
-use shallows_sim::Simulation;
+use shallows_sim::{Division, Simulation};
 
 use crate::kept::Files;
 
@@ -14,7 +14,14 @@ pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left 
     left(simulation.expect("memory takes it"), step, &files)
 }
 
-pub(crate) fn left(mut simulation: Simulation, step: u64, files: &Files) -> Left {
+/// What a run in the parts of this `division` leaves.
+pub(crate) fn in_parts(experiment: &Experiment, division: Division, step: u64) -> Left {
+    let mut files = Files::default();
+    let simulation = Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
+    left(simulation.expect("memory takes it"), step, &files)
+}
+
+fn left(mut simulation: Simulation, step: u64, files: &Files) -> Left {
     while !simulation.advance(step).done {}
     simulation.flush_captures().expect("memory takes it");
     let report = simulation.finish();

@@ -14,6 +14,7 @@ use crate::hosts::packet::{DataPacket, Framing};
 use crate::hosts::timer::arm;
 use crate::network::event::{Class, Event, Ranks};
 use crate::network::link::Target;
+use crate::network::testing::star;
 use crate::network::{Change, Driver, LinkAt, Network};
 
 const PACKET: Bytes = Bytes(1_500);
@@ -152,9 +153,7 @@ impl World for Bench {
 impl Bench {
     /// All that arrives in 100 us from a source of so many Gb/s.
     fn run(gbps: u64, rule: Option<SmallQueue>) -> Self {
-        let no_files = |_: &str| unreachable!("it names no file");
-        let experiment = shallows_scenario::parse(STAR, "test.toml", &no_files, &[], None)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let experiment = star(SCENARIO);
         let gap = Rate::from_gbps(gbps).transmission_time(PACKET);
         let mut bench = Self {
             network: Network::new(&experiment),
@@ -203,15 +202,7 @@ impl Bench {
     }
 }
 
-const STAR: &str = r#"
-    [topology]
-    kind = "star"
-    hosts = 3
-    rate = "10Gbps"
-
-    [switch]
-    buffer = { kind = "complete-sharing", pool = "1MB" }
-
+const SCENARIO: &str = r#"
     [host]
     nic = { limit = "30KB", backpressure = "off" }
 

@@ -15,6 +15,7 @@ use crate::hosts::nic::agent::HostAgent;
 use crate::hosts::nic::inbox::Inboxes;
 use crate::hosts::packet::{AckPacket, Packet};
 use crate::network::site::Site;
+use crate::network::testing::star;
 use crate::run::simulation::nowhere;
 
 /// From the first data on it sends host 1 one packet every [`INTERVAL`], so many in all.
@@ -53,15 +54,7 @@ impl HostAgent for Credits {
     }
 }
 
-const STAR: &str = r#"
-    [topology]
-    kind = "star"
-    hosts = 3
-    rate = "10Gbps"
-
-    [switch]
-    buffer = { kind = "complete-sharing", pool = "1MB" }
-
+const SCENARIO: &str = r#"
     [tcp]
 
     [[workload]]
@@ -73,9 +66,7 @@ const STAR: &str = r#"
 
 #[test]
 fn an_agent_sees_every_packet_of_its_host_and_sends_at_its_own_times() {
-    let no_files = |_: &str| unreachable!("it names no file");
-    let experiment = shallows_scenario::parse(STAR, "test.toml", &no_files, &[], None)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let experiment = star(SCENARIO);
     let site = Site::all(&experiment, None).remove(0);
     let captures = Captures::simulated(&experiment, nowhere).expect("nowhere takes everything");
     let mut world = World::new(&experiment, None, site, &captures);
