@@ -2,9 +2,9 @@
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
+use shallows_measure::Lost;
 
 use crate::hosts::packet::Packet;
-use shallows_measure::Lost;
 
 /// A packet on a link whose two ends are in different parts.
 #[derive(Clone, Copy, Debug)]

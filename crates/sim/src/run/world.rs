@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod agents;
 mod build;
+mod ends;
 pub(crate) mod measured;
 
 use shallows_core::Instant;
@@ -18,17 +19,15 @@ use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
 use crate::hosts::nic::inbox::{Arrived, InboxAt, Taking};
 use crate::hosts::nic::{Incoming, Nic};
-use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Packets, ProbePacket};
-use crate::hosts::{Hearing, Hosts, Next, Reception, Waking};
+use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, ProbePacket};
+use crate::hosts::{Hearing, Next, Reception, Waking};
+use crate::network::Network;
 use crate::network::event::{Class, Event, Ranks};
-use crate::network::link::Target;
-use crate::network::{Change, Driver, LinkAt, Network};
-use crate::run::crossing::{Crossing, Exits};
-use crate::run::observers::Observers;
+use crate::run::crossing::Crossing;
+use crate::run::world::ends::{Around, Ends};
 use crate::traffic::Newcomer;
 use crate::traffic::generators::Generators;
 use crate::traffic::warm_up::WarmUp;
-use shallows_measure::Lost;
 
 /// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
 #[derive(Debug)]
@@ -43,87 +42,6 @@ pub(crate) struct World {
     ends_on_completion: bool,
     /// Whether this is the whole network, which knows when it is complete.
     is_whole: bool,
-}
-
-/// What is at the ends of a network, and around it.
-#[derive(Debug)]
-struct Ends {
-    packets: Packets,
-    hosts: Hosts,
-    observers: Observers,
-    /// Where links lead that end in other parts, and what has left by them.
-    exits: Exits,
-}
-
-/// What a network calls back.
-struct Around<'a> {
-    ends: &'a mut Ends,
-    queue: &'a mut EventQueue<Event>,
-}
-
-impl Driver<PacketRef> for Around<'_> {
-    #[inline(always)]
-    fn now(&self) -> Instant {
-        self.queue.now()
-    }
-
-    #[inline(always)]
-    fn transmit_at(&mut self, at: Instant, link: LinkAt) {
-        self.queue.schedule(at, Event::of_link(Class::Transmit, link.rank, link.place));
-    }
-
-    #[inline(always)]
-    fn deliver_at(&mut self, at: Instant, link: LinkAt) {
-        self.queue.schedule(at, Event::of_link(Class::Deliver, link.rank, link.place));
-    }
-
-    fn change_at(&mut self, at: Instant, epoch: u32) {
-        self.queue.schedule(at, Event::of_epoch(epoch));
-    }
-
-    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
-        let found = self.queue.cancel(at, Event::of_link(Class::Transmit, link.rank, link.place));
-        assert!(found, "a port that is to send has an event");
-    }
-
-    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
-        let found = self.queue.cancel(at, Event::of_link(Class::Deliver, link.rank, link.place));
-        assert!(found, "the first packet in flight has an event");
-    }
-
-    #[inline(never)]
-    fn observe(&mut self, change: Change<'_, PacketRef>) {
-        self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
-    }
-
-    #[inline(always)]
-    fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        let packet = self.ends.packets.remove(payload);
-        self.ends.exits.leave(exit, arrival, header, packet);
-    }
-
-    fn lose(&mut self, exit: u32) -> Lost {
-        self.ends.exits.lose(exit)
-    }
-
-    #[inline(always)]
-    fn expect(&self, target: Target, payload: PacketRef) {
-        // Who takes it from the store: a host, or a link to another part.
-        if matches!(target, Target::Host) || self.ends.exits.are_there() {
-            self.ends.packets.prefetch(payload);
-        }
-    }
-
-    fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
-        if let Some(host) = host
-            && self.ends.hosts.nics_act_on_departures()
-            && let Some(body) = self.ends.packets.data(payload)
-        {
-            // Its connection is not woken: its acknowledgements and its timer find what it has lost.
-            self.ends.hosts.on_departure(host, body);
-        }
-        self.ends.packets.discard(payload)
-    }
 }
 
 impl shallows_core::event::World for World {

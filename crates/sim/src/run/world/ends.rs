@@ -1,0 +1,95 @@
+//! The ends of a network, and the calls by which it reaches them.
+
+use shallows_core::Instant;
+use shallows_core::event::EventQueue;
+use shallows_core::packet::{Header, HostId};
+use shallows_measure::Lost;
+
+use crate::hosts::Hosts;
+use crate::hosts::packet::{PacketRef, Packets};
+use crate::network::event::{Class, Event};
+use crate::network::link::Target;
+use crate::network::{Change, Driver, LinkAt};
+use crate::run::crossing::Exits;
+use crate::run::observers::Observers;
+
+/// Hosts with their packets, observers, and the exits to other parts of the network.
+#[derive(Debug)]
+pub(super) struct Ends {
+    pub(super) packets: Packets,
+    pub(super) hosts: Hosts,
+    pub(super) observers: Observers,
+    /// Where links lead that end in other parts, and what has left by them.
+    pub(super) exits: Exits,
+}
+
+/// The driver of a network: its ends, and the events.
+pub(super) struct Around<'a> {
+    pub(super) ends: &'a mut Ends,
+    pub(super) queue: &'a mut EventQueue<Event>,
+}
+
+impl Driver<PacketRef> for Around<'_> {
+    #[inline(always)]
+    fn now(&self) -> Instant {
+        self.queue.now()
+    }
+
+    #[inline(always)]
+    fn transmit_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::of_link(Class::Transmit, link.rank, link.place));
+    }
+
+    #[inline(always)]
+    fn deliver_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::of_link(Class::Deliver, link.rank, link.place));
+    }
+
+    fn change_at(&mut self, at: Instant, epoch: u32) {
+        self.queue.schedule(at, Event::of_epoch(epoch));
+    }
+
+    fn cancel_transmit(&mut self, at: Instant, link: LinkAt) {
+        let found = self.queue.cancel(at, Event::of_link(Class::Transmit, link.rank, link.place));
+        assert!(found, "a port that is to send has an event");
+    }
+
+    fn cancel_deliver(&mut self, at: Instant, link: LinkAt) {
+        let found = self.queue.cancel(at, Event::of_link(Class::Deliver, link.rank, link.place));
+        assert!(found, "the first packet in flight has an event");
+    }
+
+    #[inline(never)]
+    fn observe(&mut self, change: Change<'_, PacketRef>) {
+        self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
+        let packet = self.ends.packets.remove(payload);
+        self.ends.exits.leave(exit, arrival, header, packet);
+    }
+
+    fn lose(&mut self, exit: u32) -> Lost {
+        self.ends.exits.lose(exit)
+    }
+
+    #[inline(always)]
+    fn expect(&self, target: Target, payload: PacketRef) {
+        // Who takes it from the store: a host, or a link to another part.
+        if matches!(target, Target::Host) || self.ends.exits.are_there() {
+            self.ends.packets.prefetch(payload);
+        }
+    }
+
+    fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
+        if let Some(host) = host
+            && self.ends.hosts.nics_act_on_departures()
+            && let Some(body) = self.ends.packets.data(payload)
+        {
+            // Its connection is not woken: its acknowledgements and its timer find what it has lost.
+            self.ends.hosts.on_departure(host, body);
+        }
+        self.ends.packets.discard(payload)
+    }
+}
