@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shallows_core::{Duration, Instant, Rate};
+use shallows_measure::Lost;
 use shallows_scenario::{Epoch, LinkState};
 
 use crate::network::link::NONE;
 use crate::network::{Driver, LinkAt, Network};
-use shallows_measure::Lost;
 
 impl<T: Copy + Default> Network<T> {
     /// Have the driver call when the network changes, before anything happens. What changes at time zero has changed after this.
@@ -98,12 +98,6 @@ impl<T: Copy + Default> Network<T> {
         }
         link.set_delay(delay);
         self.observe_change(place as u32, driver);
-    }
-
-    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
-        if self.links[place as usize].watch.is_on() {
-            self.observe(place, None, driver);
-        }
     }
 
     /// Where the far end of the link with this number is kept, if it is here.

@@ -243,9 +243,7 @@ impl<T: Copy + Default> Network<T> {
                 }
             }
             Arrival::Dropped => {
-                if self.links[place as usize].watch.is_on() {
-                    self.observe(place, None, driver);
-                }
+                self.observe_change(place, driver);
             }
         }
         if !self.dropped.is_empty() {
@@ -299,6 +297,14 @@ impl<T: Copy + Default> Network<T> {
             self.observe(place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
+    }
+
+    /// The port of a link has changed, and nothing leaves it.
+    #[inline(always)]
+    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
+        if self.links[place as usize].watch.is_on() {
+            self.observe(place, None, driver);
+        }
     }
 
     #[inline(never)]
