@@ -1,4 +1,4 @@
-//! What a packet carries: the header that switches read, and the body that hosts read.
+//! The parts of a packet: the header, which switches read, and the body, which hosts read.
 //!
 //! The two are apart because a hop touches only the header. Both hold what a real TCP/IP packet holds, so that
 //! a trace of them is a real trace. Each kind of body has a type of its own, in which each field has one meaning.
@@ -239,7 +239,7 @@ impl SackBlock {
     }
 }
 
-/// What a packet carries beside its header. A datagram carries nothing that anybody reads.
+/// The body of a packet, by kind. Datagrams have none: no host reads their contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Data of a connection, or what opens or ends one.

@@ -1,4 +1,4 @@
-//! What is known of one flow: from its arrival to the end of the run, at both of its ends.
+//! The record of a flow, as its sender and its receiver saw it until the end of the run.
 
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Bytes, Duration, Instant};

@@ -133,7 +133,7 @@ impl Stack {
         }
     }
 
-    /// Likewise of what answers.
+    /// The TCP header of an acknowledgement.
     fn ack(&self, header: &Header, ack: &AckSegment, numbers: Numbers) -> tcp::Repr {
         let syn = ack.flags.contains(Flags::SYN);
         let (source_port, destination_port) = header.ports();
