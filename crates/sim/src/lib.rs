@@ -16,6 +16,7 @@ pub use network::link::Target;
 pub use network::{Change, Driver, LinkAt, Network};
 pub use run::footprint::{Need, footprint};
 pub use run::simulation::{Progress, Simulation, nowhere};
+pub use run::world::execution::Execution;
 /// What a simulation returns, and where its captures go.
 pub use shallows_measure::{Report, Sink};
 pub use traffic::datagram::Datagrams;

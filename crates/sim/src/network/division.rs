@@ -78,6 +78,13 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     Ok(cell)
 }
 
+/// How long switches can run one by one without hearing of each other or of hosts: the shortest delay of a link. None if some link has no
+/// delay.
+pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
+    let shortest = experiment.network.links.iter().map(|link| link.delay).min();
+    shortest.filter(|&delay| delay > Duration::ZERO)
+}
+
 /// Whether a trace needs to know how many flows of applications have arrived anywhere.
 fn counts_flows(experiment: &Experiment) -> bool {
     let reacts = experiment.reacts();

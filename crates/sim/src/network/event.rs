@@ -136,7 +136,7 @@ impl Ordered for Event {
 pub(crate) struct Ranks(u64);
 
 /// The place of one link in that order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 
 impl Ranks {

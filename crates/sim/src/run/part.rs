@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use shallows_core::event::{EventQueue, run};
+use shallows_core::event::EventQueue;
 use shallows_core::{Duration, Instant};
 
 use crate::network::event::Event;
@@ -59,10 +59,10 @@ impl Part {
     /// Read the mail, live until `until`, and write to the others.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.visits += 1;
-        let before = self.queue.handled();
+        let before = self.events();
         self.read(mail, number);
-        run(&mut self.world, &mut self.queue, until, u64::MAX);
-        self.is_busy = self.queue.handled() - before >= self.world.links() as u64;
+        self.world.run(&mut self.queue, until, u64::MAX);
+        self.is_busy = self.events() - before >= self.world.links() as u64;
         for (part, newcomer) in self.world.collect_newcomers() {
             // It is read in the next window, before its packets come.
             next_mail.announce(part, newcomer, until + Duration(1));
@@ -88,7 +88,7 @@ impl Part {
 
     /// Events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
-        self.queue.handled() - self.world.tally().events_of_no_node
+        self.world.events(&self.queue) - self.world.tally().events_of_no_node
     }
 }
 

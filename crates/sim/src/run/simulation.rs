@@ -2,7 +2,7 @@
 
 use std::io;
 
-use shallows_core::event::{EventQueue, World as _, run};
+use shallows_core::event::{EventQueue, World as _};
 use shallows_core::{Duration, Instant};
 use shallows_measure::{Captures, Report, Sink, Tally};
 use shallows_scenario::Experiment;
@@ -15,12 +15,14 @@ use crate::run::end::Ending;
 use crate::run::part::Part;
 use crate::run::windows::Windows;
 use crate::run::world::World;
+use crate::run::world::execution::Execution;
 use crate::traffic::Traffic;
 
 /// A run of one experiment.
 #[derive(Debug)]
 pub struct Simulation {
     experiment: Experiment,
+    execution: Execution,
     /// One, unless the network is divided.
     parts: Vec<Part>,
     /// What makes several parts run beside each other.
@@ -104,7 +106,7 @@ impl Simulation {
     ) -> io::Result<Self> {
         let captures = Captures::simulated(&experiment, open)?;
         let division = Division::new(&experiment, threads).ok();
-        let mut built = Self::build(experiment, division, captures);
+        let mut built = Self::build(experiment, division, Execution::default(), captures);
         // What is captured is written as the run goes, which must not begin again.
         let may_be_one = !built.captures.any() && built.experiment.network.links.len() <= NEVER_ONE;
         let divided = built.windows.as_ref().map(Windows::division);
@@ -122,15 +124,35 @@ impl Simulation {
         division: Division,
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
-        let captures = Captures::simulated(&experiment, open)?;
-        Ok(Self::build(experiment, Some(division), captures))
+        Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    fn build(experiment: Experiment, division: Option<Division>, captures: Captures) -> Self {
+    /// As [`Self::capturing`], in these parts or as one, and so that events reach switches in this way.
+    ///
+    /// # Errors
+    ///
+    /// Likewise.
+    pub fn executed(
+        experiment: Experiment,
+        division: Option<Division>,
+        execution: Execution,
+        open: impl FnMut(&str) -> io::Result<Sink>,
+    ) -> io::Result<Self> {
+        let captures = Captures::simulated(&experiment, open)?;
+        Ok(Self::build(experiment, division, execution, captures))
+    }
+
+    fn build(
+        experiment: Experiment,
+        division: Option<Division>,
+        execution: Execution,
+        captures: Captures,
+    ) -> Self {
         let ending = Ending::new(&experiment);
-        let (parts, windows) = divide(&experiment, division, &captures);
+        let (parts, windows) = divide(&experiment, division, execution, &captures);
         Self {
             experiment,
+            execution,
             parts,
             windows,
             ending,
@@ -170,7 +192,7 @@ impl Simulation {
             return;
         }
         let division = windows.division().merged();
-        (self.parts, self.windows) = divide(&self.experiment, Some(division), &self.captures);
+        (self.parts, self.windows) = divide(&self.experiment, Some(division), self.execution, &self.captures);
         self.advance(events);
     }
 
@@ -191,7 +213,7 @@ impl Simulation {
         }
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
-        if !world.stop_if_complete() && run(world, queue, limit, events) {
+        if !world.stop_if_complete() && world.run(queue, limit, events) {
             return false;
         }
         if !world.is_finished() {
@@ -199,7 +221,7 @@ impl Simulation {
         }
         // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
         world.go_on_after_completion();
-        run(world, queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
+        world.run(queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
         self.closing = true;
         self.close(events)
     }
@@ -208,14 +230,14 @@ impl Simulation {
     fn close(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
-        let enough = queue.handled().saturating_add(events);
-        while queue.handled() < enough {
-            let next = queue.next_at().unwrap_or(Instant::MAX);
+        let enough = world.events(queue).saturating_add(events);
+        while world.events(queue) < enough {
+            let next = world.next_at(queue);
             self.finished = self.ending.is_over(world.tally().under_way(), next);
             if self.finished || next > limit {
                 return true;
             }
-            run(world, queue, self.ending.step_end(next).min(limit), u64::MAX);
+            world.run(queue, self.ending.step_end(next).min(limit), u64::MAX);
         }
         false
     }
@@ -251,7 +273,7 @@ impl Simulation {
     }
 
     fn now(&self) -> Instant {
-        self.parts.iter().map(|part| part.queue.now()).max().unwrap_or_default()
+        self.parts.iter().map(|part| part.world.last(&part.queue)).max().unwrap_or_default()
     }
 
     /// How many events have fired. The number depends on how the run is divided, so no result has it.
@@ -333,6 +355,7 @@ impl Simulation {
 fn divide(
     experiment: &Experiment,
     division: Option<Division>,
+    execution: Execution,
     captures: &Captures,
 ) -> (Vec<Part>, Option<Windows>) {
     let horizon = horizon(experiment);
@@ -340,7 +363,7 @@ fn divide(
     let mut parts = Vec::with_capacity(sites.len());
     for site in sites {
         let mut queue = EventQueue::new(horizon);
-        let mut world = World::new(experiment, division.as_ref(), site, captures);
+        let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
         world.start(experiment, &mut queue);
         parts.push(Part::new(world, queue));
     }

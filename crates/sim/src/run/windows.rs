@@ -247,7 +247,7 @@ impl Entry {
     }
 
     fn write(&self, part: &Part) {
-        self.next.store(part.queue.not_before().0, Ordering::Relaxed);
+        self.next.store(part.world.not_before(&part.queue).0, Ordering::Relaxed);
         self.events.store(part.events(), Ordering::Relaxed);
         self.flows_started.store(part.world.traffic().finite, Ordering::Relaxed);
         self.busy.store(part.world.traffic().busy(), Ordering::Relaxed);
@@ -357,6 +357,7 @@ mod tests {
     use crate::network::site::Site;
     use crate::network::testing::parse;
     use crate::run::world;
+    use crate::run::world::execution::Execution;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {
@@ -409,7 +410,8 @@ mod tests {
             let last = sites[broken].links.numbers().last().expect("links leave every node");
             let (rank, place) = (Ranks::new(experiment.seed).of_link(last), sites[broken].links.count() - 1);
             let build = |site| {
-                let world = world::World::new(&experiment, Some(&division), site, &captures);
+                let world =
+                    world::World::new(&experiment, Some(&division), site, &captures, Execution::Events);
                 Part::new(world, EventQueue::new(horizon))
             };
             let mut parts: Vec<Part> = sites.into_iter().map(build).collect();

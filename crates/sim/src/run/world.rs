@@ -8,10 +8,11 @@
 mod agents;
 mod build;
 mod ends;
+pub(crate) mod execution;
 pub(crate) mod measured;
 
 use shallows_core::Instant;
-use shallows_core::event::EventQueue;
+use shallows_core::event::{self, EventQueue};
 use shallows_core::packet::{AckSegment, Header, HostId, PacketKind};
 use shallows_scenario::Experiment;
 
@@ -25,6 +26,7 @@ use crate::network::Network;
 use crate::network::event::{Class, Event, Ranks};
 use crate::run::crossing::Crossing;
 use crate::run::world::ends::{Around, Ends};
+use crate::run::world::execution::Pace;
 use crate::traffic::Newcomer;
 use crate::traffic::generators::Generators;
 use crate::traffic::warm_up::WarmUp;
@@ -37,6 +39,7 @@ pub(crate) struct World {
     flows: Flows,
     generators: Generators,
     ranks: Ranks,
+    pace: Pace,
     /// Whether every flow is complete and the run may end with that.
     finished: bool,
     ends_on_completion: bool,
@@ -44,7 +47,7 @@ pub(crate) struct World {
     is_whole: bool,
 }
 
-impl shallows_core::event::World for World {
+impl event::World for World {
     type Event = Event;
 
     #[inline]
@@ -508,6 +511,7 @@ impl World {
     #[inline(never)]
     fn sample_queues(&mut self, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
+        self.visit_switches(queue.now(), queue);
         let next = self.network.sample(queue.now(), &mut self.ends.observers.queues);
         self.schedule(next, Class::Sample, 0, queue);
     }
@@ -516,6 +520,7 @@ impl World {
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
+        self.visit_switches(queue.now(), queue);
         let (links, next) = self.ends.observers.ports.due(index, queue.now());
         self.network.trace(queue.now(), &links, &mut self.ends.observers.ports);
         self.schedule(next, Class::PortTrace, index.into(), queue);
@@ -538,6 +543,7 @@ impl World {
     #[inline(never)]
     fn change(&mut self, epoch: u32, queue: &mut EventQueue<Event>) {
         self.network.tally.events_of_no_node += 1;
+        self.visit_switches(queue.now(), queue);
         let (network, mut around) = self.driving(queue);
         network.change(epoch, &mut around);
     }

@@ -105,7 +105,7 @@ impl Driver<u32> for Driving<'_> {
         unreachable!("the network does not change");
     }
 
-    fn observe(&mut self, _: Change<'_, u32>) {}
+    fn observe(&mut self, _: Instant, _: Change<'_, u32>) {}
 
     fn leave(&mut self, _: u32, _: Instant, _: Header, _: u32) {
         unreachable!("the network is not divided");

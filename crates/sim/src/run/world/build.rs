@@ -14,7 +14,7 @@ use crate::hosts::nic::inbox::Inboxes;
 use crate::hosts::packet::{PacketRef, Packets};
 use crate::hosts::{Hosts, Transports};
 use crate::network::Network;
-use crate::network::division::Division;
+use crate::network::division::{self, Division};
 use crate::network::event::Ranks;
 use crate::network::places::Places;
 use crate::network::site::Site;
@@ -22,6 +22,7 @@ use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 use crate::run::world::World;
 use crate::run::world::ends::Ends;
+use crate::run::world::execution::{Execution, Pace};
 use crate::traffic::announced::Announced;
 use crate::traffic::datagram::Datagrams;
 use crate::traffic::generators::{Arrivals, Generators, Leaving};
@@ -36,10 +37,12 @@ impl World {
         division: Option<&Division>,
         site: Site,
         captures: &Captures,
+        execution: Execution,
     ) -> Self {
         let seed = experiment.seed;
         let ranks = Ranks::new(seed);
-        let mut network = Network::of(experiment, &site, ranks);
+        let window = division::window(experiment);
+        let mut network = Network::of(experiment, &site, ranks, window);
         let mut exits = Exits::default();
         for &(number, part, wire) in &site.exits {
             network.at(number).exit = exits.add(part, wire);
@@ -70,6 +73,7 @@ impl World {
                 probes: Probes::new(&experiment.probes, udp_overhead),
             },
             ranks,
+            pace: Pace::new(execution, window.is_some()),
             finished: false,
             ends_on_completion: experiment.stop.on_completion,
             is_whole,

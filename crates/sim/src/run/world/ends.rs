@@ -60,8 +60,8 @@ impl Driver<PacketRef> for Around<'_> {
     }
 
     #[inline(never)]
-    fn observe(&mut self, change: Change<'_, PacketRef>) {
-        self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
+    fn observe(&mut self, now: Instant, change: Change<'_, PacketRef>) {
+        self.ends.observers.port_changed(now, change, &self.ends.packets);
     }
 
     #[inline(always)]
