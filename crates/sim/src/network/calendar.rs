@@ -1,4 +1,4 @@
-//! Packets on their way to switches, by the window in which they arrive and by switch.
+//! Packets on their way, by the window in which they arrive: those to each switch by themselves, those to hosts together.
 //!
 //! Within a window no switch can reach another, because a window is no longer than the shortest delay of a link. So a switch takes
 //! all packets that arrive in a window at once ([`crate::network::visit`]).
@@ -6,13 +6,17 @@
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
+use crate::network::sorter::Sorter;
+
 /// Windows that have places of their own. A packet that arrives after them waits in the last one and is placed again.
 const SLOTS: u64 = 16;
 
-/// The longest window: its picoseconds take 24 bits of a key.
-const LONGEST: Duration = Duration(1 << 24);
+/// The longest window: sixteen times its square is below 2^64.
+const LONGEST: Duration = Duration(1 << 29);
 
-/// A packet on its way to a switch.
+const _: () = assert!(LONGEST.0 <= Sorter::LONGEST.0);
+
+/// A packet on its way to a switch or a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving<T> {
     pub(crate) at: Instant,
@@ -33,10 +37,11 @@ pub(crate) struct Calendar<T> {
     start: Instant,
     /// How long after its start packets wait in a window of their own.
     reach: u64,
-    switches: usize,
-    /// By slot and switch.
+    /// In each slot.
+    count: usize,
+    /// By slot and number.
     buckets: Vec<Vec<Arriving<T>>>,
-    /// By slot: the switches that packets reach.
+    /// By slot: the buckets that hold something.
     due: Vec<Vec<u32>>,
     /// Bit *s*: whether slot *s* has any.
     occupied: u64,
@@ -45,12 +50,12 @@ pub(crate) struct Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// An empty one for a network in which the shortest delay of a link is `shortest`.
+    /// An empty one with so many `buckets`, for a network in which the shortest delay of a link is `shortest`.
     ///
     /// # Panics
     ///
     /// If that is zero.
-    pub(crate) fn new(shortest: Duration, switches: usize) -> Self {
+    pub(crate) fn new(shortest: Duration, buckets: u32) -> Self {
         let window = shortest.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
         Self {
@@ -59,8 +64,8 @@ impl<T: Copy> Calendar<T> {
             number: 0,
             start: Instant::ZERO,
             reach: (SLOTS - 1) * window.0,
-            switches,
-            buckets: (0..SLOTS as usize * switches).map(|_| Vec::new()).collect(),
+            count: buckets as usize,
+            buckets: (0..SLOTS as usize * buckets as usize).map(|_| Vec::new()).collect(),
             due: vec![Vec::new(); SLOTS as usize],
             occupied: 0,
             spare: Vec::new(),
@@ -100,14 +105,14 @@ impl<T: Copy> Calendar<T> {
         ((u128::from(distance) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
-    /// A packet will reach `switch`, which is not before the open window.
+    /// A packet is on its way, and does not arrive before the open window.
     #[inline(always)]
-    pub(crate) fn place(&mut self, switch: u32, packet: Arriving<T>) {
+    pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) % SLOTS;
-        let bucket = &mut self.buckets[slot as usize * self.switches + switch as usize];
+        let bucket = &mut self.buckets[slot as usize * self.count + number as usize];
         if bucket.is_empty() {
             *bucket = self.spare.pop().unwrap_or_default();
-            self.due[slot as usize].push(switch);
+            self.due[slot as usize].push(number);
             self.occupied |= 1 << slot;
         }
         bucket.push(packet);
@@ -117,28 +122,37 @@ impl<T: Copy> Calendar<T> {
         (self.number % SLOTS) as usize
     }
 
-    /// The switches that packets reach in the open window. Their packets are to be taken.
+    /// The buckets that hold something for the open window. They are to be taken, or kept.
     pub(crate) fn take_due(&mut self) -> Vec<u32> {
         let slot = self.slot();
         self.occupied &= !(1 << slot);
         std::mem::take(&mut self.due[slot])
     }
 
-    /// Take the packets that reach `switch` in the open window, and some that reach it later.
+    /// Take the packets of a bucket that arrive in the open window, and some that arrive later.
     #[inline]
-    pub(crate) fn take(&mut self, switch: u32) -> Vec<Arriving<T>> {
+    pub(crate) fn take(&mut self, number: u32) -> Vec<Arriving<T>> {
         let slot = self.slot();
-        std::mem::take(&mut self.buckets[slot * self.switches + switch as usize])
+        std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// Packets that have been taken are on their way no longer; `due` is what [`Self::take_due`] gave, or empty.
+    /// A bucket is not taken yet.
+    pub(crate) fn keep(&mut self, number: u32) {
+        let slot = self.slot();
+        if !self.buckets[slot * self.count + number as usize].is_empty() {
+            self.due[slot].push(number);
+            self.occupied |= 1 << slot;
+        }
+    }
+
+    /// Packets that have been taken are on their way no longer.
     #[inline]
     pub(crate) fn recycle(&mut self, mut packets: Vec<Arriving<T>>) {
         packets.clear();
         self.spare.push(packets);
     }
 
-    /// The switches of [`Self::take_due`] have been visited.
+    /// The buckets of [`Self::take_due`] have been taken or kept.
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {
         due.clear();
         let slot = self.slot();

@@ -28,6 +28,7 @@ impl<T: Copy + Default> Network<T> {
     #[inline(never)]
     pub fn change(&mut self, epoch: u32, driver: &mut impl Driver<T>) {
         let epochs = Arc::clone(&self.epochs);
+        self.epochs_over = epoch as usize + 1;
         let Epoch { routing, links, .. } = &epochs[epoch as usize];
         self.routing = Arc::clone(routing);
         for &(number, state) in links {

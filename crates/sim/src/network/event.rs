@@ -139,6 +139,14 @@ pub(crate) struct Ranks(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 
+impl LinkRank {
+    /// Below [`Event::MAX_LINKS`].
+    #[inline]
+    pub(crate) fn number(self) -> u64 {
+        self.0.into()
+    }
+}
+
 impl Ranks {
     pub(crate) fn new(seed: u64) -> Self {
         Self(mix(seed) & INDEX_MASK)

@@ -68,10 +68,8 @@ pub(crate) struct Wire {
     pub(crate) rank: LinkRank,
     /// By which the far end knows it.
     pub(crate) ingress: Ingress,
-    /// Place of the switch at the far end among those that are here, if it leads to one.
-    pub(crate) switch: u32,
-    /// In which place it comes there among the links to the switch, at equal times.
-    pub(crate) order: u16,
+    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if the far end is in another part.
+    pub(crate) bucket: u32,
 }
 
 impl<T> AsMut<Port<T>> for Link<T> {
@@ -179,15 +177,8 @@ impl<T: Copy + Default> Link<T> {
 }
 
 impl Wire {
-    /// One to a host.
-    pub(crate) fn to_host(rank: LinkRank, ingress: Ingress) -> Self {
-        Self { first: NONE, last: NONE, target: Target::Host, rank, ingress, switch: NONE, order: 0 }
-    }
-
-    /// One to the switch with this `number` among switches, the `switch`-th of those that are here.
-    pub(crate) fn to_switch(number: u32, switch: u32, order: u16, rank: LinkRank, ingress: Ingress) -> Self {
-        let target = Target::Switch(number);
-        Self { first: NONE, last: NONE, target, rank, ingress, switch, order }
+    pub(crate) fn new(target: Target, bucket: u32, rank: LinkRank, ingress: Ingress) -> Self {
+        Self { first: NONE, last: NONE, target, rank, ingress, bucket }
     }
 
     /// A packet is in flight until `arrival`. Says whether it is the first, whose arrival is to be scheduled.
@@ -262,7 +253,7 @@ mod tests {
         let rank = Ranks::new(1).of_link(0);
         let mut link = Link::new(port, 0, rank, 0, Duration::from_micros(1));
         link.set_jitter(spread, Stream::new(1, "jitter", 0));
-        (link, Wire::to_host(rank, Ingress::NONE))
+        (link, Wire::new(Target::Host, 0, rank, Ingress::NONE))
     }
 
     fn departure(finish: Instant) -> Departure<PacketRef> {

@@ -13,9 +13,10 @@ pub(crate) mod places;
 pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
+mod sorter;
 #[cfg(test)]
 pub(crate) mod testing;
-mod visit;
+pub(crate) mod visit;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,7 +36,8 @@ use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wi
 use crate::network::places::Places;
 use crate::network::ports::port;
 use crate::network::site::Site;
-use crate::network::visit::{Keys, Order, Waiting};
+use crate::network::sorter::Sorter;
+use crate::network::visit::{Order, Waiting, Way as WayOut};
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
@@ -64,7 +66,8 @@ pub struct Network<T> {
     events: u64,
     windows: u64,
     /// Kept to spare an allocation.
-    keys: Keys,
+    sorter: Sorter,
+    ways: Vec<WayOut>,
     /// Hosts first, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,
@@ -72,6 +75,8 @@ pub struct Network<T> {
     routing: Arc<Routing>,
     /// How the network changes.
     epochs: Arc<[Epoch]>,
+    /// How many of these are over.
+    epochs_over: usize,
     /// Numbers of the links that come from other parts, in order.
     entrances: Box<[u32]>,
     /// What has been lost in flight here, by number of the link.
@@ -89,28 +94,6 @@ pub struct Network<T> {
 struct Owned {
     ports: Range<u32>,
     memory: SharedBuffer,
-}
-
-/// By number of the link: in which place it comes among those to its switch that is here, at equal times.
-///
-/// # Panics
-///
-/// If 2^16 links lead to a switch.
-fn orders(experiment: &Experiment, site: &Site, ranks: Ranks) -> Vec<u16> {
-    let network = &experiment.network;
-    let mut orders = vec![0; network.links.len()];
-    let to_switch = |&number: &u32| {
-        let to = network.links[number as usize].to.0;
-        to >= network.hosts && site.nodes.has(to)
-    };
-    let mut links: Vec<u32> = (0..network.links.len() as u32).filter(to_switch).collect();
-    links.sort_by_key(|&number| (network.links[number as usize].to, ranks.of_link(number)));
-    for links in links.chunk_by(|&a, &b| network.links[a as usize].to == network.links[b as usize].to) {
-        for (order, &number) in links.iter().enumerate() {
-            orders[number as usize] = u16::try_from(order).expect("fewer than 2^16 links lead to a switch");
-        }
-    }
-    orders
 }
 
 /// A link to which something happens: where it is kept, and its place in the order of events at equal times.
@@ -218,18 +201,18 @@ impl<T: Copy + Default> Network<T> {
             first[link.from.0 as usize] = number as u32;
         }
         let hosts = site.nodes.numbers().take_while(|&node| node < network.hosts).count();
-        let orders = orders(experiment, site, ranks);
+        let switches_here = (nodes.len() - hosts) as u32;
         let wire = |number: u32| {
             let link = &network.links[number as usize];
             let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
             assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
             let rank = ranks.of_link(number);
             match link.to.0.checked_sub(network.hosts) {
-                None => Wire::to_host(rank, ingress),
+                None => Wire::new(Target::Host, switches_here, rank, ingress),
                 Some(switch) => {
                     let is_here = site.nodes.has(link.to.0);
-                    let place = if is_here { (site.nodes.at(link.to.0) - hosts) as u32 } else { NONE };
-                    Wire::to_switch(switch, place, orders[number as usize], rank, ingress)
+                    let bucket = if is_here { (site.nodes.at(link.to.0) - hosts) as u32 } else { NONE };
+                    Wire::new(Target::Switch(switch), bucket, rank, ingress)
                 }
             }
         };
@@ -246,7 +229,7 @@ impl<T: Copy + Default> Network<T> {
             wires: site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect(),
             in_flight: InFlight::default(),
             by_window: false,
-            calendar: Calendar::new(window.unwrap_or(Duration(1)), nodes.len() - hosts),
+            calendar: Calendar::new(window.unwrap_or(Duration(1)), switches_here + 1),
             waiting,
             busy: Vec::new(),
             next_departure: Instant::MAX,
@@ -254,7 +237,9 @@ impl<T: Copy + Default> Network<T> {
             last: Instant::ZERO,
             events: 0,
             windows: 0,
-            keys: Keys::default(),
+            sorter: Sorter::default(),
+            ways: Vec::new(),
+            epochs_over: 0,
             nodes,
             node_numbers: site.nodes.clone(),
             routing: Arc::clone(&network.routing),
@@ -424,9 +409,9 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         let wire = &mut self.wires[place as usize];
-        if wire.switch != NONE && self.by_window {
+        if self.by_window {
             let packet = Arriving { at: arrival, header, payload, wire: place };
-            return self.calendar.place(wire.switch, packet);
+            return self.calendar.place(wire.bucket, packet);
         }
         if wire.launch(arrival, header, payload, &mut self.in_flight) {
             driver.deliver_at(arrival, LinkAt { place, rank: wire.rank });

@@ -14,8 +14,8 @@ use shallows_switch::buffer::Policy;
 use shallows_switch::port::{Arrival, Departure, Ingress};
 
 use crate::network::calendar::Arriving;
-use crate::network::event::LinkRank;
-use crate::network::link::{Flying, NONE};
+use crate::network::event::{Class, Event, LinkRank};
+use crate::network::link::Flying;
 use crate::network::{Driver, LinkAt, Network, Owned};
 
 /// In which order the ports of a switch send.
@@ -72,90 +72,11 @@ impl Waiting {
     }
 }
 
-/// The keys of packets that arrive, and room to sort them.
-#[derive(Debug, Default)]
-pub(crate) struct Keys {
-    /// Of each packet.
-    ways: Vec<Way>,
-    keys: Vec<u64>,
-    sorted: Vec<u64>,
-    counts: Vec<u32>,
-}
-
 /// The port by which a packet leaves a switch, and the link by which it came.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+pub(crate) struct Way {
     port: u32,
     ingress: Ingress,
-}
-
-const PLACE_BITS: u32 = 24;
-const ORDER_BITS: u32 = 16;
-const PLACES: u64 = 1 << PLACE_BITS;
-
-impl Keys {
-    fn clear(&mut self) {
-        self.ways.clear();
-        self.keys.clear();
-    }
-
-    fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// A packet arrives `since` picoseconds after the window began, by the in-link that comes as the `order`-th at equal times, and is
-    /// found at `place`.
-    #[inline(always)]
-    fn push(&mut self, since: u64, order: u16, place: usize) {
-        debug_assert!(since < 1 << 24 && (place as u64) < PLACES);
-        self.keys.push(since << (PLACE_BITS + ORDER_BITS) | u64::from(order) << PLACE_BITS | place as u64);
-    }
-
-    /// The place of the packet that comes as the `number`-th.
-    #[inline(always)]
-    fn place(&self, number: usize) -> usize {
-        (self.keys[number] % PLACES) as usize
-    }
-
-    /// Put them in order. They begin with a time that is spread over the window: one pass into as many buckets as there are keys, and
-    /// insertion does the rest.
-    fn sort(&mut self) {
-        let count = self.keys.len();
-        if count > 16 {
-            let bits = (count.ilog2() + 1).min(12);
-            let (first, last) =
-                self.keys.iter().fold((u64::MAX, 0), |(first, last), &key| (first.min(key), last.max(key)));
-            let shift = (64 - (last - first).leading_zeros()).saturating_sub(bits);
-            let bucket = |key: u64| ((key - first) >> shift) as usize;
-            self.counts.clear();
-            self.counts.resize((1 << bits) + 1, 0);
-            for &key in &self.keys {
-                self.counts[bucket(key) + 1] += 1;
-            }
-            let mut sum = 0;
-            for count in &mut self.counts {
-                sum += *count;
-                *count = sum;
-            }
-            self.sorted.clear();
-            self.sorted.resize(count, 0);
-            for &key in &self.keys {
-                let place = &mut self.counts[bucket(key)];
-                self.sorted[*place as usize] = key;
-                *place += 1;
-            }
-            std::mem::swap(&mut self.keys, &mut self.sorted);
-        }
-        for end in 1..count {
-            let key = self.keys[end];
-            let mut place = end;
-            while place > 0 && self.keys[place - 1] > key {
-                self.keys[place] = self.keys[place - 1];
-                place -= 1;
-            }
-            self.keys[place] = key;
-        }
-    }
 }
 
 impl<T: Copy + Default> Network<T> {
@@ -199,7 +120,44 @@ impl<T: Copy + Default> Network<T> {
     /// Open the window that contains `now`; returns its last instant.
     pub(crate) fn open_window(&mut self, now: Instant) -> Instant {
         self.windows += 1;
-        self.calendar.open(now)
+        let end = self.calendar.open(now);
+        self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
+    }
+
+    /// Take the packets that reach hosts in the open window until `until`, in order.
+    pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
+        let (packets, start) = (self.calendar.take(self.hosts_bucket()), self.calendar.start());
+        order.clear();
+        for (place, packet) in packets.iter().enumerate() {
+            if packet.at <= until {
+                self.sorter.add(packet.at - start, self.wires[packet.wire as usize].rank, place);
+            } else {
+                self.calendar.place(self.hosts_bucket(), *packet);
+            }
+        }
+        order.extend(self.sorter.sorted());
+        packets
+    }
+
+    /// Of packets that were taken for hosts so many arrived in the window; some of them are unread and put back.
+    pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
+        self.events += (count - unread.len()) as u64;
+        for &place in unread {
+            self.calendar.place(self.hosts_bucket(), packets[place]);
+        }
+        self.calendar.recycle(packets);
+    }
+
+    /// The bucket of packets that reach hosts, after those of switches.
+    #[inline]
+    fn hosts_bucket(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    /// The event of a packet's arrival at a host.
+    #[inline]
+    pub(crate) fn arrival_of(&self, packet: &Arriving<T>) -> Event {
+        Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
     }
 
     /// Let switches take what reaches them in the open window until `until`, and send what is due by then.
@@ -209,6 +167,10 @@ impl<T: Copy + Default> Network<T> {
         }
         let due = self.calendar.take_due();
         for &switch in &due {
+            if switch == self.hosts_bucket() {
+                self.calendar.keep(switch);
+                continue;
+            }
             self.take_arrivals(switch, until, driver);
             self.finish(switch, until, driver);
         }
@@ -233,30 +195,25 @@ impl<T: Copy + Default> Network<T> {
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         let (packets, start) = (self.calendar.take(switch), self.calendar.start());
         let Waiting { order, number, node, .. } = self.waiting[switch as usize];
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.clear();
+        let (mut sorter, mut ways) = (std::mem::take(&mut self.sorter), std::mem::take(&mut self.ways));
+        ways.clear();
         for (place, packet) in packets.iter().enumerate() {
-            // A link that leaves the switch is where all of them are: fetched now, it is there when the packet has its turn.
-            let way = self.places.at(self.routing.next_hop(number, &packet.header)) as u32;
-            prefetch(&self.links[way as usize]);
+            let port = self.places.at(self.routing.next_hop(number, &packet.header)) as u32;
+            prefetch(&self.links[port as usize]);
             let wire = &self.wires[packet.wire as usize];
-            keys.ways.push(Way { port: way, ingress: wire.ingress });
+            ways.push(Way { port, ingress: wire.ingress });
             if packet.at <= until {
-                keys.push(packet.at.0 - start.0, wire.order, place);
+                sorter.add(packet.at - start, wire.rank, place);
             } else {
                 self.calendar.place(switch, *packet);
             }
         }
-        keys.sort();
-        for number in 0..keys.len() {
-            let place = keys.place(number);
-            self.take_one(switch, node, order, &packets[place], keys.ways[place], driver);
+        for place in sorter.sorted() {
+            self.take_one(switch, node, order, &packets[place], ways[place], driver);
+            self.last = self.last.max(packets[place].at);
+            self.events += 1;
         }
-        self.events += keys.len() as u64;
-        if let Some(last) = keys.len().checked_sub(1) {
-            self.last = self.last.max(packets[keys.place(last)].at);
-        }
-        self.keys = keys;
+        (self.sorter, self.ways) = (sorter, ways);
         self.calendar.recycle(packets);
     }
 
@@ -417,11 +374,11 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.open(now);
         for place in 0..self.wires.len() as u32 {
             let wire = &mut self.wires[place as usize];
-            let Some(first) = wire.first(&self.in_flight).filter(|_| wire.switch != NONE) else { continue };
+            let Some(first) = wire.first(&self.in_flight) else { continue };
             driver.cancel_deliver(first.arrival, LinkAt { place, rank: wire.rank });
             while wire.first(&self.in_flight).is_some() {
                 let (Flying { arrival: at, header, payload, .. }, _) = wire.land(&mut self.in_flight);
-                self.calendar.place(wire.switch, Arriving { at, header, payload, wire: place });
+                self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
             }
         }
         for switch in 0..self.waiting.len() as u32 {

@@ -40,6 +40,8 @@ pub(crate) struct World {
     generators: Generators,
     ranks: Ranks,
     pace: Pace,
+    /// Kept to spare an allocation.
+    order: Vec<usize>,
     /// Whether every flow is complete and the run may end with that.
     finished: bool,
     ends_on_completion: bool,

@@ -73,6 +73,7 @@ impl World {
                 probes: Probes::new(&experiment.probes, udp_overhead),
             },
             ranks,
+            order: Vec::new(),
             pace: Pace::new(execution, window.is_some()),
             finished: false,
             ends_on_completion: experiment.stop.on_completion,

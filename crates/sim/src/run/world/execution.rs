@@ -77,13 +77,39 @@ impl World {
             }
             let end = self.network.open_window(first).min(until);
             // Hosts live through the window first. Nothing reaches them or another switch in it that leaves a switch now.
-            event::run(self, queue, end, u64::MAX);
+            self.run_hosts(queue, end);
             if self.finished {
                 return false;
             }
             self.visit_switches(end, queue);
         }
         true
+    }
+
+    /// Let hosts live through the open window until `end`, or until the run is finished: packets that arrive and events, in the order in
+    /// which all of them would fire.
+    fn run_hosts(&mut self, queue: &mut EventQueue<Event>, end: Instant) {
+        let mut order = std::mem::take(&mut self.order);
+        let packets = self.network.take_for_hosts(end, &mut order);
+        let mut read = 0;
+        for &place in &order {
+            let packet = &packets[place];
+            event::run_before(self, queue, packet.at, self.network.arrival_of(packet));
+            if self.finished {
+                break;
+            }
+            queue.move_to(packet.at);
+            read += 1;
+            self.arrive(packet.header, packet.payload, queue);
+            if self.finished {
+                break;
+            }
+        }
+        self.network.give_back(packets, order.len(), &order[read..]);
+        self.order = order;
+        if !self.finished {
+            event::run(self, queue, end, u64::MAX);
+        }
     }
 
     /// From time to time see how switches go on.
