@@ -199,9 +199,12 @@ impl<T: Copy + Default> Port<T> {
 
     /// Whether a packet of this `size` surely finds room, also once other ports hold less than `buffer` says: false if that is not
     /// known.
-    #[inline]
+    #[inline(always)]
     pub fn has_room(&self, buffer: &SharedBuffer, size: Bytes) -> bool {
-        buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size)
+        match &self.queues {
+            Queues::One(_) => buffer.room(self.edge.account, size).is_ok(),
+            Queues::Elaborate(_) => buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size),
+        }
     }
 
     /// Whether [`Self::transmit_next`] is to be called by `now`.

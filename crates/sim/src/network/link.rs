@@ -31,6 +31,8 @@ pub(crate) struct Link<T> {
     pub(crate) node: u32,
     /// Where its far end is, if that is in another part: a place among the world's exits, or `NONE`.
     pub(crate) exit: u32,
+    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if it is in another part.
+    pub(crate) bucket: u32,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
@@ -127,6 +129,7 @@ impl<T: Copy + Default> Link<T> {
             rank,
             node,
             exit: NONE,
+            bucket: NONE,
             waking: false,
             watch: Watch::default(),
             data_dropped: 0,

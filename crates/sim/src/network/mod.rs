@@ -225,8 +225,10 @@ impl<T: Copy + Default> Network<T> {
             )
         };
         let waiting = switches.map(waiting).collect();
+        let wires: Vec<Wire> = site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect();
+        links.iter_mut().zip(&wires).for_each(|(link, wire)| link.bucket = wire.bucket);
         Self {
-            wires: site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect(),
+            wires,
             in_flight: InFlight::default(),
             by_window: false,
             calendar: Calendar::new(window.unwrap_or(Duration(1)), switches_here + 1),

@@ -7,16 +7,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant, prefetch};
 use shallows_scenario::{Experiment, Link};
-use shallows_switch::Node;
 use shallows_switch::buffer::Policy;
 use shallows_switch::port::{Arrival, Departure, Ingress};
 
 use crate::network::calendar::Arriving;
 use crate::network::event::{Class, Event, LinkRank};
-use crate::network::link::Flying;
-use crate::network::{Driver, LinkAt, Network, Owned};
+use crate::network::link::{Flying, Leaves, NONE};
+use crate::network::{Driver, LinkAt, Network};
 
 /// In which order the ports of a switch send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,11 +208,14 @@ impl<T: Copy + Default> Network<T> {
                 self.calendar.place(switch, *packet);
             }
         }
+        let mut last = self.last;
         for place in sorter.sorted() {
-            self.take_one(switch, node, order, &packets[place], ways[place], driver);
-            self.last = self.last.max(packets[place].at);
+            let packet = &packets[place];
+            self.take_one(switch, node, order, packet, ways[place], driver);
+            last = packet.at;
             self.events += 1;
         }
+        self.last = self.last.max(last);
         (self.sorter, self.ways) = (sorter, ways);
         self.calendar.recycle(packets);
     }
@@ -232,24 +235,20 @@ impl<T: Copy + Default> Network<T> {
         if order == Order::OfTime {
             self.send_due(switch, now, driver);
         } else {
-            if self.links[place as usize].port.is_due(now) {
+            let link = &self.links[place as usize];
+            if link.port.is_due(now) {
                 self.catch_up(place, now, driver);
             }
-            if order == Order::ApartWhileRoom
-                && !self.links[place as usize]
-                    .port
-                    .has_room(&self.nodes[node as usize].memory, packet.header.size())
-            {
+            let (link, memory) = (&self.links[place as usize], &self.nodes[node as usize].memory);
+            if order == Order::ApartWhileRoom && !link.port.has_room(memory, packet.header.size()) {
                 self.catch_all_up(switch, now, driver);
             }
         }
-        let Owned { ports, memory } = &mut self.nodes[node as usize];
-        let mut node = Node { all: &mut self.links, ports: ports.clone(), memory };
-        match node.receive(now, place, ingress, packet.header, packet.payload, &mut self.dropped) {
-            Arrival::Sent(departure) => {
-                let way = self.links[place as usize].leaves(&departure);
-                self.depart(now, place, way, departure.header, departure.payload, driver);
-            }
+        let Self { links, nodes, dropped, .. } = self;
+        let link = &mut links[place as usize];
+        let memory = &mut nodes[node as usize].memory;
+        match link.port.receive(now, ingress, packet.header, packet.payload, memory, dropped) {
+            Arrival::Sent(departure) => self.leave(now, place, &departure, driver),
             Arrival::Queued => {
                 self.wait(switch, place);
                 self.observe_change(now, place, driver);
@@ -259,6 +258,33 @@ impl<T: Copy + Default> Network<T> {
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
         }
+    }
+
+    /// A packet starts to leave the port of a switch.
+    #[inline(always)]
+    fn leave(&mut self, now: Instant, place: u32, departure: &Departure<T>, driver: &mut impl Driver<T>) {
+        let &Departure { header, payload, .. } = departure;
+        let link = &mut self.links[place as usize];
+        let leaves = link.leaves(departure);
+        if leaves.watched || leaves.way.exit != NONE {
+            return self.depart_watched(now, place, leaves, header, payload, driver);
+        }
+        self.tally.packet_hops += 1;
+        self.calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
+    }
+
+    /// Likewise, where somebody watches or the link leads to another part.
+    #[inline(never)]
+    fn depart_watched(
+        &mut self,
+        now: Instant,
+        place: u32,
+        leaves: Leaves,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) {
+        self.depart(now, place, leaves, header, payload, driver);
     }
 
     /// Something waits at a port.
@@ -318,17 +344,12 @@ impl<T: Copy + Default> Network<T> {
     fn send_next(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         let Self { links, nodes, dropped, .. } = self;
         let link = &mut links[place as usize];
-        let Owned { ports, memory } = &mut nodes[link.node as usize];
-        let mut node = Node { all: links, ports: ports.clone(), memory };
-        let departure = node.transmit(now, place, dropped);
+        let memory = &mut nodes[link.node as usize].memory;
+        let departure = link.port.transmit_next(now, memory, dropped);
         self.events += 1;
         self.last = self.last.max(now);
         match departure {
-            Some(departure) => {
-                let Departure { header, payload, .. } = departure;
-                let way = self.links[place as usize].leaves(&departure);
-                self.depart(now, place, way, header, payload, driver);
-            }
+            Some(departure) => self.leave(now, place, &departure, driver),
             None => self.observe_change(now, place, driver),
         }
         if !self.dropped.is_empty() {
