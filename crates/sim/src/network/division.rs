@@ -171,6 +171,16 @@ impl Division {
         &self.shares
     }
 
+    /// Which thread has this part.
+    pub(crate) fn share_of(&self, part: u32) -> usize {
+        let mut before = 0;
+        let ends = self.shares.iter().map(|share| {
+            before += share;
+            before
+        });
+        ends.take_while(|&end| end <= part as usize).count()
+    }
+
     /// The part of the node with this number.
     pub(crate) fn part_of(&self, node: u32) -> u32 {
         self.part_of[node as usize]

@@ -30,7 +30,8 @@ use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure};
 use shallows_switch::{Ingress, Node};
 
-use crate::network::calendar::{Arriving, Calendar};
+pub(crate) use crate::network::calendar::Arriving;
+use crate::network::calendar::Calendar;
 use crate::network::event::{Event, LinkRank, Ranks};
 use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;

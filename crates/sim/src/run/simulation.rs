@@ -1,6 +1,7 @@
 //! The driver: fires the events of an experiment, and closes the books.
 
 use std::io;
+use std::sync::Arc;
 
 use shallows_core::event::{EventQueue, World as _};
 use shallows_core::{Duration, Instant};
@@ -266,6 +267,12 @@ impl Simulation {
         drawn.into_iter().chain(self.worlds().map(World::traffic))
     }
 
+    /// How many bodies of packets are kept.
+    fn packets(&self) -> u64 {
+        let stores = self.parts.chunk_by(Part::shares_store_with).map(|share| share[0].stored());
+        stores.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
+    }
+
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         self.worlds().for_each(|world| tally += *world.tally());
@@ -334,7 +341,9 @@ impl Simulation {
     pub fn finish(mut self) -> Report {
         self.done = true;
         self.write_captures();
-        self.tally().audit(self.worlds().map(World::audit).sum());
+        let under_way = self.worlds().map(World::audit).sum();
+        self.tally().audit(under_way);
+        assert!(self.packets() <= under_way, "no packet is kept that is not under way");
         let finished = self.windows.as_ref().map_or(self.finished, |windows| windows.finished);
         // A run that stops at a time lasts until then, even if nothing happens at its end.
         let end = match self.experiment.stop.at {
@@ -361,11 +370,13 @@ fn divide(
     let horizon = horizon(experiment);
     let sites = Site::all(experiment, division.as_ref());
     let mut parts = Vec::with_capacity(sites.len());
-    for site in sites {
+    let shares = division.as_ref().map_or(&[1][..], Division::shares);
+    let stores = shares.iter().flat_map(|&share| std::iter::repeat_n(Arc::default(), share));
+    for (site, store) in sites.into_iter().zip(stores) {
         let mut queue = EventQueue::new(horizon);
         let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
         world.start(experiment, &mut queue);
-        parts.push(Part::new(world, queue));
+        parts.push(Part::new(world, queue, store));
     }
     let windows = division
         .filter(|division| division.parts() > 1)

@@ -349,6 +349,7 @@ impl Team {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
 
     use shallows_measure::Captures;
 
@@ -412,7 +413,7 @@ mod tests {
             let build = |site| {
                 let world =
                     world::World::new(&experiment, Some(&division), site, &captures, Execution::Events);
-                Part::new(world, EventQueue::new(horizon))
+                Part::new(world, EventQueue::new(horizon), Arc::default())
             };
             let mut parts: Vec<Part> = sites.into_iter().map(build).collect();
             // Nothing is in flight to a receiver so soon.

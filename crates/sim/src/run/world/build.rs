@@ -44,8 +44,11 @@ impl World {
         let window = division::window(experiment);
         let mut network = Network::of(experiment, &site, ranks, window);
         let mut exits = Exits::default();
+        let here = division
+            .map_or(0, |division| site.nodes.numbers().next().map_or(0, |node| division.part_of(node)));
         for &(number, part, wire) in &site.exits {
-            network.at(number).exit = exits.add(part, wire);
+            let is_near = division.is_some_and(|division| division.share_of(here) == division.share_of(part));
+            network.at(number).exit = exits.add(part, is_near, wire);
         }
         for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
             let group = experiment.group(HostId(host));

@@ -66,12 +66,11 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        let packet = self.ends.packets.remove(payload);
-        self.ends.exits.leave(exit, arrival, header, packet);
+        self.ends.exits.leave(exit, arrival, header, payload, &mut self.ends.packets);
     }
 
     fn lose(&mut self, exit: u32) -> Lost {
-        self.ends.exits.lose(exit)
+        self.ends.exits.lose(exit, &mut self.ends.packets)
     }
 
     #[inline(always)]
