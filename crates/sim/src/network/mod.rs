@@ -65,7 +65,8 @@ pub struct Network<T> {
     last: Instant,
     /// Arrivals at switches that run window by window, and departures from them.
     events: u64,
-    windows: u64,
+    /// How often a switch has lived through a window, or all hosts together.
+    visits: u64,
     /// Kept to spare an allocation.
     sorter: Sorter,
     ways: Vec<WayOut>,
@@ -239,7 +240,7 @@ impl<T: Copy + Default> Network<T> {
             visited: Instant::ZERO,
             last: Instant::ZERO,
             events: 0,
-            windows: 0,
+            visits: 0,
             sorter: Sorter::default(),
             ways: Vec::new(),
             epochs_over: 0,

@@ -92,7 +92,7 @@ impl<T: Copy + Default> Network<T> {
 
     /// Whether switches run one by one.
     #[inline]
-    pub(crate) fn visits_switches(&self) -> bool {
+    pub(crate) fn goes_by_window(&self) -> bool {
         self.by_window
     }
 
@@ -102,9 +102,9 @@ impl<T: Copy + Default> Network<T> {
         self.events
     }
 
-    /// How many windows they have lived through.
-    pub(crate) fn windows(&self) -> u64 {
-        self.windows
+    /// How often a switch has lived through a window, or all hosts together.
+    pub(crate) fn visits(&self) -> u64 {
+        self.visits
     }
 
     /// How long a window is.
@@ -119,7 +119,6 @@ impl<T: Copy + Default> Network<T> {
 
     /// Open the window that contains `now`; returns its last instant.
     pub(crate) fn open_window(&mut self, now: Instant) -> Instant {
-        self.windows += 1;
         let end = self.calendar.open(now);
         self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
     }
@@ -142,6 +141,7 @@ impl<T: Copy + Default> Network<T> {
     /// Of packets that were taken for hosts so many arrived in the window; some of them are unread and put back.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
+        self.visits += 1;
         for &place in unread {
             self.calendar.place(self.hosts_bucket(), packets[place]);
         }
@@ -193,6 +193,7 @@ impl<T: Copy + Default> Network<T> {
 
     /// The packets that reach a switch in the open window until `until`, each in its turn.
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
+        self.visits += 1;
         let (packets, start) = (self.calendar.take(switch), self.calendar.start());
         let Waiting { order, number, node, .. } = self.waiting[switch as usize];
         let (mut sorter, mut ways) = (std::mem::take(&mut self.sorter), std::mem::take(&mut self.ways));

@@ -3,8 +3,8 @@
 //! Where much happens in a window it costs less to let each switch live through it in turn ([`crate::network::visit`]); where little
 //! does, events cost less. The results are the same, so a run changes from one to the other whenever that seems better.
 
-use shallows_core::Instant;
 use shallows_core::event::{self, EventQueue};
+use shallows_core::{Duration, Instant};
 
 use crate::network::event::Event;
 use crate::run::world::World;
@@ -21,27 +21,69 @@ pub enum Execution {
     Windows,
 }
 
-/// How much has happened of late.
+/// How much has happened of late, and what follows from that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
     /// As of the last look.
     events: u64,
-    windows: u64,
+    visits: u64,
     at: Instant,
+    /// Looks until windows are tried again, and how many there were after the last try.
+    wait: u32,
+    patience: u32,
 }
 
 /// Events between two looks.
 const PERIOD: u64 = 1 << 14;
 
-/// With fewer events in a window than the first, switches go on by events; with more than the second, by window.
-const FEW: u64 = 12;
-const MANY: u64 = 20;
+/// With more events in a window than this, windows are tried.
+const WORTH_A_TRY: u64 = 20;
+
+/// With fewer events at each visit of a switch than this, or of all hosts together, visits cost more than events.
+const WORTH_A_VISIT: u64 = 8;
+
+/// The most looks between two tries.
+const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {
     pub(super) fn new(execution: Execution, is_possible: bool) -> Self {
         let execution = if is_possible { execution } else { Execution::Events };
-        Self { execution, events: 0, windows: 0, at: Instant::ZERO }
+        Self { execution, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
+    }
+
+    /// Whether it is time to look again.
+    fn is_over(&self, events: u64) -> bool {
+        match self.execution {
+            Execution::Events => false,
+            Execution::Windows => events == 0,
+            Execution::Adaptive => events >= self.events + PERIOD,
+        }
+    }
+
+    /// So much has happened in all while switches went on by events. Whether they are to go on by window, whose length is this.
+    fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
+        if self.execution == Execution::Windows {
+            return true;
+        }
+        let windows = (now - self.at).0 / window.0 + 1;
+        if events - self.events <= WORTH_A_TRY * windows || self.wait > 0 {
+            self.wait = self.wait.saturating_sub(1);
+            return false;
+        }
+        true
+    }
+
+    /// So much has happened in all while switches went on by window. Whether they are to go on by events.
+    fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
+        let is_forced = self.execution == Execution::Windows;
+        let leaves = !is_forced && events - self.events < WORTH_A_VISIT * (visits - self.visits);
+        if leaves {
+            (self.wait, self.patience) = (self.patience, (2 * self.patience).min(MOST_PATIENCE));
+        } else {
+            self.patience = 1;
+        }
+        leaves
     }
 }
 
@@ -53,7 +95,7 @@ impl World {
         loop {
             self.choose(queue);
             let next = enough.min(self.pace.events + PERIOD);
-            let budget_ended = if self.network.visits_switches() {
+            let budget_ended = if self.network.goes_by_window() {
                 self.run_windows(queue, until, next)
             } else {
                 event::run(self, queue, until, next.saturating_sub(self.events(queue)))
@@ -114,28 +156,21 @@ impl World {
 
     /// From time to time see how switches go on.
     fn choose(&mut self, queue: &mut EventQueue<Event>) {
-        let (events, by_window) = (self.events(queue), self.network.visits_switches());
-        let late = events - self.pace.events;
-        let change = match self.pace.execution {
-            Execution::Events => false,
-            Execution::Windows => !by_window,
-            Execution::Adaptive if late < PERIOD => return,
-            Execution::Adaptive if by_window => late < FEW * (self.network.windows() - self.pace.windows),
-            Execution::Adaptive => {
-                let windows = (queue.now() - self.pace.at).0 / self.network.window().0 + 1;
-                late > MANY * windows
-            }
-        };
-        if change {
-            let (network, mut around) = self.driving(queue);
-            if by_window {
-                network.run_by_events(&mut around);
-            } else {
-                let now = around.queue.now();
-                network.run_by_window(now, &mut around);
-            }
+        let events = self.events(queue);
+        if !self.pace.is_over(events) {
+            return;
         }
-        self.pace = Pace { events, windows: self.network.windows(), at: queue.now(), ..self.pace };
+        let (now, visits, window) = (queue.now(), self.network.visits(), self.network.window());
+        if self.network.goes_by_window() {
+            if self.pace.leaves_windows(events, visits) {
+                let (network, mut around) = self.driving(queue);
+                network.run_by_events(&mut around);
+            }
+        } else if self.pace.tries_windows(events, now, window) {
+            let (network, mut around) = self.driving(queue);
+            network.run_by_window(now, &mut around);
+        }
+        self.pace = Pace { events, visits, at: now, ..self.pace };
     }
 
     /// A time before which nothing happens here.
@@ -162,5 +197,45 @@ impl World {
     pub(super) fn visit_switches(&mut self, until: Instant, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.visit_switches(until, &mut around);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration(1_000);
+
+    #[test]
+    fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        assert!(!pace.is_over(PERIOD - 1) && pace.is_over(PERIOD));
+        // 819 windows of twenty events each make a period.
+        assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
+        assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
+        assert!(!pace.leaves_windows(PERIOD, PERIOD / 8));
+        assert!(pace.leaves_windows(PERIOD, PERIOD / 8 + 1));
+    }
+
+    #[test]
+    fn each_try_in_vain_doubles_the_time_to_the_next() {
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        let looks = |pace: &mut Pace| (1..).find(|_| pace.tries_windows(PERIOD, Instant(1), WINDOW)).unwrap();
+        assert_eq!(looks(&mut pace), 1);
+        for waits in [2, 3, 5, 9] {
+            assert!(pace.leaves_windows(PERIOD, PERIOD));
+            assert_eq!(looks(&mut pace), waits);
+        }
+        assert!(!pace.leaves_windows(PERIOD, 1) && pace.leaves_windows(PERIOD, PERIOD));
+        assert_eq!(looks(&mut pace), 2, "a success restores it");
+    }
+
+    #[test]
+    fn what_is_forced_stays_and_what_cannot_be_is_not_forced() {
+        assert!(!Pace::new(Execution::Events, true).is_over(u64::MAX));
+        let mut windows = Pace::new(Execution::Windows, true);
+        assert!(windows.is_over(0) && windows.tries_windows(0, Instant::ZERO, WINDOW));
+        assert!(!windows.is_over(PERIOD));
+        assert!(!Pace::new(Execution::Windows, false).is_over(0));
     }
 }
