@@ -82,7 +82,7 @@ impl Flows {
         longest_gap: Duration,
         acked_at: Option<Instant>,
     ) {
-        let stats = side.sender.stats();
+        let stats = side.endpoint.stats();
         let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
         sent.acked_at = acked_at;
         sent.timeouts = stats.timeouts - side.before.0;

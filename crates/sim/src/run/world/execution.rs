@@ -95,7 +95,7 @@ impl World {
         loop {
             self.choose(queue);
             let next = enough.min(self.pace.events + PERIOD);
-            let budget_ended = if self.network.goes_by_window() {
+            let budget_ended = if self.outside.network.goes_by_window() {
                 self.run_windows(queue, until, next)
             } else {
                 event::run(self, queue, until, next.saturating_sub(self.events(queue)))
@@ -117,10 +117,10 @@ impl World {
             if first > until {
                 return false;
             }
-            let end = self.network.open_window(first).min(until);
+            let end = self.outside.network.open_window(first).min(until);
             // Hosts live through the window first. Nothing reaches them or another switch in it that leaves a switch now.
             self.run_hosts(queue, end);
-            if self.finished {
+            if self.outside.finished {
                 return false;
             }
             self.visit_switches(end, queue);
@@ -132,24 +132,25 @@ impl World {
     /// which all of them would fire.
     fn run_hosts(&mut self, queue: &mut EventQueue<Event>, end: Instant) {
         let mut order = std::mem::take(&mut self.order);
-        let packets = self.network.take_for_hosts(end, &mut order);
+        let packets = self.outside.network.take_for_hosts(end, &mut order);
         let mut read = 0;
         for &place in &order {
             let packet = &packets[place];
-            event::run_before(self, queue, packet.at, self.network.arrival_of(packet));
-            if self.finished {
+            event::run_before(self, queue, packet.at, self.outside.network.arrival_of(packet));
+            if self.outside.finished {
                 break;
             }
             queue.move_to(packet.at);
             read += 1;
-            self.arrive(packet.header, packet.payload, queue);
-            if self.finished {
+            let (hosts, mut driver) = self.hosts(queue);
+            hosts.receive(packet.header, packet.payload, &mut driver);
+            if self.outside.finished {
                 break;
             }
         }
-        self.network.give_back(packets, order.len(), &order[read..]);
+        self.outside.network.give_back(packets, order.len(), &order[read..]);
         self.order = order;
-        if !self.finished {
+        if !self.outside.finished {
             event::run(self, queue, end, u64::MAX);
         }
     }
@@ -160,8 +161,9 @@ impl World {
         if !self.pace.is_over(events) {
             return;
         }
-        let (now, visits, window) = (queue.now(), self.network.visits(), self.network.window());
-        if self.network.goes_by_window() {
+        let (now, visits, window) =
+            (queue.now(), self.outside.network.visits(), self.outside.network.window());
+        if self.outside.network.goes_by_window() {
             if self.pace.leaves_windows(events, visits) {
                 let (network, mut around) = self.driving(queue);
                 network.run_by_events(&mut around);
@@ -175,22 +177,22 @@ impl World {
 
     /// A time before which nothing happens here.
     pub(crate) fn not_before(&self, queue: &EventQueue<Event>) -> Instant {
-        queue.not_before().min(self.network.not_before())
+        queue.not_before().min(self.outside.network.not_before())
     }
 
     /// When the next event fires, or a time before which nothing happens at switches that run by window.
     pub(crate) fn next_at(&self, queue: &mut EventQueue<Event>) -> Instant {
-        queue.next_at().unwrap_or(Instant::MAX).min(self.network.not_before())
+        queue.next_at().unwrap_or(Instant::MAX).min(self.outside.network.not_before())
     }
 
     /// How many events have fired here, those of switches that run by window too.
     pub(crate) fn events(&self, queue: &EventQueue<Event>) -> u64 {
-        queue.handled() + self.network.events()
+        queue.handled() + self.outside.network.events()
     }
 
     /// When something last happened here.
     pub(crate) fn last(&self, queue: &EventQueue<Event>) -> Instant {
-        queue.now().max(self.network.last())
+        queue.now().max(self.outside.network.last())
     }
 
     /// What happens at switches that run by window has happened until `until`.
