@@ -166,9 +166,11 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// How many parts each thread has: the first so many the first, and so on.
-    pub(crate) fn shares(&self) -> &[usize] {
-        &self.shares
+    /// How many parts each of so many threads has, if so few run: the parts of neighbouring threads together.
+    pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
+        let (all, few) = (self.shares.len(), threads as usize);
+        let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
+        (0..few).map(share).collect()
     }
 
     /// Which thread has this part.

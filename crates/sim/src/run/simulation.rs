@@ -90,7 +90,7 @@ impl Simulation {
         Self::divided(experiment, 1)
     }
 
-    /// Likewise, to run on up to so many `threads`. What comes out is the same on any number.
+    /// Likewise, to run on so many `threads` where much happens at once, or on fewer ([`Self::adapt_threads`]). What comes out is the same on any number.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
@@ -192,8 +192,11 @@ impl Simulation {
         if self.done || events >= visits * WORTH_A_VISIT {
             return;
         }
-        let division = windows.division().merged();
+        let (division, adapts) = (windows.division().merged(), windows.adapts_threads());
         (self.parts, self.windows) = divide(&self.experiment, Some(division), self.execution, &self.captures);
+        if adapts {
+            self.adapt_threads();
+        }
         self.advance(events);
     }
 
@@ -298,6 +301,14 @@ impl Simulation {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
 
+    /// From now on choose the number of threads while it runs: the one that is fastest on this machine now, at most the number that
+    /// the simulation was divided for. What comes out is the same.
+    pub fn adapt_threads(&mut self) {
+        if let Some(windows) = &mut self.windows {
+            windows.adapt_threads();
+        }
+    }
+
     /// See, while it runs on one thread in several parts, how much faster it could be on so many `cores` at most.
     pub fn follow_critical_path(&mut self, cores: &[u32]) {
         if let Some(windows) = &mut self.windows {
@@ -344,7 +355,7 @@ impl Simulation {
         let under_way = self.worlds().map(World::audit).sum();
         self.tally().audit(under_way);
         assert!(self.packets() <= under_way, "no packet is kept that is not under way");
-        let finished = self.windows.as_ref().map_or(self.finished, |windows| windows.finished);
+        let finished = self.windows.as_ref().map_or(self.finished, Windows::finished);
         // A run that stops at a time lasts until then, even if nothing happens at its end.
         let end = match self.experiment.stop.at {
             Some(at) if !finished => at,
@@ -370,8 +381,8 @@ fn divide(
     let horizon = horizon(experiment);
     let sites = Site::all(experiment, division.as_ref());
     let mut parts = Vec::with_capacity(sites.len());
-    let shares = division.as_ref().map_or(&[1][..], Division::shares);
-    let stores = shares.iter().flat_map(|&share| std::iter::repeat_n(Arc::default(), share));
+    let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(division.threads()));
+    let stores = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
     for (site, store) in sites.into_iter().zip(stores) {
         let mut queue = EventQueue::new(horizon);
         let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
@@ -441,5 +452,26 @@ mod tests {
             alone.advance(u64::MAX);
             assert_eq!(simulation.finish().summary(), alone.finish().summary());
         }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
+        let experiment = parse(FABRIC, &[("workload.0.load", "0.8")]);
+        let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");
+        let mut simulation = Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
+        simulation.adapt_threads();
+        let mut seen = std::collections::BTreeMap::new();
+        while !simulation.advance(500).done {
+            let windows = simulation.windows.as_mut().expect("it is divided");
+            let threads = windows.threads();
+            *seen.entry(threads).or_insert(0) += 1;
+            // Two threads are the fastest, by rates that are made up.
+            windows.pretend(if threads == 2 { 2e7 } else { 1e7 });
+        }
+        assert!([1, 2, 4].iter().all(|threads| seen.contains_key(threads)), "{seen:?}");
+        assert!(seen[&2] > seen[&1] + seen[&4], "most of the time the fastest: {seen:?}");
+        let mut alone = Simulation::new(experiment);
+        alone.advance(u64::MAX);
+        assert_eq!(simulation.finish().summary(), alone.finish().summary());
     }
 }

@@ -25,6 +25,8 @@ pub enum Execution {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
+    /// Whether there was a look.
+    is_begun: bool,
     /// As of the last look.
     events: u64,
     visits: u64,
@@ -49,15 +51,16 @@ const MOST_PATIENCE: u32 = 1 << 10;
 impl Pace {
     pub(super) fn new(execution: Execution, is_possible: bool) -> Self {
         let execution = if is_possible { execution } else { Execution::Events };
-        Self { execution, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
+        Self { execution, is_begun: false, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
     }
 
-    /// Whether it is time to look again.
-    fn is_over(&self, events: u64) -> bool {
+    /// After how many events it is time to look again.
+    fn next(&self) -> u64 {
         match self.execution {
-            Execution::Events => false,
-            Execution::Windows => events == 0,
-            Execution::Adaptive => events >= self.events + PERIOD,
+            Execution::Adaptive => self.events + PERIOD,
+            Execution::Events => u64::MAX,
+            Execution::Windows if self.is_begun => u64::MAX,
+            Execution::Windows => 0,
         }
     }
 
@@ -76,8 +79,7 @@ impl Pace {
 
     /// So much has happened in all while switches went on by window. Whether they are to go on by events.
     fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
-        let is_forced = self.execution == Execution::Windows;
-        let leaves = !is_forced && events - self.events < WORTH_A_VISIT * (visits - self.visits);
+        let leaves = events - self.events < WORTH_A_VISIT * (visits - self.visits);
         if leaves {
             (self.wait, self.patience) = (self.patience, (2 * self.patience).min(MOST_PATIENCE));
         } else {
@@ -94,7 +96,7 @@ impl World {
         let enough = self.events(queue).saturating_add(budget);
         loop {
             self.choose(queue);
-            let next = enough.min(self.pace.events + PERIOD);
+            let next = enough.min(self.pace.next());
             let budget_ended = if self.outside.network.goes_by_window() {
                 self.run_windows(queue, until, next)
             } else {
@@ -158,7 +160,7 @@ impl World {
     /// From time to time see how switches go on.
     fn choose(&mut self, queue: &mut EventQueue<Event>) {
         let events = self.events(queue);
-        if !self.pace.is_over(events) {
+        if events < self.pace.next() {
             return;
         }
         let (now, visits, window) =
@@ -172,7 +174,7 @@ impl World {
             let (network, mut around) = self.driving(queue);
             network.run_by_window(now, &mut around);
         }
-        self.pace = Pace { events, visits, at: now, ..self.pace };
+        self.pace = Pace { is_begun: true, events, visits, at: now, ..self.pace };
     }
 
     /// A time before which nothing happens here.
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
-        assert!(!pace.is_over(PERIOD - 1) && pace.is_over(PERIOD));
+        assert_eq!(pace.next(), PERIOD);
         // 819 windows of twenty events each make a period.
         assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
         assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
@@ -234,10 +236,10 @@ mod tests {
 
     #[test]
     fn what_is_forced_stays_and_what_cannot_be_is_not_forced() {
-        assert!(!Pace::new(Execution::Events, true).is_over(u64::MAX));
+        assert_eq!(Pace::new(Execution::Events, true).next(), u64::MAX);
         let mut windows = Pace::new(Execution::Windows, true);
-        assert!(windows.is_over(0) && windows.tries_windows(0, Instant::ZERO, WINDOW));
-        assert!(!windows.is_over(PERIOD));
-        assert!(!Pace::new(Execution::Windows, false).is_over(0));
+        assert!(windows.next() == 0 && windows.tries_windows(0, Instant::ZERO, WINDOW));
+        assert_eq!(Pace { is_begun: true, ..windows }.next(), u64::MAX);
+        assert_eq!(Pace::new(Execution::Windows, false).next(), u64::MAX);
     }
 }
