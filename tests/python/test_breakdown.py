@@ -164,6 +164,19 @@ def test_a_run_without_groups_is_told_by_none(leaves: sh.Run) -> None:
         measure(leaves, "fct_us.all.p99@group=slow")
 
 
+def test_a_run_in_which_nothing_was_sent_has_dashes_for_shares(shell: Shell, tmp_path: Path) -> None:
+    path, out = tmp_path / "short.toml", tmp_path / "run"
+    head = LEAVES[: LEAVES.index("[[workload]]")].replace("10ms", "1us")
+    # At a load of 10^-6 the first flow comes after seconds.
+    path.write_text(f'{head}[[workload]]\nkind = "poisson"\nload = 1e-6\nsizes = "web-search"\nflows = 9\n')
+    # The exit code of a run in which nothing was measured is 3.
+    assert shell("run", path, "--out", out).returncode == 3
+    done = shell("report", out, "--by", "uplinks")
+    assert (done.returncode, done.stderr) == (0, "")
+    (leaf,) = [line.split() for line in done.stdout.splitlines() if line.startswith("leaf0")]
+    assert leaf == ["leaf0", "4", "0", "B", "–", "–"]
+
+
 def test_use_of_links_is_what_was_sent_over_what_could_have_been(leaves: sh.Run) -> None:
     kinds = {row["kind"]: row for row in leaves.by("port").rows(named=True)}
     # 1,020,000 bytes are 691 + 2 * 7 segments of at most 1,448 bytes, with 52 of headers; acknowledgements

@@ -158,11 +158,13 @@ class Resolved:
     def early(self, each: Class) -> Curve | None:
         """The curve by which packets are dropped early where those that nobody coloured are not marked.
 
-        That of packets without a colour if there is one, and else that of the best colour.
+        That of packets without a colour if there is one, and else that of the best colour. One that begins
+        beyond what the queue may hold drops nothing.
         """
         if each.curve is not None or each.marking is None:
             return None
-        found = [curve for curve in each.marking.curves if self.drops_not_ect(curve)]
+        dropping = filter(self.drops_not_ect, each.marking.curves)
+        found = [curve for curve in dropping if self.highest(each, curve) != 0]
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:

@@ -21,7 +21,7 @@ class Measured(Recorded, Protocol):
 def by(run: Measured, what: str) -> "pl.DataFrame":
     """The results by `what`; `Run.by` explains it."""
     if not isinstance(what, str) or what not in WAYS:
-        raise ShallowsError(f"results are not told by {what!r}", f"ask for one of: {', '.join(WAYS)}")
+        raise ShallowsError(f"cannot group results by {what!r}", f"ask for one of: {', '.join(WAYS)}")
     return WAYS[what](run)
 
 

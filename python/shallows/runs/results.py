@@ -246,7 +246,7 @@ class Run:
         Raises
         ------
         ShallowsError
-            If results are not told by that.
+            If results cannot be grouped by that.
 
         Examples
         --------
