@@ -207,7 +207,7 @@ def test_a_reader_that_leaves_early_causes_no_noise(tmp_path: Path) -> None:
     process.wait(timeout=30)
 
 
-LIGHT = {"cli", "cli.codes", "cli.parser", "cli.streams", "errors", "figure_names"}
+LIGHT = {"cli", "cli.codes", "cli.parser", "cli.streams", "errors", "figure_names", "late"}
 """Of our modules, those that every command imports."""
 
 

@@ -10,6 +10,7 @@ from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
 from shallows.runs.ranks import nearest_rank
 from shallows.series.metric import Metric
+from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,11 +26,6 @@ BLOCKS = (20, 10)
 
 FEWEST_FLOWS = 10
 """In a group, for its mean."""
-
-FEWEST_BEYOND = 20
-"""Flows above a percentile, all groups together."""
-
-RANK = 0.99
 
 INCLUDES_ZERO = "the interval holds 0"
 """Why most changes cannot be told: they may as well be none."""
