@@ -36,7 +36,7 @@ def write_advice(found: Answer, folder: Path) -> Path:
     Raises
     ------
     ShallowsError
-        If it cannot be written.
+        If the file cannot be written.
     """
     return write_whole(folder / PAGE, page(found))
 

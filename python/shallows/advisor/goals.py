@@ -86,12 +86,12 @@ def parse(given: object, classes: Sequence[str]) -> list[Goal]:
     given
         The value of `goal`.
     classes
-        Names of the fabric's classes, which goals may speak of.
+        Names of the fabric's classes, which goals may use.
 
     Raises
     ------
     ShallowsError
-        If it is neither, a word is unknown, or goals contradict each other.
+        If the type is wrong, a word is unknown, or goals contradict each other.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
     Raises
     ------
     ShallowsError
-        If a time is below that of light, so to speak, or a load is above those that the fabric must carry.
+        If a time bound is below the base round-trip time, or a load exceeds the fabric's loads.
     """
     for goal in goals:
         if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:

@@ -65,12 +65,13 @@ def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]
     Parameters
     ----------
     simulated, real
-        Runs of one scenario, pair by pair with the same seed; one pair at least.
+        Runs of one scenario, in pairs with the same seed; at least one pair.
 
     Returns
     -------
     list[Agreement]
-        "agree" where the whole interval is within the bound, "differ" where all of it is beyond.
+        "agree" where the interval is within the bound, "differ" where it is wholly outside, otherwise "cannot
+        tell".
     """
     return [_judge(metric, simulated, real) for metric in _metrics(simulated, real)]
 
@@ -232,7 +233,7 @@ def refuse_unbelievable(real: Sequence[Run]) -> None:
     Raises
     ------
     ShallowsError
-        If there is one.
+        If a run is invalid.
     """
     if found := unbelievable(real):
         raise ShallowsError(

@@ -79,16 +79,16 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
     Parameters
     ----------
     metrics
-        Their names.
+        Names of metrics.
     known
-        What all runs have.
+        Metrics that all runs have.
     flows
-        Observations of each series, all seeds together, of the place that has fewest.
+        Number of observations of each series, all seeds together, for the value with the fewest.
 
     Raises
     ------
     ShallowsError
-        If one of them is unknown.
+        If a metric is unknown.
     """
     names = [metric.name for metric in known]
     if metrics is not None:

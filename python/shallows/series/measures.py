@@ -133,7 +133,7 @@ def measure(run: Run, name: str) -> float:
     Raises
     ------
     ShallowsError
-        If it has no such number.
+        If the run has no such metric.
 
     Examples
     --------
@@ -157,15 +157,15 @@ def check(name: str, offered: Offered | None = None) -> None:
     Parameters
     ----------
     name
-        Of the metric.
+        Name of the metric.
     offered
-        What its scenario offers; without it, only the name itself is checked.
+        The scenario's offer; without it, only the name is checked.
 
     Raises
     ------
     ShallowsError
-        Before anything has run. What only a run can tell, such as a bin in which no flow was complete,
-        `measure` says.
+        Before anything runs. `measure` reports what only a run can show, such as a bin without complete
+        flows.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def check_computed(name: str) -> None:
     Raises
     ------
     ShallowsError
-        If it is none; whether a scenario has that number, `compute` says.
+        If the name is invalid; `compute` reports a scenario that lacks the number.
     """
     if name.split(".")[0] not in COMPUTED:
         raise UnknownMetric("nothing runs", listed("without a run there are paths into", COMPUTED)).of(name)

@@ -39,7 +39,7 @@ def parse(word: str) -> float:
     Raises
     ------
     UnknownMetric
-        If it is above 100 or not above 0, or cannot be read in one way only.
+        If it is above 100 or not above 0, or is ambiguous.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If its braces do not match, or it ends too early.
+        If the braces do not match, or the text ends too early.
     """
     statements = braces.read(text, name)
     hosts = [*dict.fromkeys(each.sections for each in statements if "class-of-service" in each.words[:3])]

@@ -85,7 +85,7 @@ def checked(format_: str, switch: Switch) -> Checked:
     Raises
     ------
     ShallowsError
-        If a name in the switch's own format is none.
+        If a name is invalid in the switch's own format.
     """
     return _Check(format_, switch).switch()
 
@@ -96,7 +96,7 @@ def refuse_port(format_: str, name: str) -> None:
     Raises
     ------
     ShallowsError
-        If it is such.
+        If the name is invalid.
     """
     if not GRAMMARS[format_].is_port(name):
         most = GRAMMARS[format_].longest_port
