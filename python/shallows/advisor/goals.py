@@ -1,13 +1,12 @@
-"""What an operator wants, in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
+"""An operator's goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
 
     goals     = goal { "," "then" goal }
     goal      = number [ "below" quantity ] [ "at" percent "load" ]
     number    = ( "p99" | "mean" ) "of" ( "small" | "medium" | "large" | "all" ) "flows" [ "of" class ]
               | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss"
 
-The first goal counts most: among settings that keep what is bounded, the next decides. Weights instead of an
-order are
-a table, `{ "p99 of small flows" = 2, throughput = 1 }`.
+The first goal counts most; among settings that keep all bounds, the next one decides. Weights are an alternative
+to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
 """
 
 import re

@@ -33,7 +33,7 @@ class Agreement:
     metric: str
     title: str
     simulated: float | None
-    """Mean over the runs; `real` likewise is one."""
+    """Mean over the simulated runs; `real` is the mean over those with real TCP."""
     real: float | None
     difference: float | None
     """Real over simulated, minus one; for shares and counts per flow, real minus simulated."""

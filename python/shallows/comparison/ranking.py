@@ -64,7 +64,7 @@ class Ranking:
 
     point: Labels
     metrics: list[str]
-    """The first metric defines the order; all of them define who is beaten."""
+    """The first metric defines the order; all of them define which values are beaten."""
     standings: list[Standing]
 
     @property

@@ -106,7 +106,7 @@ PLACED: dict[str, Kind] = {
     "fct_us": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "fct_us")),
     "slowdown": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "slowdown")),
 }
-"""Numbers that say whose they are, or where or when they were measured."""
+"""Metrics with a place, flow or time in their names."""
 
 
 def _everywhere(_: str) -> None:
