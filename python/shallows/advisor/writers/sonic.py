@@ -1,4 +1,4 @@
-"""SONiC: a fragment of `config_db.json`, or a JSON patch (RFC 6902) from the current to the target configuration.
+"""SONiC: a fragment of `config_db.json`, or a JSON patch (RFC 6902) to the target configuration.
 
 Fields are those of sonic-buildimage's YANG models (2026-08) only, because orchagent rejects a profile with an
 unknown field. A patch raises a maximum before its minimum and lowers it after, so that the maximum is never
