@@ -1,4 +1,4 @@
-"""Advises on a fabric: reads what is asked, races settings on its traffic, and writes the answer down."""
+"""Advises on a fabric: reads its inputs, simulates candidate settings, and writes the answer."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from shallows.sweeps.sweeps import Engine, choose_engine
 DOCUMENT = "advice.json"
 
 BUDGET_S = 600.0
-"""Wall time of the simulations, unless another is named."""
+"""Default wall time of the simulations, in seconds."""
 
 
 def advise(
@@ -35,33 +35,32 @@ def advise(
     budget_s: float = BUDGET_S,
     jobs: int | None = None,
 ) -> Answer:
-    """Say what to set on a fabric's switches, by rules and by a race of settings on its own traffic.
+    """Recommend settings for a fabric's switches, by rules and by simulation of candidates.
 
     Parameters
     ----------
     fabric
-        The fabric's file, or what was read of it.
+        The fabric, or the path of its file.
     config
-        What a switch runs today: a file, or a folder of its files, as `shallows explain` reads it.
+        The switch's current configuration: a file, or a folder of files, as `shallows explain` reads it.
     to
-        The format in which the change is written too: `sonic`, `eos`, `avd`, `nvue`, `nxos`, `junos` or `tc`.
+        Format of the written change: `sonic`, `eos`, `avd`, `nvue`, `nxos`, `junos` or `tc`.
     out
-        Folder of the runs and the answer; by default `runs/advice-NAME`. Runs that are finished there are
-        not run again.
+        Folder of the runs and the answer; default: `runs/advice-NAME`. Finished runs are not repeated.
     budget_s
-        Wall time of the simulations, in seconds. A round that has begun is ended.
+        Wall time of the simulations, in seconds. A started round completes.
     jobs
-        How many runs take place at the same time; by default one per core.
+        Number of simultaneous runs; default: one per core.
 
     Returns
     -------
     Answer
-        Rules, the race, the recommendation and how far it holds; `written` has the files.
+        Rules, race, recommendation and sensitivity analysis; `written` has the files.
 
     Raises
     ------
     ShallowsError
-        If `budget_s` or `jobs` is not above 0, a file cannot be read or written, or something in it cannot be
+        If `budget_s` or `jobs` is not above 0, a file cannot be read or written, or a setting cannot be
         simulated.
     """
     if not 0 < budget_s < math.inf:
@@ -75,12 +74,12 @@ def advise(
 
 
 def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: str | None = None) -> Answer:
-    """An answer with what is known before anything is simulated: rules, and what runs today.
+    """Return an answer with rules and the current configuration, before any simulation.
 
     Raises
     ------
     ShallowsError
-        If a file cannot be read, or there is no such format.
+        If a file cannot be read, or the format is unknown.
     """
     found = Answer(fabric if isinstance(fabric, Fabric) else Fabric.load(fabric), config=config)
     if to is not None:
@@ -93,12 +92,12 @@ def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: s
 
 
 def folder_for(found: Answer, out: str | Path | None) -> Path:
-    """The folder of an answer and its runs.
+    """Return the folder of an answer and its runs.
 
     Raises
     ------
     ShallowsError
-        If nothing can be written there.
+        If the folder cannot be written.
     """
     folder = folder_of(out) if out is not None else Path("runs") / f"advice-{found.fabric.name}"
     check_writable(folder)
@@ -113,12 +112,12 @@ def simulate(
     on_round: OnRound = lambda *_: None,
     on_what_if: OnWhatIf = lambda *_: None,
 ) -> None:
-    """Race settings, recommend one, and add what is known then to the answer; as `answer.answer` does.
+    """Simulate candidates, recommend one, and complete the answer, as `answer.answer` does.
 
     Raises
     ------
     ShallowsError
-        If something cannot be simulated or written.
+        If a setting cannot be simulated, or a file cannot be written.
     """
     answer(found, folder, engine, budget_s, time.monotonic, on_round, on_what_if)
     made = found.configured
@@ -128,12 +127,12 @@ def simulate(
 
 
 def write(found: Answer, folder: Path) -> None:
-    """Write the answer as JSON and as a page, and the change with what takes it back.
+    """Write the answer as JSON and HTML, and the change with its rollback.
 
     Raises
     ------
     ShallowsError
-        If one cannot be written.
+        If a file cannot be written.
     """
     document = json.dumps(found.document(), ensure_ascii=False, indent=2)
     found.written["document"] = write_whole(folder / DOCUMENT, document + "\n")
@@ -144,7 +143,7 @@ def write(found: Answer, folder: Path) -> None:
 
 
 def unfit(made: Configured, switch: Switch, config: str | Path) -> str | None:
-    """Why a change does not fit the file that it is for."""
+    """Explain why a change does not fit its configuration; None if it fits."""
     if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
         return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
     if made.format != "sonic":

@@ -1,13 +1,12 @@
-"""What an operator wants, in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
+"""An operator's goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
 
     goals     = goal { "," "then" goal }
     goal      = number [ "below" quantity ] [ "at" percent "load" ]
     number    = ( "p99" | "mean" ) "of" ( "small" | "medium" | "large" | "all" ) "flows" [ "of" class ]
               | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss"
 
-The first goal counts most: among settings that keep what is bounded, the next decides. Weights instead of an
-order are
-a table, `{ "p99 of small flows" = 2, throughput = 1 }`.
+The first goal counts most; among settings that keep all bounds, the next one decides. Weights are an
+alternative to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
 """
 
 import re
@@ -23,8 +22,7 @@ SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss
 REMEDY = f"write goals such as {SHAPE}; docs/advisor.md has the words"
 
 DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
-"""What is wanted if nobody says so: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to "
-"throughput."""
+"""Default goals: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to throughput."""
 
 _GOAL = re.compile(
     r"(?P<what>.+?)(?: below (?P<bound>\S+(?: ?\S+)?))?(?: at (?P<load>[0-9.]+) ?% load)?", re.IGNORECASE
@@ -37,27 +35,27 @@ _QUERIES = re.compile(r"(?P<rank>p99|mean) of queries", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Goal:
-    """One number to be small, and what it has to stay below."""
+    """A measure to minimise, optionally with a bound."""
 
     said: str
-    """Which number, in the operator's words."""
+    """The measure in the operator's words."""
     metric: Metric
     bound: float | None = None
-    """In the metric's unit: µs, or a share of packets."""
+    """Bound in the metric's unit: µs, or a share of packets."""
     load: float | None = None
-    """At which load; the highest if none is named."""
+    """Load; None for the highest."""
     weight: float | None = None
-    """Beside the other goals; none where their order counts."""
+    """Weight among the goals; None where their order counts."""
 
     @property
     def text(self) -> str:
-        """The goal with its bound."""
+        """Return the goal with its bound."""
         bound = "" if self.bound is None else f" below {value_text(self.metric, self.bound)}"
         return f"{self.said}{bound}" + ("" if self.load is None else f" at {percent(self.load)} load")
 
 
 def value_text(metric: Metric, value: float | None) -> str:
-    """A metric's value with its unit.
+    """Format a metric's value with its unit.
 
     >>> value_text(Metric("fct_us.small.p99"), 1234.0), value_text(Metric("loss_rate_in_switches"), 0.00123)
     ('1.23 ms', '0.123 %')
@@ -73,26 +71,26 @@ TAIL = Goal("p99 of small flows", Metric("fct_us.small.p99"))
 THROUGHPUT = Goal("throughput", Metric("fct_us.large.mean"))
 LOSS = Goal("loss", Metric("loss_rate_in_switches"))
 AXES = (TAIL, THROUGHPUT, LOSS)
-"""What the Pareto set is spanned by, whatever the goals.
+"""Axes of the Pareto front, whatever the goals.
 
-Throughput is measured as papers do: as the mean time of large flows, which is short where it is high.
+Throughput is measured as in papers, by the mean time of large flows.
 """
 
 
 def parse(given: object, classes: Sequence[str]) -> list[Goal]:
-    """Goals as a fabric's file has them: a text, or a table of weights.
+    """Parse the goals of a fabric's file: a text, or a table of weights.
 
     Parameters
     ----------
     given
         The value of `goal`.
     classes
-        Names of the fabric's classes, which goals may speak of.
+        Names of the fabric's classes, which goals may use.
 
     Raises
     ------
     ShallowsError
-        If it is neither, a word is unknown, or goals contradict each other.
+        If the type is wrong, a word is unknown, or goals contradict each other.
 
     Examples
     --------
@@ -199,12 +197,12 @@ def _refuse_contradictions(goals: Sequence[Goal]) -> None:
 
 
 def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float]) -> None:
-    """Refuse what no setting can give.
+    """Reject bounds that no setting can meet.
 
     Raises
     ------
     ShallowsError
-        If a time is below that of light, so to speak, or a load is above those that the fabric must carry.
+        If a time bound is below the base round-trip time, or a load exceeds the fabric's loads.
     """
     for goal in goals:
         if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:

@@ -1,4 +1,4 @@
-"""Compares schemes: works through the points that they have in common, and judges each metric."""
+"""Compares schemes point by point and judges each metric."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,34 +25,33 @@ def compare(
     by: str | Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare schemes, or other places of a sweep, by their finished runs.
+    """Compare schemes, or other values of a sweep, by their finished runs.
 
     Parameters
     ----------
     schemes
-        The folder or the runs of each scheme. One folder alone is a sweep with schemes. If each is a single
-        run of a sweep with schemes, these are compared.
+        A folder or the runs of each scheme. A single folder is a sweep with schemes. If each is one run of a
+        sweep with schemes, these are compared.
     names
-        What the schemes are called; by default after their folders, or as the sweep names them.
+        Names of the schemes; default: the folders' names, or the sweep's names.
     baseline
-        The scheme beside which the others are set; by default the first. With `by`, the values on its axes.
+        The baseline; default: the first scheme. With `by`, its values on the axes.
     confidence
-        Share of such intervals that shall hold the true change.
+        Share of intervals that contain the true change.
     cool_down
-        Share of the time in which flows arrive, at its end, whose flows are left out.
+        Share of the arrival time, at its end, whose flows are excluded.
     by
-        An axis of the sweep, by its key or the key's last word, whose values are compared instead of
-        schemes; of several axes, their combinations.
+        Axes of the sweep, by key or a key's last word, whose combined values are compared instead of schemes.
     metrics
-        By the first, all are put in order; by all of them, those are found that no other beats. Of more than
-        six, this is done by default, with what is looked at first. Times of some workloads, of a class, or of
-        what a group of hosts sends or gets, are called `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
+        The first metric orders all values; all of them define the Pareto-optimal ones. With more than six
+        values this is the default, with the metrics that papers show first. Metrics of workloads, classes, or
+        a group's senders or receivers are named `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
         `fct_us.all.mean@group=old` or `fct_us.all.mean@to_group=old`.
 
     Raises
     ------
     ShallowsError
-        If the runs cannot be compared, or their files are not what this version writes.
+        If the runs cannot be compared, or another version wrote their files.
     """
     if not 0.5 <= confidence < 1:
         raise ShallowsError(f"confidence {confidence} is not in [0.5, 1)", "0.95 is usual")
@@ -80,7 +79,7 @@ def compare(
 
 
 class _Comparer:
-    """Works through the points, and gathers what there is to note."""
+    """Compares the points one by one and collects notes."""
 
     def __init__(
         self,
@@ -95,15 +94,15 @@ class _Comparer:
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
         self.wanted = {metric.series for metric in map(Metric, metrics or ()) if metric.is_placed}
-        """Series that are of workloads, classes or groups."""
+        """Series of workloads, classes or groups."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
-        """What is to be said, and of which places."""
+        """Notes, and the values that each applies to."""
         self.pairs = self.same_work = self.ranked = 0
         self.rankings: list[Ranking] = []
 
     def compare(self) -> Comparison:
-        """All verdicts, point by point."""
+        """Return all verdicts, point by point."""
         rows = []
         mine = self.found.runs[self.baseline]
         if self.wanted:
@@ -112,7 +111,7 @@ class _Comparer:
                 Metric(name).check_flows(offered)
         self._check_points(mine)
         for point, runs in mine.items():
-            # Of the others, which are read once, only what is ranked stays in memory.
+            # Samples of the others are read once, and only ranked data stays in memory.
             read: dict[Path, Sample] = {}
             self.kept: dict[str, dict[int, Sample]] = {self.baseline: {}}
             self.known: list[Metric] | None = None
@@ -137,7 +136,7 @@ class _Comparer:
 
     def _check_points(self, mine: dict[str, dict[int, Run]]) -> None:
         apart = [other for other in self.others if not mine.keys() & self.found.runs[other].keys()]
-        # Where a sweep leaves points out, so may all be that two places have in common.
+        # The pairs may lack common points because a sweep excludes some.
         if apart and (not self.found.places or apart == self.others):
             theirs = self.found.runs[apart[0]]
             raise ShallowsError(
@@ -165,7 +164,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """What of a sample is ranked."""
+        """Keep the part of a sample that is ranked."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}
@@ -273,19 +272,19 @@ class _Comparer:
 
 
 def _said(text: str, places: Iterable[str]) -> str:
-    """A note, with the place or places that it is about."""
+    """Prefix a note with the values that it applies to."""
     first, *others = places
     more = f" and at {len(others)} more" if others else ""
     return f"{first}{more}: {text}" if first else text
 
 
 def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
-    """What all these runs have."""
+    """Return the metrics that all these runs have."""
     everywhere = [side.series.keys() for pair in pairs for side in pair]
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
     kinds = [(name, kind) for name in series if Metric(name).kind != PER_FLOW for kind in ("mean", "p99")]
     names = [Metric(name).summarised(kind).name for name, kind in kinds]
-    # Losses in the cards of hosts are no result of a network; where there are some, they must be seen.
+    # Losses in NICs are no result of the network; they are shown where there are any.
     totals = [
         name
         for name in TOTALS

@@ -1,7 +1,7 @@
-"""Configurations of vendors, written from the neutral model as the smallest change to what there is.
+"""Writers of vendors' configurations: from the neutral model, as the smallest change.
 
-A writer's module has one function, `write(before, after, reasons)`, whose `Text` has the change, its
-inverse, and what the format cannot say. To add one, add its name to `FORMATS`, and its module below.
+A writer's module has one function, `write(before, after, reasons)`. Its `Text` has the change, its rollback,
+and settings that the format lacks. A new writer adds its name to `FORMATS` and its module below.
 """
 
 from dataclasses import replace
@@ -16,19 +16,19 @@ FORMATS = ("sonic", "eos", "avd", "nvue", "nxos", "junos", "tc")
 
 
 class Writer(Protocol):
-    """What a writer's module offers."""
+    """Interface of a writer's module."""
 
     def write(self, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-        """The change from what a switch is told to what it shall be told; all of it if nothing is there."""
+        """Write the change from one configuration to another; everything if nothing exists."""
 
 
 def writer(name: str) -> Writer:
-    """The writer of a format.
+    """Return the writer of a format.
 
     Raises
     ------
     ShallowsError
-        If there is none of that name.
+        If the format is unknown.
     """
     if name not in FORMATS:
         raise ShallowsError(f"there is no format {name[:40]}", listed("the formats are", FORMATS))
@@ -39,24 +39,24 @@ def writer(name: str) -> Writer:
 
 
 def write(name: str, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """The change from what a switch is told to what it shall be told, in a format.
+    """Write the change from one configuration to another in a format.
 
     Parameters
     ----------
     name
-        Of the format.
+        Name of the format.
     before
-        As it was read; nothing for all of `after`, as a translation is.
+        Configuration as read; None writes all of `after`, as for a translation.
     after
-        With numbers that the chip can express (`chips`).
+        Target configuration, with numbers that the chip supports (`chips`).
     reasons
-        Why, by the name of the marking, pool, setting or profile that changes, or `queue 3`; where the
-        format has comments, they stand before the change.
+        Reasons by the name of the changed marking, pool, setting or profile, or `queue 3`. Formats with
+        comments show them before the change.
 
     Raises
     ------
     ShallowsError
-        If there is no such format, or a name in the switch's own format is none.
+        If the format is unknown, or a name is invalid in the switch's own format.
     """
     made = writer(name)
     old, new = names.checked(name, before) if before else None, names.checked(name, after)
