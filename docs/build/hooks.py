@@ -25,6 +25,10 @@ ELSEWHERE = {
         f"experiments/{paper.parent.name}/{paper.name}": f"papers/{paper.parent.name}.md"
         for paper in sorted(ROOT.glob("experiments/*/README.md"))
     },
+    **{
+        f"experiments/models/{model.name}": f"scenarios/{model.stem}.md"
+        for model in sorted(ROOT.glob("experiments/models/*.toml"))
+    },
 }
 """Pages that lie outside docs/, and what they are called on the site. index.md is a page of its own there."""
 
@@ -44,7 +48,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for source, name in ELSEWHERE.items():
         if name != "index.md":
-            made[name] = (ROOT / source).read_text(encoding="utf-8")
+            text = (ROOT / source).read_text(encoding="utf-8")
+            made[name] = _scenario(source, text) if source.endswith(".toml") else text
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -80,6 +85,11 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     return "".join(
         part if part.startswith("```") else NOTE.sub(note, LINK.sub(link, part)) for part in blocks
     )
+
+
+def _scenario(source: str, text: str) -> str:
+    """A page that shows a scenario file."""
+    return f"# `{source}`\n\n```toml\n{text}```\n"
 
 
 def _sentence(what: str, reason: str) -> str:
